@@ -1,0 +1,83 @@
+"""The errors of the domain. They know no HTTP: `http/edge.py` holds the one table of statuses.
+
+PrshotsError
+├── SettingsError            a setting is wrong; the program does not start
+├── InvalidInputError        what the client sent is wrong
+├── PayloadTooLargeError     the image, or the body around it, is too large
+├── UnsupportedTypeError     not an image we take, or not what it says it is
+├── RateLimitedError         too many uploads for this project in the last minute
+├── UnauthorizedError        no token, or not one that works
+├── NotFoundError            nothing of that name here, or not yours
+├── ConflictError            the name is taken
+├── ExpireFailedError        the bytes could not be deleted now; the image stays scheduled
+├── StoreError               the origin store did not do it
+│   └── StoreFullError       … because there is no room
+├── RecordsError             the database did not do it
+│   ├── RecordsFullError     … because there is no room
+│   └── SchemaTooNewError    … because a newer program has migrated it
+└── CounterUnavailableError  the rate counter did not answer
+"""
+
+
+class PrshotsError(Exception):
+    """Everything this program raises on purpose."""
+
+
+class SettingsError(PrshotsError):
+    pass
+
+
+class InvalidInputError(PrshotsError):
+    pass
+
+
+class PayloadTooLargeError(PrshotsError):
+    pass
+
+
+class UnsupportedTypeError(PrshotsError):
+    pass
+
+
+class RateLimitedError(PrshotsError):
+    pass
+
+
+class UnauthorizedError(PrshotsError):
+    pass
+
+
+class NotFoundError(PrshotsError):
+    pass
+
+
+class ConflictError(PrshotsError):
+    pass
+
+
+class ExpireFailedError(PrshotsError):
+    pass
+
+
+class StoreError(PrshotsError):
+    pass
+
+
+class StoreFullError(StoreError):
+    pass
+
+
+class RecordsError(PrshotsError):
+    pass
+
+
+class RecordsFullError(RecordsError):
+    pass
+
+
+class SchemaTooNewError(RecordsError):
+    pass
+
+
+class CounterUnavailableError(PrshotsError):
+    pass
