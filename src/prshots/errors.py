@@ -5,6 +5,7 @@ PrshotsError
 ├── InvalidInputError        what the client sent is wrong
 ├── PayloadTooLargeError     the image, or the body around it, is too large
 ├── UnsupportedTypeError     not an image we take, or not what it says it is
+├── RequestTimeoutError      the client stopped sending halfway
 ├── RateLimitedError         too many uploads for this project in the last minute
 ├── UnauthorizedError        no token, or not one that works
 ├── NotFoundError            nothing of that name here, or not yours
@@ -36,6 +37,10 @@ class PayloadTooLargeError(PrshotsError):
 
 
 class UnsupportedTypeError(PrshotsError):
+    pass
+
+
+class RequestTimeoutError(PrshotsError):
     pass
 
 

@@ -44,8 +44,8 @@ class Records(Protocol):
         Due are images past their project's `retain_days`, and images of closed PRs under `pr_close`.
         """
 
-    async def remove_images(self, image_ids: Collection[str]) -> None:
-        """Remove these records; those that are not there any more are no error."""
+    async def remove_images(self, image_ids: Collection[str]) -> int:
+        """Remove these records and return how many there were; those already gone are no error."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
@@ -64,7 +64,7 @@ class Records(Protocol):
     async def add_token(self, token: UploadToken) -> None: ...
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
-        """Find a token that is not revoked, by its hash. Asked at every request: a revocation holds at once."""
+        """Find a token that is not revoked, by its hash. Asked every time: revoking holds at once."""
 
     async def tokens(self, project_id: str) -> list[UploadToken]: ...
 
@@ -96,11 +96,11 @@ class ObjectStore(ObjectReader, Protocol):
     async def delete(self, keys: Collection[str]) -> set[str]:
         """Delete objects, durably; one that is not there counts as deleted. Return the keys that failed."""
 
-    def unfinished_and_stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
-        """Return the keys of all objects last written before `cutoff`, in batches.
+    def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
+        """Return the keys of all objects last written before `cutoff`, in batches. Raises StoreError."""
 
-        Leftovers of writes that a crash cut short are removed on the way. Raises StoreError.
-        """
+    async def discard_unfinished(self, cutoff: float) -> int:
+        """Remove what writes cut short by a crash left behind before `cutoff`. Raises StoreError."""
 
 
 class RateCounter(Protocol):

@@ -51,7 +51,7 @@ class KeyRing:
         return kid in self._by_kid
 
     def sign(self, image_id: str, ext: str, exp: int, kid: str) -> str:
-        """Return path and query of the image's URL, signed with `kid`, or with the first key if it is gone."""
+        """Return path and query of the image's URL, signed with `kid`; if that is gone, with the first."""
         if kid not in self._by_kid:
             kid = self.signing_kid
         signed = f"/i/{image_id}.{ext}?exp={exp}"

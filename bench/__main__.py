@@ -1,0 +1,87 @@
+"""Run the measurements, one after another, and print one table."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from bench import comment, delivery, memory, records, start, sweep, upload
+from bench.load import BenchError, require_wrk
+from bench.report import Row, print_table, write_json
+from bench.settings import Run
+
+MEASUREMENTS: dict[str, Callable[[Run], Iterator[Row]]] = {
+    module.__name__.removeprefix("bench."): module.measure
+    for module in (delivery, upload, comment, sweep, records, memory, start)
+}
+# Inside the repository, so on a real disk: /tmp is memory on many machines, and fsync costs nothing there.
+WORK = Path(__file__).parent / ".work"
+
+
+def main() -> int:
+    options = _options()
+    console = Console(stderr=True, highlight=False)
+    started = time.monotonic()
+
+    def say(text: str) -> None:
+        console.print(f"[dim]{time.monotonic() - started:4.0f} s[/dim]  {text}")
+
+    rows, failures = _measure_all(options, say)
+    print_table(rows)
+    if options.json is not None:
+        write_json(rows, options.json)
+    for failure in failures:
+        console.print(f"[bold red]failed[/bold red]  {failure}")
+    return 1 if failures else 0
+
+
+def _measure_all(
+    options: argparse.Namespace, say: Callable[[str], None]
+) -> tuple[Sequence[Row], Sequence[str]]:
+    """Run each chosen measurement in a folder of its own; one that fails does not keep the others back."""
+    rows: list[Row] = []
+    failures: list[str] = []
+    options.dir.mkdir(parents=True, exist_ok=True)
+    for name in options.only:
+        with tempfile.TemporaryDirectory(dir=options.dir, prefix=f"{name}-") as directory:
+            try:
+                if name in {"delivery", "upload", "comment"}:
+                    require_wrk()
+                rows.extend(MEASUREMENTS[name](Run(Path(directory), options.seconds, say)))
+            except (BenchError, OSError) as error:
+                failures.append(f"{name}: {error}")
+                say(f"{name} failed: {error}")
+        # The next one shall not pay for what this one still has to write or to free.
+        os.sync()
+    return rows, failures
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument(
+        "--only",
+        type=_names,
+        default=list(MEASUREMENTS),
+        metavar="NAME,...",
+        help=f"some measurements instead of all: {', '.join(MEASUREMENTS)}",
+    )
+    parser.add_argument("--seconds", type=int, default=3, metavar="N", help="how long each wrk run takes (3)")
+    parser.add_argument("--dir", type=Path, default=WORK, help="where to work; its disk is what is measured")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file as well")
+    return parser.parse_args()
+
+
+def _names(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := [name for name in names if name not in MEASUREMENTS]:
+        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}")
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())

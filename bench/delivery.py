@@ -1,0 +1,91 @@
+"""Delivery of signed images beside nginx, SeaweedFS and Starlette: one worker each, 32 connections."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+
+from bench.load import BenchError, Load, in_turn, status_of, wrk
+from bench.peers import Peer, nginx, seaweedfs, starlette
+from bench.pictures import png
+from bench.processes import wait_until_idle
+from bench.report import Row, Target
+from bench.service import Api, Service
+from bench.settings import Run
+
+CONNECTIONS = 32
+# Many images of each size, so that no cache of a single file flatters anyone.
+IMAGES_PER_SIZE = 64
+SIZES = {"20 KB": 20 * 1024, "100 KB": 100 * 1024, "1 MB": 1024 * 1024}
+NGINX, SEAWEEDFS, STARLETTE = "nginx secure_link", "SeaweedFS presigned GET", "Starlette FileResponse"
+TARGETS = {
+    ("20 KB", NGINX): Target(at_least=0.42),
+    ("100 KB", NGINX): Target(at_least=0.45),
+    ("1 MB", NGINX): Target(at_least=0.70),
+    ("100 KB", SEAWEEDFS): Target(at_least=4),
+}
+
+
+def measure(run: Run) -> Iterator[Row]:
+    run.say("delivery: starting four servers, giving each the same images")
+    images = {
+        f"{number:032x}.png": png(SIZES[size])
+        for number, size in enumerate(size for size in SIZES for _ in range(IMAGES_PER_SIZE))
+    }
+    with (
+        _ours(run.directory / "ours", images) as ours,
+        nginx(run.directory / "nginx", images) as by_nginx,
+        _seaweedfs(run.directory / "seaweedfs", images) as by_seaweedfs,
+        starlette(run.directory / "starlette", images) as by_starlette,
+    ):
+        for server in (ours, by_nginx, by_seaweedfs):
+            _check_that_links_are_verified(server)
+        servers = {"ours": ours, NGINX: by_nginx, SEAWEEDFS: by_seaweedfs, STARLETTE: by_starlette}
+        for size in SIZES:
+            yield from _compare(run, size, servers)
+
+
+def _compare(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
+    measures = {name: partial(_images_per_second, run, size, server) for name, server in servers.items()}
+    rates = in_turn(measures, run.say, f"delivery of {size}")
+    for peer in (NGINX, SEAWEEDFS, STARLETTE):
+        yield Row(
+            f"delivery, {size}", "images/s", rates["ours"], peer, rates[peer], TARGETS.get((size, peer))
+        )
+
+
+def _images_per_second(run: Run, size: str, server: Peer) -> float:
+    first = list(SIZES).index(size) * IMAGES_PER_SIZE
+    paths = server.paths[first : first + IMAGES_PER_SIZE]
+    result = wrk(Load(server.address, paths), connections=CONNECTIONS, seconds=run.seconds)
+    if result.bytes_each < SIZES[size]:
+        raise BenchError(f"{server.address} sent {result.bytes_each:,.0f} bytes for an image of {size}")
+    return result.per_second
+
+
+def _check_that_links_are_verified(server: Peer) -> None:
+    path, _, query = server.paths[0].partition("?")
+    of_another = server.paths[1].partition("?")[2]
+    if status_of(server.address, f"{path}?{query}") != 200:
+        raise BenchError(f"{server.address} refuses a good link")
+    if status_of(server.address, f"{path}?{of_another}") != 403:
+        raise BenchError(f"{server.address} takes one image's signature for another")
+
+
+@contextmanager
+def _ours(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
+    service = Service.create(directory)
+    with service.serving() as pid:
+        with closing(Api(service)) as api:
+            paths = [api.upload(content) for content in images.values()]
+        wait_until_idle(pid)
+        yield Peer(pid, service.img_address, paths)
+
+
+@contextmanager
+def _seaweedfs(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
+    with seaweedfs(directory) as server:
+        for name, content in images.items():
+            server.put(name, content)
+        paths: Sequence[str] = [server.presigned("get_object", name) for name in images]
+        yield Peer(server.pid, server.address, paths)

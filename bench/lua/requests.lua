@@ -1,0 +1,37 @@
+-- What wrk sends: METHOD to each path of a file in turn, with an optional body and headers.
+--   wrk -s requests.lua URL -- METHOD PATHS_FILE BODY_FILE|- [NAME VALUE]...
+-- Every server of a comparison is driven by this one script, so that the client costs each of them the same.
+
+local paths, prepared, body = {}, {}, nil
+local turn = 0
+
+local function read(name)
+  local file = assert(io.open(name, "rb"))
+  local content = file:read("*a")
+  file:close()
+  return content
+end
+
+function init(args)
+  wrk.method = args[1]
+  for path in io.lines(args[2]) do paths[#paths + 1] = path end
+  if args[3] ~= "-" then body = read(args[3]) end
+  for i = 4, #args, 2 do wrk.headers[args[i]] = args[i + 1] end
+  if not body then
+    for i, path in ipairs(paths) do prepared[i] = wrk.format(nil, path) end
+  end
+end
+
+function request()
+  turn = turn % #paths + 1
+  -- A request with a body is put together when it is sent: a thousand bodies at once would not fit in Lua.
+  return prepared[turn] or wrk.format(nil, paths[turn], nil, body)
+end
+
+function done(summary, latency)
+  local failed = summary.errors
+  io.write(string.format(
+    '{"requests": %d, "microseconds": %d, "bytes": %d, "p50_ms": %.4f, "bad_status": %d, "broken": %d}\n',
+    summary.requests, summary.duration, summary.bytes, latency:percentile(50) / 1000, failed.status,
+    failed.connect + failed.read + failed.write + failed.timeout))
+end

@@ -1,0 +1,145 @@
+"""Start a server, wait for it, look at its processes, stop it: only ever what was started here."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bench.load import BenchError
+
+START_SECONDS = 30
+STOP_SECONDS = 10
+IDLE_SECONDS = 60
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def running(
+    command: Sequence[str | Path], directory: Path, env: Mapping[str, str] | None = None
+) -> Iterator[int]:
+    """Run a server while the block lasts, and give its process id. Its output is `server.log`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "server.log").open("ab") as log:
+        # A group of its own, named by the id of the process: so nothing else can be hit when it is stopped.
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            process_group=0,
+        )
+    try:
+        yield process.pid
+    finally:
+        _stop(process)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_until(ready: Callable[[], bool], what: str, pause: float = 0.02) -> None:
+    """Ask until it is so; a refused connection only means that it is not so yet."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        with suppress(OSError):
+            if ready():
+                return
+        time.sleep(pause)
+    raise BenchError(f"{what} was not ready within {START_SECONDS} s")
+
+
+def accepts_connections(port: int) -> bool:
+    with socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+
+
+def free_port() -> int:
+    """Find a port that is free, and whose neighbour 10000 above is: SeaweedFS opens that as well."""
+    for port in random.sample(range(20000, 32000), 200):
+        if _is_free(port) and _is_free(port + 10000):
+            return port
+    raise BenchError("no free port found on 127.0.0.1")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def tree(pid: int) -> list[int]:
+    """List a process and all that descend from it."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            children.setdefault(int(_stat_fields(entry)[1]), []).append(int(entry.parent.name))
+    found = [pid]
+    for process in found:
+        found.extend(children.get(process, []))
+    return found
+
+
+def _stat_fields(stat: Path) -> list[str]:
+    """Return what follows the command's name, which may itself hold spaces and brackets."""
+    return stat.read_text().rpartition(")")[2].split()
+
+
+def cpu_seconds(pid: int) -> float:
+    ticks = 0
+    for process in tree(pid):
+        with suppress(OSError):
+            user, system = _stat_fields(Path(f"/proc/{process}/stat"))[11:13]
+            ticks += int(user) + int(system)
+    return ticks / _TICKS_PER_SECOND
+
+
+def wait_until_idle(pid: int) -> None:
+    """Wait until a server has done what it does after its start or after a load."""
+    deadline = time.monotonic() + IDLE_SECONDS
+    before = cpu_seconds(pid)
+    while time.monotonic() < deadline:
+        time.sleep(0.5)
+        now = cpu_seconds(pid)
+        if now - before <= 0.02:
+            return
+        before = now
+    raise BenchError(f"process {pid} did not come to rest within {IDLE_SECONDS} s")
+
+
+def rss_bytes(pid: int) -> int:
+    return sum(_kilobytes(process, "status", "VmRSS") for process in tree(pid)) * 1024
+
+
+def pss_bytes(pid: int) -> int:
+    """Like RSS, with pages that several processes share counted once."""
+    return sum(_kilobytes(process, "smaps_rollup", "Pss") for process in tree(pid)) * 1024
+
+
+def forget_peak(pid: int) -> None:
+    for process in tree(pid):
+        Path(f"/proc/{process}/clear_refs").write_text("5")
+
+
+def peak_rss_bytes(pid: int) -> int:
+    """Return the sum of what each process held at its own peak: never less than what all held at once."""
+    return sum(_kilobytes(process, "status", "VmHWM") for process in tree(pid)) * 1024
+
+
+def _kilobytes(pid: int, file: str, name: str) -> int:
+    for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    raise BenchError(f"/proc/{pid}/{file} has no {name}")

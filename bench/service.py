@@ -1,0 +1,155 @@
+"""Our own service as anyone runs it: the `prshots` commands and the HTTP interface."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.load import BenchError, status_of
+from bench.pictures import CONTENT_TYPE, upload_body
+from bench.processes import free_port, running, wait_until, wait_until_idle
+
+COMMAND = Path(sys.executable).parent / "prshots"
+PROJECT = "bench"
+NO_LIMIT = "1000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One data folder with a project and a token, and the ports that it is served on."""
+
+    directory: Path
+    api_port: int
+    img_port: int
+    token: str
+
+    @classmethod
+    def create(cls, directory: Path, *policy: str) -> "Service":
+        directory.mkdir(parents=True)
+        blank = cls(directory, free_port(), free_port(), token="")
+        blank.run("project", "create", PROJECT, *policy)
+        token = blank.run("token", "create", PROJECT).strip()
+        return cls(directory, blank.api_port, blank.img_port, token)
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "data"
+
+    @property
+    def database(self) -> Path:
+        return self.data / "prshots.db"
+
+    @property
+    def images(self) -> Path:
+        return self.data / "images"
+
+    @property
+    def api_address(self) -> str:
+        return f"http://127.0.0.1:{self.api_port}"
+
+    @property
+    def img_address(self) -> str:
+        return f"http://127.0.0.1:{self.img_port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the caller's environment with our settings, and none of theirs, in it."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
+        return kept | {
+            "PRSHOTS_DATA_DIR": str(self.data),
+            "PRSHOTS_HOST": "127.0.0.1",
+            "PRSHOTS_API_PORT": str(self.api_port),
+            "PRSHOTS_IMG_PORT": str(self.img_port),
+            "PRSHOTS_UPLOADS_PER_MINUTE": NO_LIMIT,
+            "PRSHOTS_WORKERS": "1",
+        }
+
+    def run(self, *arguments: str) -> str:
+        ran = subprocess.run(
+            [COMMAND, *arguments],
+            cwd=self.directory,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if ran.returncode != 0:
+            raise BenchError(f"prshots {' '.join(arguments)} failed: {ran.stderr.strip()}")
+        return ran.stdout
+
+    @contextmanager
+    def starting(self) -> Iterator[int]:
+        """Start the service and go on at once."""
+        with running([COMMAND, "serve"], self.directory, self.environment) as pid:
+            yield pid
+
+    @contextmanager
+    def serving(self) -> Iterator[int]:
+        """Start the service and go on when it answers and its first sweep is done."""
+        with self.starting() as pid:
+            wait_until(self._answers, "prshots serve")
+            wait_until_idle(pid)
+            yield pid
+
+    def _answers(self) -> bool:
+        return all(status_of(address, "/healthz") == 200 for address in (self.api_address, self.img_address))
+
+
+class Api:
+    """A client on one kept connection, with as little of its own between the wire and the clock as can be."""
+
+    def __init__(self, service: Service) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", service.api_port, timeout=30)
+        self._headers = {"Authorization": f"Bearer {service.token}"}
+
+    def upload(self, image: bytes, pr_number: int = 1) -> str:
+        """Upload an image and return its address as path and query."""
+        return self.send_upload(upload_body(image, pr_number))
+
+    def send_upload(self, body: bytes) -> str:
+        address = urlsplit(self._ask("POST", "/v1/upload", body, {"Content-Type": CONTENT_TYPE})["view_url"])
+        return f"{address.path}?{address.query}"
+
+    def send_upload_in_two(self, body: bytes, held_back: int, between: Callable[[], None]) -> None:
+        """Send an upload all but its last bytes, do something else, then send the rest."""
+
+        def parts() -> Iterator[bytes]:
+            yield body[:-held_back]
+            between()
+            yield body[-held_back:]
+
+        headers = {"Content-Type": CONTENT_TYPE, "Content-Length": str(len(body))}
+        self._ask("POST", "/v1/upload", parts(), headers)
+
+    def comment(self, pr_number: int) -> str:
+        return self._ask("GET", f"/v1/comment?pr_number={pr_number}")["markdown"]
+
+    def delete(self, image_id: str) -> None:
+        self._ask("DELETE", f"/v1/images/{image_id}")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | Iterator[bytes] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> dict[str, str]:
+        self._connection.request(method, path, body, self._headers | (headers or {}))
+        reply = self._connection.getresponse()
+        content = reply.read()
+        if reply.status != 200:
+            raise BenchError(f"{method} {path}: {reply.status} {content.decode(errors='replace')}")
+        return json.loads(content)
+
+
+def id_of(view_path: str) -> str:
+    return view_path.removeprefix("/i/").partition(".")[0]

@@ -1,0 +1,37 @@
+"""From `prshots serve` to the first accepted upload."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+from bench.load import ROUNDS
+from bench.pictures import png
+from bench.processes import wait_until
+from bench.report import Row, Target
+from bench.service import Api, Service
+from bench.settings import Run
+
+TARGET = Target(at_most=3)
+
+
+def measure(run: Run) -> Iterator[Row]:
+    run.say(f"start: {ROUNDS} times on a fresh data folder, then again on the same")
+    services = [Service.create(run.directory / str(number)) for number in range(ROUNDS)]
+    fresh = statistics.median(_seconds_to_first_upload(service) for service in services)
+    again = statistics.median(_seconds_to_first_upload(service) for service in services)
+    yield Row("serve to first upload, fresh data", "s", fresh, target=TARGET)
+    yield Row("serve to first upload, existing data", "s", again, target=TARGET)
+
+
+def _seconds_to_first_upload(service: Service) -> float:
+    image = png(20 * 1024)
+
+    def uploads() -> bool:
+        with closing(Api(service)) as api:
+            return bool(api.upload(image))
+
+    started = time.monotonic()
+    with service.starting():
+        wait_until(uploads, "prshots serve", pause=0.005)
+        return time.monotonic() - started

@@ -1,0 +1,149 @@
+"""Upload of 300 KB images, 16 at a time, beside SeaweedFS and beside the bare disk."""
+
+import os
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.load import BenchError, Load, in_turn, wrk
+from bench.peers import SeaweedFS, seaweedfs
+from bench.pictures import CONTENT_TYPE, png, upload_body
+from bench.processes import wait_until_idle
+from bench.report import Row, Target
+from bench.service import Service
+from bench.settings import Run
+
+AT_ONCE = 16
+SIZE = 300 * 1024
+WARM_UP_SECONDS = 1
+SEAWEEDFS, DISK = "SeaweedFS presigned PUT", "write + fsync"
+TARGET = Target(at_least=1.5)
+
+
+def measure(run: Run) -> Iterator[Row]:
+    run.say("upload: starting both servers")
+    image = run.directory / "image.png"
+    image.write_bytes(png(SIZE))
+    service = Service.create(run.directory / "ours")
+    with service.serving() as pid, seaweedfs(run.directory / "seaweedfs") as server:
+        ours = _Ours(run, service, pid, image)
+        puts = _SeaweedPuts(run, server, image)
+        disk = _Disk(run, run.directory / "disk", image.read_bytes())
+        ours.measure(WARM_UP_SECONDS)
+        puts.measure(WARM_UP_SECONDS)
+        rates = in_turn(
+            {"ours": ours.measure, SEAWEEDFS: puts.measure, DISK: disk.measure}, run.say, "upload of 300 KB"
+        )
+        ours.check_records()
+        puts.check_objects()
+    yield Row("upload, 300 KB", "uploads/s", rates["ours"], SEAWEEDFS, rates[SEAWEEDFS], TARGET)
+    yield Row("upload, 300 KB", "uploads/s", rates["ours"], DISK, rates[DISK])
+
+
+def _settle(pid: int | None = None) -> None:
+    """Have what was written before on the disk, so that nobody pays for another's writes."""
+    os.sync()
+    if pid is not None:
+        wait_until_idle(pid)
+
+
+@dataclass
+class _Ours:
+    run: Run
+    service: Service
+    pid: int
+    image: Path
+    done: int = 0
+
+    def measure(self, seconds: int | None = None) -> float:
+        _settle(self.pid)
+        body = self.image.with_suffix(".multipart")
+        body.write_bytes(upload_body(self.image.read_bytes(), pr_number=1))
+        headers = {"Authorization": f"Bearer {self.service.token}", "Content-Type": CONTENT_TYPE}
+        load = Load(self.service.api_address, ["/v1/upload"], "POST", body, headers)
+        result = wrk(load, connections=AT_ONCE, seconds=seconds or self.run.seconds)
+        self.done += result.requests
+        return result.per_second
+
+    def check_records(self) -> None:
+        with closing(sqlite3.connect(self.service.database)) as database:
+            (records,) = database.execute("SELECT count(*) FROM images WHERE size = ?", [SIZE]).fetchone()
+        files = sum(file.stat().st_size == SIZE for file in self.service.images.glob("??/*.png"))
+        if min(records, files) < self.done:
+            raise BenchError(
+                f"{self.done} uploads were accepted, but {records} records and {files} files exist"
+            )
+
+
+@dataclass
+class _SeaweedPuts:
+    run: Run
+    server: SeaweedFS
+    image: Path
+    done: int = 0
+    per_second: float = 2000
+    prefixes: list[str] = field(default_factory=list)
+
+    def measure(self, seconds: int | None = None) -> float:
+        """Put to keys that no one has put to before, with twice as many signed as are likely to be needed."""
+        seconds = seconds or self.run.seconds
+        prefix = uuid.uuid4().hex
+        keys = (f"{prefix}/{number}.png" for number in range(int(2 * self.per_second * seconds)))
+        paths = [self.server.presigned("put_object", key) for key in keys]
+        _settle(self.server.pid)
+        load = Load(self.server.address, paths, "PUT", self.image, {"Content-Type": "image/png"})
+        result = wrk(load, connections=AT_ONCE, seconds=seconds)
+        if result.requests > len(paths):
+            raise BenchError("SeaweedFS was faster than foreseen: the keys did not suffice")
+        self.prefixes.append(prefix)
+        self.done += result.requests
+        self.per_second = result.per_second
+        return result.per_second
+
+    def check_objects(self) -> None:
+        objects = sum(self.server.count_objects(f"{prefix}/", SIZE) for prefix in self.prefixes)
+        if objects < self.done:
+            raise BenchError(f"SeaweedFS accepted {self.done} objects but has {objects}")
+
+
+@dataclass
+class _Disk:
+    """What the disk alone can do: a temporary file, fsync, rename, fsync of the folder; 16 threads."""
+
+    run: Run
+    folder: Path
+    content: bytes
+
+    def measure(self) -> float:
+        _settle()
+        self.folder.mkdir(exist_ok=True)
+        started = time.monotonic()
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            written = sum(threads.map(self._write_until, [started + self.run.seconds] * AT_ONCE))
+        return written / (time.monotonic() - started)
+
+    def _write_until(self, deadline: float) -> int:
+        written = 0
+        while time.monotonic() < deadline:
+            self._write(uuid.uuid4().hex)
+            written += 1
+        return written
+
+    def _write(self, name: str) -> None:
+        folder = self.folder / name[:2]
+        folder.mkdir(exist_ok=True)
+        unfinished = self.folder / f"{name}.tmp"
+        with unfinished.open("wb", buffering=0) as file:
+            file.write(self.content)
+            os.fsync(file.fileno())
+        unfinished.rename(folder / f"{name}.png")
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

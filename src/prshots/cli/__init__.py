@@ -1,0 +1,63 @@
+"""The `prshots` command."""
+
+import sys
+
+import typer
+
+from prshots import __version__
+from prshots.cli import keys, projects, serve, tokens
+from prshots.errors import PrshotsError
+
+app = typer.Typer(
+    help="A self-hosted screenshot host for pull requests.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(projects.app, name="project")
+app.add_typer(tokens.app, name="token")
+app.add_typer(keys.app, name="keys")
+app.command()(serve.serve)
+app.command()(serve.sweep)
+
+
+def _print_version(*, asked: bool) -> None:
+    if asked:
+        typer.echo(f"prshots {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def prshots(
+    *,
+    version: bool = typer.Option(
+        False,
+        "--version",
+        help="Print the version and exit.",
+        is_eager=True,
+        callback=lambda asked: _print_version(asked=asked),
+    ),
+) -> None:
+    """A self-hosted screenshot host for pull requests.
+
+    Settings come from PRSHOTS_* variables or a TOML file (--config). Exit codes: 0 done, 1 could not be done,
+    2 called wrongly.
+    """
+    del version
+
+
+def main() -> None:
+    try:
+        app()
+    except PrshotsError as error:
+        sys.exit(f"prshots: {error}")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "prshots":
+            raise
+        sys.exit(f"prshots: this command needs {error.name}: pip install 'prshots[server]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nothing more to say
+        sys.exit(1)

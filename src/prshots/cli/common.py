@@ -1,0 +1,61 @@
+"""What the commands share: options, tables, times, and running async code."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from prshots.accounts import Accounts
+    from prshots.settings import Settings
+
+T = TypeVar("T")
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", envvar="PRSHOTS_CONFIG", metavar="FILE", help="A TOML file of settings."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def settings_from(config: Path | None) -> "Settings":
+    from prshots.settings import load_settings
+
+    return load_settings(config)
+
+
+def with_accounts(config: Path | None, work: Callable[["Accounts"], Awaitable[T]]) -> T:
+    """Open the database, do the work and close it again, whether or not the service runs."""
+    from prshots.wiring import opened_accounts
+
+    settings = settings_from(config)
+
+    async def run() -> T:
+        async with opened_accounts(settings) as accounts:
+            return await work(accounts)
+
+    return asyncio.run(run())
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - anything JSON can say
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print aligned columns, never cut or wrapped: they are also for grep and awk."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    for row in [header, *rows]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def when(timestamp: int | None) -> str:
+    return "-" if timestamp is None else datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def say(words: str) -> None:
+    """Print words for a person, apart from the output that a script reads."""
+    typer.echo(words, err=True)

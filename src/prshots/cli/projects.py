@@ -1,0 +1,91 @@
+"""`prshots project`: make projects and set when their images go."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
+from prshots.models import Policy, Project
+
+app = typer.Typer(help="Create, list and change projects.", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
+PolicyOption = Annotated[
+    Policy | None,
+    typer.Option(
+        help="When images go: pr_close, when the pull request closes; retain_days, --retain-days after the "
+        "upload; manual, when somebody deletes them."
+    ),
+]
+RetainDaysOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Expire images N days after their upload; holds under every policy."),
+]
+
+
+@app.command()
+def create(
+    name: NameArgument,
+    policy: PolicyOption = Policy.PR_CLOSE,
+    retain_days: RetainDaysOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Create a project."""
+    project = with_accounts(
+        config, lambda accounts: accounts.create_project(name, policy or Policy.PR_CLOSE, retain_days)
+    )
+    say(f"Created project {project.name!r}: {_explained(project)}.")
+
+
+@app.command("list")
+def list_projects(*, as_json: JsonOption = False, config: ConfigOption = None) -> None:
+    """List the projects."""
+    projects = with_accounts(config, lambda accounts: accounts.projects())
+    if as_json:
+        print_json([asdict(project) for project in projects])
+        return
+    print_table(
+        ["NAME", "POLICY", "RETAIN DAYS", "CREATED"],
+        [
+            [project.name, project.policy, str(project.retain_days or "-"), when(project.created_at)]
+            for project in projects
+        ],
+    )
+    if not projects:
+        say("No projects yet. Make one: prshots project create NAME")
+
+
+@app.command("set")
+def set_project(
+    name: NameArgument,
+    *,
+    policy: PolicyOption = None,
+    retain_days: RetainDaysOption = None,
+    no_retain_days: Annotated[
+        bool, typer.Option("--no-retain-days", help="Keep images without limit.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Change when a project's images go."""
+    if policy is None and retain_days is None and not no_retain_days:
+        raise typer.BadParameter("nothing to change: give --policy, --retain-days or --no-retain-days")
+    if retain_days is not None and no_retain_days:
+        raise typer.BadParameter("--retain-days and --no-retain-days exclude each other")
+    project = with_accounts(
+        config,
+        lambda accounts: accounts.change_policy(name, policy, retain_days, clear_retain_days=no_retain_days),
+    )
+    say(f"Project {project.name!r}: {_explained(project)}.")
+
+
+def _explained(project: Project) -> str:
+    after = f"{project.retain_days} days after their upload" if project.retain_days else ""
+    match project.policy:
+        case Policy.PR_CLOSE:
+            words = ["when the pull request closes", after]
+        case Policy.RETAIN_DAYS:
+            words = [after]
+        case Policy.MANUAL:
+            words = ["when somebody deletes them", after]
+    return "images go " + " or ".join(word for word in words if word)

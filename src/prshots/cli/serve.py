@@ -1,0 +1,129 @@
+"""`prshots serve` and `prshots sweep`."""
+
+import asyncio
+import os
+import shlex
+import sys
+import time
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prshots import __version__
+from prshots.cli.common import ConfigOption, print_json, say, settings_from
+
+if TYPE_CHECKING:
+    from prshots.settings import Settings
+    from prshots.sweep import Report
+
+
+class PartName(StrEnum):
+    API = "api"
+    DELIVERY = "delivery"
+    SWEEP = "sweep"
+
+
+def serve(
+    part: Annotated[
+        list[PartName] | None, typer.Argument(help="Which parts to run; all, if none is named.")
+    ] = None,
+    config: ConfigOption = None,
+) -> None:
+    """Run the service: the API, image delivery, and a sweep at start and every hour.
+
+    Stops on Ctrl-C or SIGTERM, after the uploads under way.
+    """
+    from prshots import wiring
+    from prshots.processes.logs import configure_logs
+    from prshots.processes.supervisor import Supervisor, parts_of
+
+    settings = settings_from(config)
+    names = [name.value for name in part or PartName]
+    parts = parts_of(settings, names)
+    wiring.key_source(settings)  # made here, before two parts could each want to
+    configure_logs()
+    supervisor = Supervisor(
+        parts=parts,
+        sweeps="sweep" in names,
+        config=config.absolute() if config else None,
+        on_ready=lambda: _greet(settings, names, config),
+    )
+    sys.exit(asyncio.run(supervisor.run()))
+
+
+def sweep(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Run one sweep: finish expiries that are due or failed, remove bytes that no record names."""
+    report, seconds = asyncio.run(_sweep(settings_from(config)))
+    if as_json:
+        print_json({**asdict(report), "seconds": round(seconds, 3)})
+    else:
+        print(_summary(report, seconds))
+    if report.failed:
+        say(f"{report.failed} could not be deleted now; the next sweep tries again.")
+        raise typer.Exit(1)
+
+
+async def _sweep(settings: "Settings") -> tuple["Report", float]:
+    from rich.console import Console
+
+    from prshots.sweep import sweep as run_sweep
+    from prshots.wiring import opened_for_sweep
+
+    started = time.monotonic()
+    async with opened_for_sweep(settings) as (records, store):
+        with Console(stderr=True).status("Sweeping …") as status:
+            report = await run_sweep(
+                records,
+                store,
+                lambda so_far: status.update(f"Sweeping … {so_far.expired:,} images expired"),
+            )
+    return report, time.monotonic() - started
+
+
+def _summary(report: "Report", seconds: float) -> str:
+    swept = f"Expired {report.expired:,} images ({report.freed_bytes / 1024**2:,.1f} MB) in {seconds:.1f} s"
+    leftovers = report.orphans + report.unfinished
+    return f"{swept}; removed {leftovers:,} files without a record." if leftovers else f"{swept}."
+
+
+def _greet(settings: "Settings", names: list[str], config: Path | None) -> None:
+    prefix = (
+        f"PRSHOTS_DATA_DIR={shlex.quote(str(settings.data_dir))} " if "PRSHOTS_DATA_DIR" in os.environ else ""
+    )
+    command = prefix + _own_command()
+    option = f" --config {shlex.quote(str(config))}" if config else ""
+    addresses = {
+        "api": f"  API      {settings.base_url}  (its manual: {settings.base_url}/docs)",
+        "delivery": f"  images   {settings.img_url}",
+        "sweep": "  sweep    now and every hour",
+    }
+    say(
+        "\n".join(
+            [
+                f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
+                *(addresses[name] for name in names),
+                f"  data     {settings.data_dir}",
+                "\nNext, in another terminal:\n",
+                f"  {command} project create demo{option}",
+                f"  export PRSHOTS_TOKEN=$({command} token create demo{option})\n",
+            ]
+        )
+    )
+
+
+def _own_command() -> str:
+    """Return how this program was called, so that what we print can be pasted back."""
+    called = Path(sys.argv[0])
+    if called.name != "prshots":
+        return "prshots"
+    try:
+        return str(called.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return "prshots"

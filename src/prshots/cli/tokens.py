@@ -1,0 +1,61 @@
+"""`prshots token`: issue and revoke upload tokens."""
+
+from typing import Annotated
+
+import typer
+
+from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
+
+app = typer.Typer(help="Issue, list and revoke upload tokens.", no_args_is_help=True)
+
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
+
+
+@app.command()
+def create(
+    project: ProjectArgument,
+    label: Annotated[
+        str, typer.Option(metavar="L", help="What the token is for, such as the CI it goes to.")
+    ] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Issue a token. It is printed alone on standard output, this once; only its hash is kept."""
+    token, secret = with_accounts(config, lambda accounts: accounts.create_token(project, label))
+    print(secret)
+    say(f"Token {token.id} for project {project!r}. Keep it now: it is not shown again.")
+
+
+@app.command("list")
+def list_tokens(
+    project: ProjectArgument, *, as_json: JsonOption = False, config: ConfigOption = None
+) -> None:
+    """List a project's tokens, without their secrets."""
+    tokens = with_accounts(config, lambda accounts: accounts.tokens(project))
+    if as_json:
+        shown = ("id", "label", "hint", "created_at", "last_used_at", "revoked_at")
+        print_json([{field: getattr(token, field) for field in shown} for token in tokens])
+        return
+    print_table(
+        ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"],
+        [
+            [
+                token.id,
+                token.label or "-",
+                token.hint,
+                when(token.created_at),
+                when(token.last_used_at),
+                when(token.revoked_at),
+            ]
+            for token in tokens
+        ],
+    )
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, from `prshots token list`.")],
+    config: ConfigOption = None,
+) -> None:
+    """Revoke a token. It stops working at once, also in a running service."""
+    with_accounts(config, lambda accounts: accounts.revoke_token(token_id))
+    say(f"Revoked token {token_id}.")

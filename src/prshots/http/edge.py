@@ -1,0 +1,123 @@
+"""The edge of the API: the one table of errors, request ids, and replies that a client gets to read."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import structlog
+
+from prshots import errors
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+STATUS: dict[type[errors.PrshotsError], int] = {
+    errors.InvalidInputError: 400,
+    errors.UnauthorizedError: 401,
+    errors.NotFoundError: 404,
+    errors.RequestTimeoutError: 408,
+    errors.PayloadTooLargeError: 413,
+    errors.UnsupportedTypeError: 415,
+    errors.RateLimitedError: 429,
+    errors.ExpireFailedError: 503,
+    errors.StoreError: 503,
+    errors.StoreFullError: 507,
+    errors.RecordsError: 503,
+    errors.RecordsFullError: 507,
+}
+HEADERS = {
+    401: {"WWW-Authenticate": "Bearer"},
+    429: {"Retry-After": "60"},
+    503: {"Retry-After": "5"},
+    507: {"Retry-After": "60"},
+}
+# What went wrong inside is for the log; the client hears what it can do.
+PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
+    errors.StoreError: "storage unavailable, retry later",
+    errors.StoreFullError: "storage full, retry later",
+    errors.RecordsError: "database unavailable, retry later",
+    errors.RecordsFullError: "storage full, retry later",
+}
+
+DRAIN_BYTES = 4 * 1024**3
+DRAIN_SECONDS = 60.0
+
+_log = structlog.get_logger()
+
+
+def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
+    """Return the status, message and headers that a client gets for one of our errors."""
+    kind = next(base for base in type(error).__mro__ if base in STATUS)
+    status = STATUS[kind]
+    message = PUBLIC_MESSAGE.get(kind)
+    if message:
+        _log.error(message, status=status, reason=str(error))
+    return status, message or str(error), HEADERS.get(status, {})
+
+
+class Edge:
+    """Wraps the API: gives each request an id, and reads a refused body to its end before the reply.
+
+    Most clients send the whole body before they read anything. If the server replied early and closed, they
+    would find a broken pipe where the reply should be. A client that asked first (`Expect: 100-continue`) has
+    sent nothing yet, and hears at once.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        body = _Body(scope, receive)
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await body.drain()
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, body.receive, send_with_id)
+            except Exception:  # noqa: BLE001 - the last line of defence
+                # The framework has sent the reply `internal error` before it raised this to us.
+                _log.exception("internal error", method=scope["method"], path=scope["path"])
+
+
+class _Body:
+    """Remembers how much of the request's body has been read."""
+
+    def __init__(self, scope: Message, receive: Receive) -> None:
+        headers = {name: value for name, value in scope["headers"] if name in _BODY_HEADERS}
+        has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+        self._receive = receive
+        self._ended = not has_body
+        self._asks_first = headers.get(b"expect", b"").lower() == b"100-continue"
+        self._begun = False
+
+    async def receive(self) -> Message:
+        self._begun = True
+        message = await self._receive()
+        self._ended = not message.get("more_body")
+        return message
+
+    async def drain(self) -> None:
+        if self._ended or (self._asks_first and not self._begun):
+            return
+        left, until = DRAIN_BYTES, time.monotonic() + DRAIN_SECONDS
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while not self._ended and left > 0 and time.monotonic() < until:
+                    left -= len((await self.receive()).get("body", b""))
+        except TimeoutError:
+            self._ended = True
+
+
+_BODY_HEADERS = {b"content-length", b"transfer-encoding", b"expect"}

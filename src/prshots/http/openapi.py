@@ -1,0 +1,204 @@
+"""What the OpenAPI document says of each route: the upload's form, the replies, and every error."""
+
+from typing import Any
+
+from prshots.images import MAX_NAME_CHARACTERS, MAX_PR_NUMBER
+
+DESCRIPTION = (
+    "Upload a screenshot, get a signed, time-limited image URL and ready-to-paste markdown. One comment per "
+    'pull request lists them all. Every error is `{"error": "<message>"}`.'
+)
+
+_PR_NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
+_IMAGE_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_TOKEN: list[dict[str, list[str]]] = [{"uploadToken": []}]
+
+SECURITY_SCHEMES = {
+    "uploadToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "`msr_` and 64 hexadecimal characters, made with `prshots token create PROJECT`.",
+    }
+}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _error(description: str, *messages: str, retry_after: bool = False) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    if messages:
+        schema["enum"] = list(messages)
+    reply = _json(description, _object({"error": schema}))
+    if retry_after:
+        reply["headers"] = {
+            "Retry-After": {
+                "schema": {"type": "integer"},
+                "description": "Seconds to wait before the next try.",
+            }
+        }
+    return reply
+
+
+_UNAUTHORIZED = _error("The token is missing or does not work.", "unauthorized")
+_TIMEOUT = _error("The body stopped arriving.", "request body timed out")
+_FULL = _error("There is no room to store it.", "storage full, retry later", retry_after=True)
+_UNAVAILABLE = _error(
+    "The store or the database does not answer.",
+    "storage unavailable, retry later",
+    "database unavailable, retry later",
+    retry_after=True,
+)
+
+UPLOAD: dict[str, Any] = {
+    "summary": "Upload a screenshot",
+    "operation_id": "upload",
+    "responses": {
+        200: _json(
+            "Stored. The URL is valid for 365 days, or until the image expires.",
+            _object(
+                {
+                    "id": _IMAGE_ID,
+                    "view_url": {"type": "string", "format": "uri"},
+                    "markdown": {"type": "string", "description": "`![<name>](<view_url>)`"},
+                }
+            ),
+        ),
+        400: _error(
+            "The form is wrong; the message says where.",
+            "invalid multipart/form-data body",
+            "image file required",
+            "name required",
+            "pr_number required",
+            "commit_sha required",
+            "viewport must be like 1280x800",
+        ),
+        401: _UNAUTHORIZED,
+        408: _TIMEOUT,
+        413: _error("The image is 5 MB or more."),
+        415: _error(
+            "Not PNG, JPEG or WebP: `unsupported content-type (png/jpeg/webp)`; or not what it says it is: "
+            "`declared <content-type>, but the file content is not a valid <PNG|JPEG|WEBP>`."
+        ),
+        429: _error("More than 120 uploads a minute for the project.", "rate limited", retry_after=True),
+        503: _UNAVAILABLE,
+        507: _FULL,
+    },
+    "openapi_extra": {
+        "security": _TOKEN,
+        "requestBody": {
+            "required": True,
+            "content": {
+                "multipart/form-data": {
+                    "schema": _object(
+                        {
+                            "image": {
+                                "type": "string",
+                                "format": "binary",
+                                "description": "PNG, JPEG or WebP, smaller than 5 MB (5,242,880 bytes).",
+                            },
+                            "name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
+                            "pr_number": _PR_NUMBER,
+                            "commit_sha": {"type": "string", "pattern": "^[0-9a-fA-F]{7,40}$"},
+                            "viewport": {
+                                "type": "string",
+                                "pattern": "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$",
+                                "example": "1280x800",
+                            },
+                        }
+                    ),
+                    "encoding": {"image": {"contentType": "image/png, image/jpeg, image/webp"}},
+                }
+            },
+        },
+    },
+}
+
+DELETE: dict[str, Any] = {
+    "summary": "Delete an image now, whatever the policy",
+    "operation_id": "deleteImage",
+    "responses": {
+        200: _json(
+            "Gone: the bytes first, then the record.", _object({"ok": {"const": True}, "id": _IMAGE_ID})
+        ),
+        401: _UNAUTHORIZED,
+        404: _error("No such image, or another project's.", "not found"),
+        503: _error(
+            "It could not be deleted now. It is scheduled, and the hourly sweep finishes it.",
+            "expire failed, retry later",
+            "database unavailable, retry later",
+            retry_after=True,
+        ),
+        507: _FULL,
+    },
+    "openapi_extra": {"security": _TOKEN},
+}
+
+COMMENT: dict[str, Any] = {
+    "summary": "The pull request's comment, as markdown",
+    "operation_id": "comment",
+    "responses": {
+        200: _json(
+            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, by which to find the comment again.",
+            _object({"pr_number": _PR_NUMBER, "markdown": {"type": "string", "maxLength": 65_536}}),
+        ),
+        400: _error("`pr_number` is not a positive integer.", "pr_number required"),
+        401: _UNAUTHORIZED,
+        503: _UNAVAILABLE,
+        507: _FULL,
+    },
+    "openapi_extra": {
+        "security": _TOKEN,
+        "parameters": [{"name": "pr_number", "in": "query", "required": True, "schema": _PR_NUMBER}],
+    },
+}
+
+EXPIRE: dict[str, Any] = {
+    "summary": "Apply the expiry policy to a closed pull request",
+    "operation_id": "expire",
+    "responses": {
+        200: _json(
+            "Done. What could not be deleted now is scheduled, and the hourly sweep finishes it.",
+            _object(
+                {
+                    "pr_number": _PR_NUMBER,
+                    "policy": {"type": "string", "enum": ["pr_close", "retain_days", "manual"]},
+                    "marked": {"type": "integer", "minimum": 0},
+                    "expired": {"type": "integer", "minimum": 0},
+                }
+            ),
+        ),
+        400: _error("The body is not JSON with a positive integer `pr_number`.", "pr_number required"),
+        401: _UNAUTHORIZED,
+        408: _TIMEOUT,
+        503: _UNAVAILABLE,
+        507: _FULL,
+    },
+    "openapi_extra": {
+        "security": _TOKEN,
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": _object({"pr_number": _PR_NUMBER})}},
+        },
+    },
+}
+
+HEALTH: dict[str, Any] = {
+    "summary": "Whether this part is up",
+    "operation_id": "healthz",
+    "responses": {200: _json("It is.", _object({"status": {"const": "ok"}}))},
+}
+
+
+def complete(document: dict[str, Any]) -> dict[str, Any]:
+    """Add what the framework leaves out, and take out the 422 it promises for us: ours are 400 and 404."""
+    document["components"] = {"securitySchemes": SECURITY_SCHEMES}
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"].pop("422", None)
+    return document

@@ -1,0 +1,44 @@
+"""One sweep in a process of its own, as `prshots serve` starts it: its memory is given back afterwards."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import structlog
+
+from prshots import wiring
+from prshots.errors import PrshotsError
+from prshots.processes.logs import configure_logs
+from prshots.settings import load_settings
+from prshots.sweep import sweep
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides when to stop
+    configure_logs()
+    config = os.environ.get("PRSHOTS_CONFIG")
+    try:
+        asyncio.run(_sweep_once(Path(config) if config else None))
+    except PrshotsError as error:
+        sys.exit(f"prshots sweep: {error}")
+
+
+async def _sweep_once(config: Path | None) -> None:
+    settings = load_settings(config)
+    async with wiring.opened_for_sweep(settings) as (records, store):
+        report = await sweep(records, store)
+    if report.expired or report.failed or report.orphans or report.unfinished:
+        structlog.get_logger().info(
+            "swept",
+            expired=report.expired,
+            failed=report.failed,
+            orphans=report.orphans,
+            unfinished=report.unfinished,
+            freed_bytes=report.freed_bytes,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""One worker process of one part, started by the supervisor on a listening socket that it inherits.
+
+Run as `python -m prshots.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`. It says that it
+is ready by closing READY_FD, stops on SIGTERM, and dies with the supervisor: LIFELINE_FD then reads as closed.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from prshots.errors import PrshotsError
+from prshots.processes.logs import configure_logs
+from prshots.settings import Settings, load_settings
+
+GRACE_SECONDS = 4.0
+"""How long requests under way may take to finish after SIGTERM; the supervisor waits a little longer."""
+
+BACKLOG = 1024
+
+
+def main() -> None:
+    part, *fds = sys.argv[1:]
+    listener_fd, ready_fd, lifeline_fd = map(int, fds)
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches us too, but stopping is the supervisor's word
+    configure_logs()
+    config = os.environ.get("PRSHOTS_CONFIG")
+    try:
+        settings = load_settings(Path(config) if config else None)
+        serve = {"api": _serve_api, "delivery": _serve_delivery}[part]
+        with socket.socket(fileno=listener_fd) as listener:
+            listener.setblocking(False)
+            uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd), lifeline_fd))
+    except PrshotsError as error:
+        sys.exit(f"prshots {part}: {error}")
+
+
+async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    # Nobody would restart or stop us any more, and a new supervisor needs our port.
+    loop.add_reader(lifeline_fd, os._exit, 1)
+    await serve(stop)
+
+
+async def _serve_delivery(
+    settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
+) -> None:
+    from prshots.http.delivery_server import DeliveryServer
+    from prshots.wiring import delivery
+
+    server = DeliveryServer(delivery(settings), listener)
+    server.start()
+    os.close(ready_fd)
+    await stop.wait()
+    await server.stop(GRACE_SECONDS)
+
+
+async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+    from granian._granian import SocketHolder
+    from granian.constants import HTTPModes, Interfaces
+    from granian.server.embed import Server
+
+    from prshots.wiring import api
+
+    class InheritedSocketServer(Server):
+        """Granian on the socket we were given: its own would be bound anew by each worker."""
+
+        def _init_shared_socket(self) -> None:
+            self._shd = SocketHolder(listener.fileno(), False, BACKLOG)
+
+    server = InheritedSocketServer(
+        api(settings),
+        interface=Interfaces.ASGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        log_enabled=False,
+    )
+    serving = asyncio.create_task(server.serve())
+    os.close(ready_fd)
+    await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
+    server.stop()
+    await serving
+
+
+if __name__ == "__main__":
+    main()

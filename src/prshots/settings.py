@@ -1,0 +1,142 @@
+"""Every PRSHOTS_* variable once, validated once, then passed on as plain values."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from prshots.errors import SettingsError
+
+PREFIX = "PRSHOTS_"
+
+_PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
+
+
+def _public_url(url: str) -> str:
+    # It ends up inside markdown and HTML, so it holds nothing that would need escaping there.
+    if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname):
+        raise ValueError("an http:// or https:// address without query or spaces")
+    return url.rstrip("/")
+
+
+def _file_url(scheme: str) -> AfterValidator:
+    def check(url: str) -> str:
+        if url and not (url.startswith(f"{scheme}://") and len(url) > len(f"{scheme}:///")):
+            raise ValueError(f"{scheme}://<path>, such as {scheme}:///var/lib/prshots/…")
+        return url
+
+    return AfterValidator(check)
+
+
+def _memory_only(url: str) -> str:
+    if url != "memory://":
+        raise ValueError("memory://")
+    return url
+
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+PublicUrl = Annotated[str, AfterValidator(_public_url)]
+
+
+class Settings(BaseSettings):
+    """The settings, each with what `docs/settings.md` says of it."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    data_dir: Path = Field(Path("data"), description="a folder; everything the embedded default keeps")
+    host: str = Field("127.0.0.1", min_length=1, description="an address to listen on")
+    api_port: Port = Field(8081, description="a port number from 1 to 65535")
+    img_port: Port = Field(8082, description="a port number from 1 to 65535")
+    web_port: Port = Field(8080, description="a port number from 1 to 65535")
+    base_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
+    img_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
+    web_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
+    database_url: Annotated[str, _file_url("sqlite")] = Field("", description="sqlite:///<path>")
+    store_url: Annotated[str, _file_url("file")] = Field("", description="file://<path>")
+    counter_url: Annotated[str, AfterValidator(_memory_only)] = Field("memory://", description="memory://")
+    signing_keys: str = Field("", repr=False, description="kid:hex,kid:hex; the first signs, all verify")
+    signing_keys_file: Path | None = Field(None, description="a file of kid:hex lines")
+    uploads_per_minute: int = Field(120, ge=1, description="a whole number from 1")
+    max_image_bytes: int = Field(
+        5 * 1024**2, ge=1024, le=100 * 1024**2, description="a whole number of bytes from 1024 to 104857600"
+    )
+    cache_seconds: int = Field(3600, ge=0, le=31_536_000, description="a whole number from 0 to 31536000")
+    workers: int = Field(1, ge=1, le=256, description="a whole number from 1 to 256")
+
+    @model_validator(mode="after")
+    def fill_in(self) -> Self:
+        """Derive the defaults that depend on other settings, and refuse what does not go together."""
+        derived = {
+            "base_url": f"http://localhost:{self.api_port}",
+            "img_url": f"http://localhost:{self.img_port}",
+            "web_url": f"http://localhost:{self.web_port}",
+            "database_url": f"sqlite:///{self.data_dir}/prshots.db",
+            "store_url": f"file://{self.data_dir.absolute()}/images",
+            "signing_keys_file": self.data_dir / "signing-keys",
+        }
+        for name, value in derived.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, value)
+        if self.workers > 1 and self.counter_url == "memory://":
+            raise SettingsError(
+                f"{PREFIX}WORKERS: got {self.workers}, takes 1 while {PREFIX}COUNTER_URL is memory://, because "
+                "each worker would count uploads on its own"
+            )
+        return self
+
+    @property
+    def database_path(self) -> Path:
+        return Path(self.database_url.removeprefix("sqlite:///"))
+
+    @property
+    def store_path(self) -> Path:
+        return Path(self.store_url.removeprefix("file://"))
+
+    @property
+    def keys_path(self) -> Path:
+        return self.signing_keys_file or self.data_dir / "signing-keys"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic-settings gives it
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - likewise
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        # What load_settings passes in comes from the file, so the environment stands above it.
+        del settings_cls
+        return env_settings, init_settings
+
+
+def load_settings(config: Path | None = None) -> Settings:
+    """Read the environment and the TOML file. Raises SettingsError, whose one line says what to change."""
+    from_file = _read_toml(config) if config else {}
+    try:
+        return Settings(**from_file)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, config)) from error
+
+
+def _read_toml(config: Path) -> dict[str, Any]:
+    try:
+        with config.open("rb") as file:
+            table = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"cannot read the settings in {config}: {reason}") from error
+    return {key.upper().removeprefix(PREFIX).lower(): value for key, value in table.items()}
+
+
+def _explain(error: ValidationError, config: Path | None) -> str:
+    first = error.errors()[0]
+    field = str(first["loc"][0])
+    if first["type"] == "extra_forbidden":
+        return f"{field.upper()} in {config} is not a setting; docs/settings.md lists them"
+    got = "a value" if field == "signing_keys" else repr(first["input"])
+    return f"{PREFIX}{field.upper()}: got {got}, takes {Settings.model_fields[field].description}"

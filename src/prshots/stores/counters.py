@@ -1,0 +1,25 @@
+"""Upload counters: a moving minute per project."""
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable
+
+WINDOW_SECONDS = 60.0
+
+
+class MemoryCounter:
+    """Counts in this process, so it is exact only while there is one API process."""
+
+    def __init__(self, uploads_per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit = uploads_per_minute
+        self._clock = clock
+        self._uploads: defaultdict[str, deque[float]] = defaultdict(deque)
+
+    async def hit(self, project_id: str) -> bool:
+        now, uploads = self._clock(), self._uploads[project_id]
+        while uploads and uploads[0] <= now - WINDOW_SECONDS:
+            uploads.popleft()
+        if len(uploads) >= self._limit:
+            return False
+        uploads.append(now)
+        return True

@@ -1,0 +1,183 @@
+"""The origin store on a local disk: it survives a power cut, and hands the kernel a file to send."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from prshots.errors import StoreError, StoreFullError
+from prshots.ports import OpenObject
+
+WRITERS = 16
+"""Threads that write. An fsync waits on the disk, not on the processor, and the disk takes many at once."""
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+_IOV_MAX = 1024
+_SHARD = re.compile(r"[0-9a-f]{2}")
+_OBJECT = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
+_INCOMING = ".incoming"
+
+T = TypeVar("T")
+_log = structlog.get_logger()
+
+
+class DiskReader:
+    """Reads `<root>/<id[:2]>/<id>.<ext>`; all that delivery gets to see."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = f"{root}/"
+
+    def open(self, key: str) -> OpenObject | None:
+        try:
+            fd = os.open(self._root + key, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot open {key}: {error.strerror}") from error
+        try:
+            return OpenObject(fd, os.fstat(fd).st_size)
+        except OSError as error:
+            os.close(fd)
+            raise StoreError(f"cannot read {key}: {error.strerror}") from error
+
+
+class DiskStore(DiskReader):
+    """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.root = root
+        self._incoming = root / _INCOMING
+        self._ready_folders: set[Path] = set()
+        self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="disk")
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+    async def put(self, key: str, chunks: Sequence[bytes]) -> None:
+        await self._in_thread(lambda: self._put(key, chunks))
+
+    async def delete(self, keys: Collection[str]) -> set[str]:
+        return await self._in_thread(lambda: self._delete(keys))
+
+    async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
+        for shard in await self._in_thread(lambda: _names(self.root, _SHARD)):
+            yield await self._in_thread(
+                lambda shard=shard: [  # type: ignore[misc]
+                    f"{shard}/{name}" for name in _names(self.root / shard, _OBJECT, written_before=cutoff)
+                ]
+            )
+
+    async def discard_unfinished(self, cutoff: float) -> int:
+        def discard() -> int:
+            leftovers = _names(self._incoming, _OBJECT, written_before=cutoff)
+            for name in leftovers:
+                (self._incoming / name).unlink(missing_ok=True)
+            return len(leftovers)
+
+        return await self._in_thread(discard)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        except OSError as error:
+            kind = StoreFullError if error.errno in _NO_ROOM else StoreError
+            raise kind(f"{error.strerror}: {error.filename or self.root}") from error
+
+    def _put(self, key: str, chunks: Sequence[bytes]) -> None:
+        target = self.root / key
+        self._make_ready(self._incoming)
+        self._make_ready(target.parent)
+        unfinished = self._incoming / target.name
+        try:
+            _write_durably(unfinished, chunks)
+            unfinished.rename(target)
+            _sync_folder(target.parent)
+        except OSError:
+            for path in (unfinished, target):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            self._ready_folders.clear()  # perhaps somebody took a folder away
+            raise
+
+    def _make_ready(self, folder: Path) -> None:
+        if folder in self._ready_folders:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        _sync_folder(folder.parent)
+        self._ready_folders.add(folder)
+
+    def _delete(self, keys: Collection[str]) -> set[str]:
+        failed: set[str] = set()
+        by_folder: dict[Path, list[str]] = {}
+        for key in keys:
+            path = self.root / key
+            try:
+                path.unlink(missing_ok=True)
+                by_folder.setdefault(path.parent, []).append(key)
+            except OSError as error:
+                _log.error("image bytes could not be deleted", key=key, reason=error.strerror)
+                failed.add(key)
+        for folder, unlinked in by_folder.items():
+            try:
+                _sync_folder(folder)
+            except FileNotFoundError:
+                continue  # no folder, so no bytes either
+            except OSError as error:
+                _log.error("a delete could not be made durable", folder=folder.name, reason=error.strerror)
+                failed.update(unlinked)
+        return failed
+
+
+def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
+    """List entries that are ours by name: what somebody else put there is left alone."""
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                entry.name
+                for entry in entries
+                if pattern.fullmatch(entry.name) and (written_before is None or _older(entry, written_before))
+            ]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _older(entry: os.DirEntry[str], cutoff: float) -> bool:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime < cutoff
+    except FileNotFoundError:  # gone since it was listed
+        return False
+
+
+def _write_durably(path: Path, chunks: Sequence[bytes]) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        rest = [memoryview(chunk) for chunk in chunks]
+        while rest:
+            rest = _without_first(rest, os.writev(fd, rest[:_IOV_MAX]))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _without_first(views: list[memoryview], written: int) -> list[memoryview]:
+    for index, view in enumerate(views):
+        if written < len(view):
+            return [view[written:], *views[index + 1 :]]
+        written -= len(view)
+    return []
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,99 @@
+"""Open a database, and run statements on it off the event loop.
+
+SQLAlchemy is used synchronously, in threads of our own: one hop to a thread per operation, where an async
+driver hops once per statement, and once more for BEGIN, COMMIT and the clean-up.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from prshots.errors import PrshotsError, RecordsError, RecordsFullError
+
+READERS = 4
+BUSY_SECONDS = 10
+"""How long a writer waits for another process's transaction. Ours are all short."""
+
+T = TypeVar("T")
+
+
+def open_sqlite(path: Path) -> Engine:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        f"sqlite:///{path}",
+        pool_size=READERS + 1,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # BEGIN and COMMIT are ours
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # Writers take the lock at once: a transaction that began by reading could not wait for it later.
+        if connection.get_execution_options().get("writes"):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+class Database:
+    """Runs work on the engine in threads; the writer is one, so that our own writes never wait in SQLite."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._writing = engine.execution_options(writes=True)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="records-read")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="records-write")
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        def run() -> T:
+            with self.engine.connect() as connection:
+                return work(connection)
+
+        return await self._in_thread(self._readers, run)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run in a transaction, committed and durable on return."""
+
+        def run() -> T:
+            with self._writing.begin() as connection:
+                return work(connection)
+
+        return await self._in_thread(self._writer, run)
+
+    async def close(self) -> None:
+        self._readers.shutdown()
+        self._writer.shutdown()
+        self.engine.dispose()
+
+    async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(threads, work)
+        except DBAPIError as error:
+            raise translated(error) from error
+
+
+def translated(error: DBAPIError) -> PrshotsError:
+    """Turn the driver's exception into ours, with its reason but without its SQL."""
+    if _sqlite_code(error.orig) == sqlite3.SQLITE_FULL:
+        return RecordsFullError("the database has no room left on its disk")
+    return RecordsError(f"the database did not answer: {error.orig}")
+
+
+def _sqlite_code(error: Any) -> int:  # noqa: ANN401 - whatever the driver raised
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code

@@ -1,0 +1,83 @@
+"""The first tables: organizations, projects, tokens, images."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+_waiting = sa.text("scheduled_at IS NULL")
+_scheduled = sa.text("scheduled_at IS NOT NULL")
+_closed = sa.text("closed_at IS NOT NULL AND scheduled_at IS NULL")
+
+
+def upgrade() -> None:
+    _create_accounts()
+    _create_images()
+    op.execute("INSERT INTO organizations (id, name) VALUES ('local', 'local')")
+
+
+def _create_accounts() -> None:
+    op.create_table(
+        "organizations",
+        sa.Column("id", sa.String(32), primary_key=True),
+        sa.Column("name", sa.Text, nullable=False, unique=True),
+    )
+    op.create_table(
+        "projects",
+        sa.Column("id", sa.String(32), primary_key=True),
+        sa.Column("organization_id", sa.String(32), sa.ForeignKey("organizations.id"), nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("policy", sa.String(16), nullable=False),
+        sa.Column("retain_days", sa.Integer),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.UniqueConstraint("organization_id", "name", name="projects_name"),
+    )
+    op.create_table(
+        "tokens",
+        sa.Column("id", sa.String(32), primary_key=True),
+        sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id"), nullable=False),
+        sa.Column("label", sa.Text, nullable=False),
+        sa.Column("hint", sa.String(16), nullable=False),
+        sa.Column("sha256", sa.String(64), nullable=False, unique=True),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("last_used_at", sa.BigInteger),
+        sa.Column("revoked_at", sa.BigInteger),
+    )
+    op.create_index("ix_tokens_project_id", "tokens", ["project_id"])
+
+
+def _create_images() -> None:
+    op.create_table(
+        "images",
+        sa.Column(
+            "seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True
+        ),
+        sa.Column("id", sa.String(32), nullable=False),
+        sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id"), nullable=False),
+        sa.Column("pr_number", sa.Integer, nullable=False),
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("commit_sha", sa.String(40), nullable=False),
+        sa.Column("viewport", sa.String(16), nullable=False),
+        sa.Column("ext", sa.String(8), nullable=False),
+        sa.Column("size", sa.BigInteger, nullable=False),
+        sa.Column("uploaded_at", sa.BigInteger, nullable=False),
+        sa.Column("kid", sa.String(32), nullable=False),
+        sa.Column("closed_at", sa.BigInteger),
+        sa.Column("scheduled_at", sa.BigInteger),
+    )
+    op.create_index("images_by_id", "images", ["id", "project_id"], unique=True)
+    op.create_index("images_by_pr", "images", ["project_id", "pr_number", "seq"])
+    op.create_index(
+        "images_by_age",
+        "images",
+        ["project_id", "uploaded_at"],
+        sqlite_where=_waiting,
+        postgresql_where=_waiting,
+    )
+    op.create_index(
+        "images_closed", "images", ["project_id", "seq"], sqlite_where=_closed, postgresql_where=_closed
+    )
+    op.create_index(
+        "images_scheduled", "images", ["seq"], sqlite_where=_scheduled, postgresql_where=_scheduled
+    )

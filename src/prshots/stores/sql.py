@@ -1,0 +1,247 @@
+"""The records in an SQL database: one SQL text for every engine."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
+from sqlalchemy import delete as delete_from
+from sqlalchemy.exc import IntegrityError
+
+from prshots.errors import ConflictError, RecordsError
+from prshots.models import Image, Policy, Project, UploadToken
+from prshots.stores.engine import Database
+from prshots.stores.schema import images, organizations, projects, tokens
+
+SECONDS_PER_DAY = 86_400
+
+_IMAGE = [images.c[field.name] for field in fields(Image)]
+_TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
+_PROJECT = [
+    projects.c.id,
+    projects.c.name,
+    organizations.c.name.label("organization"),
+    projects.c.policy,
+    projects.c.retain_days,
+    projects.c.created_at,
+]
+_PROJECTS = projects.join(organizations)
+_SCHEDULED = images.c.scheduled_at.is_not(None)
+_WAITING = images.c.scheduled_at.is_(None)
+
+
+class SqlRecords:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._arriving: list[tuple[Image, asyncio.Future[None]]] = []
+        self._committing: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        if self._committing:
+            await self._committing
+        await self._database.close()
+
+    # Images
+
+    async def add_image(self, image: Image) -> None:
+        """Commit together what arrives while a commit is under way: one fsync then serves many uploads."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._arriving.append((image, done))
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit_arriving())
+        await done
+
+    async def _commit_arriving(self) -> None:
+        try:
+            while self._arriving:
+                batch, self._arriving = self._arriving, []
+                await self._commit(batch)
+        finally:
+            self._committing = None
+
+    async def _commit(self, batch: list[tuple[Image, asyncio.Future[None]]]) -> None:
+        rows = [_image_row(image) for image, _ in batch]
+        try:
+            await self._database.write(lambda connection: connection.execute(insert(images), rows))
+        except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
+            if len(batch) > 1:  # one bad record must not take the others with it
+                for alone in batch:
+                    await self._commit([alone])
+                return
+            outcome: Exception | None = error
+        else:
+            outcome = None
+        for _, done in batch:
+            if done.cancelled():
+                continue
+            if outcome is None:
+                done.set_result(None)
+            else:
+                done.set_exception(outcome)
+
+    async def image(self, project_id: str, image_id: str) -> Image | None:
+        query = select(*_IMAGE).where(images.c.id == image_id, images.c.project_id == project_id)
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return Image(*row) if row else None
+
+    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
+        active = (images.c.project_id == project_id, images.c.pr_number == pr_number, _WAITING)
+        total = select(func.count()).select_from(images).where(*active)
+        page = select(*_IMAGE).where(*active).order_by(images.c.seq.desc()).limit(newest)
+
+        def both(connection: Connection) -> tuple[int, list[Image]]:
+            found = [Image(*row) for row in connection.execute(page)]
+            count = connection.execute(total).scalar_one() if len(found) == newest else len(found)
+            return count, found[::-1]
+
+        return await self._database.read(both)
+
+    async def schedule(self, image_ids: Collection[str], now: int) -> None:
+        marking = update(images).where(images.c.id.in_(image_ids), _WAITING).values(scheduled_at=now)
+        await self._database.write(lambda connection: connection.execute(marking))
+
+    async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
+        of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
+        closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
+        scheduling = update(images).where(*of_pr, _WAITING).values(scheduled_at=now)
+
+        def mark(connection: Connection) -> int:
+            marked = connection.execute(closing).rowcount
+            if schedule:
+                connection.execute(scheduling)
+            return marked
+
+        return await self._database.write(mark)
+
+    async def scheduled(
+        self, after: int, limit: int, project_id: str | None = None, pr_number: int | None = None
+    ) -> list[Image]:
+        query = select(*_IMAGE).where(_SCHEDULED, images.c.seq > after).order_by(images.c.seq).limit(limit)
+        if project_id is not None:
+            query = query.where(images.c.project_id == project_id, images.c.pr_number == pr_number)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Image(*row) for row in rows]
+
+    async def schedule_due(self, now: int, limit: int) -> int:
+        with_policy = select(projects.c.id, projects.c.policy, projects.c.retain_days).where(
+            or_(projects.c.retain_days.is_not(None), projects.c.policy == Policy.PR_CLOSE)
+        )
+
+        def mark(connection: Connection) -> int:
+            marked = 0
+            for project in connection.execute(with_policy).all():
+                for due in _due_in(project, now):
+                    if marked < limit:
+                        some = select(images.c.seq).where(_WAITING, *due).limit(limit - marked)
+                        marking = update(images).where(images.c.seq.in_(some)).values(scheduled_at=now)
+                        marked += connection.execute(marking).rowcount
+            return marked
+
+        return await self._database.write(mark)
+
+    async def remove_images(self, image_ids: Collection[str]) -> int:
+        removing = delete_from(images).where(images.c.id.in_(image_ids))
+        return await self._database.write(lambda connection: connection.execute(removing).rowcount)
+
+    async def known_ids(self, image_ids: Collection[str]) -> set[str]:
+        query = select(images.c.id).where(images.c.id.in_(image_ids))
+        return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    async def count_signed_with(self, kid: str) -> int:
+        query = select(func.count()).select_from(images).where(images.c.kid == kid)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+
+    # Projects and tokens
+
+    async def add_project(self, project: Project) -> None:
+        organization = select(organizations.c.id).where(organizations.c.name == project.organization)
+        row = {key: value for key, value in asdict(project).items() if key != "organization"}
+        adding = insert(projects).values(organization_id=organization.scalar_subquery(), **row)
+        try:
+            await self._database.write(lambda connection: connection.execute(adding))
+        except RecordsError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                raise ConflictError(f"there is a project {project.name!r} already") from error
+            raise
+
+    async def project(self, name: str, organization: str) -> Project | None:
+        query = (
+            select(*_PROJECT)
+            .select_from(_PROJECTS)
+            .where(projects.c.name == name, organizations.c.name == organization)
+        )
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return _project(row) if row else None
+
+    async def projects(self) -> list[Project]:
+        query = select(*_PROJECT).select_from(_PROJECTS).order_by(projects.c.name)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [_project(row) for row in rows]
+
+    async def set_policy(self, project_id: str, policy: Policy, retain_days: int | None) -> None:
+        setting = (
+            update(projects).where(projects.c.id == project_id).values(policy=policy, retain_days=retain_days)
+        )
+        await self._database.write(lambda connection: connection.execute(setting))
+
+    async def add_token(self, token: UploadToken) -> None:
+        adding = insert(tokens).values(asdict(token))
+        await self._database.write(lambda connection: connection.execute(adding))
+
+    async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
+        query = (
+            select(*_TOKEN, *_PROJECT)
+            .select_from(tokens.join(_PROJECTS))
+            .where(tokens.c.sha256 == sha256, tokens.c.revoked_at.is_(None))
+        )
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return (UploadToken(*row[: len(_TOKEN)]), _project(row[len(_TOKEN) :])) if row else None
+
+    async def tokens(self, project_id: str) -> list[UploadToken]:
+        query = (
+            select(*_TOKEN)
+            .where(tokens.c.project_id == project_id)
+            .order_by(tokens.c.created_at, tokens.c.id)
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [UploadToken(*row) for row in rows]
+
+    async def revoke_token(self, token_id: str, now: int) -> bool:
+        first = func.coalesce(tokens.c.revoked_at, now)
+        revoking = update(tokens).where(tokens.c.id == token_id).values(revoked_at=first)
+        return await self._database.write(lambda connection: connection.execute(revoking).rowcount > 0)
+
+    async def touch_token(self, token_id: str, now: int) -> None:
+        touching = update(tokens).where(tokens.c.id == token_id).values(last_used_at=now)
+        await self._database.write(lambda connection: connection.execute(touching))
+
+
+def _image_row(image: Image) -> dict[str, object]:
+    return {
+        "id": image.id,
+        "project_id": image.project_id,
+        "pr_number": image.pr_number,
+        "name": image.name,
+        "commit_sha": image.commit_sha,
+        "viewport": image.viewport,
+        "ext": image.ext,
+        "size": image.size,
+        "uploaded_at": image.uploaded_at,
+        "kid": image.kid,
+    }
+
+
+def _project(row: Sequence[Any]) -> Project:
+    identity, name, organization, policy, retain_days, created_at = row
+    return Project(identity, name, organization, Policy(policy), retain_days, created_at)
+
+
+def _due_in(project: Row[Any], now: int) -> list[tuple[ColumnElement[bool], ...]]:
+    due: list[tuple[ColumnElement[bool], ...]] = []
+    mine = images.c.project_id == project.id
+    if project.retain_days is not None:
+        due.append((mine, images.c.uploaded_at <= now - project.retain_days * SECONDS_PER_DAY))
+    if project.policy == Policy.PR_CLOSE:
+        due.append((mine, images.c.closed_at.is_not(None)))
+    return due

@@ -1,0 +1,79 @@
+"""One pass over what is due: it finishes expiries, applies the policies, and takes away what crashes left."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from prshots.expiry import expire_scheduled
+from prshots.ports import ObjectStore, Records
+
+BATCH = 1000
+"""Small enough that uploads hardly wait behind its transaction, large enough that commits cost little."""
+
+LEFTOVER_AGE_SECONDS = 3600
+"""Bytes without a record may be an upload under way; after an hour they are not."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a pass did. Whatever failed stays as it is, for the next pass to try again."""
+
+    expired: int = 0
+    failed: int = 0
+    orphans: int = 0
+    unfinished: int = 0
+    freed_bytes: int = 0
+
+
+async def sweep(
+    records: Records,
+    store: ObjectStore,
+    progress: Callable[[Report], None] = lambda _: None,
+    clock: Callable[[], float] = time.time,
+) -> Report:
+    """Run one pass. Idempotent, so two at once do no harm. Raises RecordsError, StoreError."""
+    report = Report()
+    now = clock()
+    while await records.schedule_due(int(now), BATCH) == BATCH:
+        progress(report)
+    await _expire_scheduled(records, store, report, progress)
+    await _remove_orphans(records, store, now - LEFTOVER_AGE_SECONDS, report, progress)
+    report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
+    return report
+
+
+async def _expire_scheduled(
+    records: Records, store: ObjectStore, report: Report, progress: Callable[[Report], None]
+) -> None:
+    after = 0
+    while batch := await records.scheduled(after, BATCH):
+        outcome = await expire_scheduled(records, store, batch)
+        report.expired += outcome.expired
+        report.failed += outcome.failed
+        report.freed_bytes += outcome.freed_bytes
+        after = batch[-1].seq  # onward, also past the ones that failed
+        progress(report)
+
+
+async def _remove_orphans(
+    records: Records, store: ObjectStore, cutoff: float, report: Report, progress: Callable[[Report], None]
+) -> None:
+    async for keys in store.stored_before(cutoff):
+        for some in _in_batches(keys):
+            by_id = {_image_id(key): key for key in some}
+            known = await records.known_ids(by_id)
+            orphans = [key for image_id, key in by_id.items() if image_id not in known]
+            if orphans:
+                failed = await store.delete(orphans)
+                report.orphans += len(orphans) - len(failed)
+                report.failed += len(failed)
+        progress(report)
+
+
+def _image_id(key: str) -> str:
+    return key.rpartition("/")[2].partition(".")[0]
+
+
+def _in_batches(keys: list[str]) -> Iterator[list[str]]:
+    starts: Iterable[int] = range(0, len(keys), BATCH)
+    return (keys[start : start + BATCH] for start in starts)

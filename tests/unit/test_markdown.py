@@ -1,0 +1,423 @@
+"""The comment as a reader gets it: most of these render the markdown and look at the page that comes out."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from prshots.markdown import MAX_CHARACTERS, MAX_LISTED, Entry, comment, image_markdown
+
+RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
+DASHBOARD = "https://shots.example.com/projects/web/pr/7"
+
+FRAGMENTS = [
+    *"[]()<>|&@#*_~$!^\\`\"'{}=-+:;. \t\n\r",
+    *"aZ5é日ी€😀\x00\x85\xa0\u2028\u2029\u200b\u200d\u200e\u200f\u202a\u202e\u2066\u2069",
+    *("![", "](", "](http://evil)", "[x]: http://evil", "[^1]", "<b>", "</details>", "<!-- svc:pr-9 -->"),
+    *(
+        "<https://evil>",
+        "<1@evil.com>",
+        "&amp;",
+        "&#64;",
+        "&copy",
+        "@user",
+        "#123",
+        "GH-1",
+        ":tada:",
+        "0a1b2c3d",
+    ),
+    *(
+        "http://evil.com",
+        "www.evil.com",
+        "me@evil.com",
+        "``",
+        "```",
+        "**",
+        "__",
+        "~~",
+        "$$",
+        "\\\\",
+        "\r\n",
+        "  ",
+    ),
+]
+NAMES = (
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=60).map(lambda parts: "".join(parts)[:200])
+    | st.text(st.sampled_from("_*`\\[]<&~|$ a.("), min_size=1, max_size=12)
+    | st.text(min_size=1, max_size=200)
+)
+ORDINARY_NAMES = st.text(
+    st.characters(categories=["L", "M", "Nd"]) | st.sampled_from(" -_.,:/()"), min_size=1, max_size=200
+)
+
+
+class Page(HTMLParser):
+    """What a reader, or a browser, finds on the rendered page."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.images: list[tuple[str, str]] = []
+        self.links: list[str] = []
+        self.codes: list[str] = []
+        self.comments: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(RENDERER.render(markdown))
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        found = dict(attrs)
+        match tag:
+            case "img":
+                self.images.append((found["src"], found["alt"]))
+            case "a":
+                self.links.append(found["href"])
+            case "code":
+                self.codes.append("")
+        if tag not in {"img", "br"}:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self._open:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if "code" in self._open:
+            self.codes[-1] += data
+        else:
+            self.text += data
+
+    def handle_comment(self, data):
+        self.comments.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.text.split())
+
+
+def on_one_line(name: str) -> str:
+    return "".join(" " if unicodedata.category(char) in {"Cc", "Zl", "Zp"} else char for char in name)
+
+
+def as_seen(name: str) -> str:
+    return on_one_line(name).translate(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])) or " "
+
+
+def entry(name: str = "Home", number: int = 0, url: str = URL) -> Entry:
+    return Entry(name, "1280x800", f"{number:07x}{'f' * 33}", url)
+
+
+def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[Entry]:
+    return [entry(f"{name} {number}"[-200:], number, url) for number in range(count)]
+
+
+def comment_on(shots: Sequence[Entry]) -> str:
+    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD)
+
+
+def parts(text: str) -> tuple[list[int], list[int], int]:
+    """Tell the numbers (see `entry`) of the images listed and of those shown, and how many are left out."""
+    listed = [int(sha, 16) for sha in re.findall(r"^- .* · `([0-9a-f]{7})`$", text, re.MULTILINE)]
+    shown = [int(sha, 16) for sha in re.findall(r"^`.* · `([0-9a-f]{7})`\\$", text, re.MULTILINE)]
+    left_out = re.search(
+        r"^The oldest (?:(\d+) screenshots are|screenshot is) only in the", text, re.MULTILINE
+    )
+    return listed, shown, int(left_out[1] or 1) if left_out else 0
+
+
+# --- the text, to the letter ---
+
+
+def test_three_screenshots():
+    shots = [entry("Home", 0xABCDEF1), entry("Sign in (dark)", 0xABCDEF1), entry("a`b [new]", 0x1234567)]
+    assert comment_on(shots) == (
+        "<!-- svc:pr-7 -->\n"
+        "### 3 screenshots\n"
+        "\n"
+        "`Home` · 1280x800 · `abcdef1`\\\n"
+        f"![Home]({URL})\n"
+        "\n"
+        "`Sign in (dark)` · 1280x800 · `abcdef1`\\\n"
+        f"![Sign in (dark)]({URL})\n"
+        "\n"
+        "``a`b [new]`` · 1280x800 · `1234567`\\\n"
+        f"![a\\`b \\[new\\]]({URL})\n"
+    )
+
+
+def test_no_screenshot_and_a_single_one():
+    assert comment_on([]) == "<!-- svc:pr-7 -->\n### 0 screenshots\n"
+    assert comment_on([entry()]).startswith("<!-- svc:pr-7 -->\n### 1 screenshot\n\n`Home`")
+
+
+def test_too_many_screenshots():
+    text = comment_on(entries(5000))
+    listed, shown, left_out = parts(text)
+    sections = [
+        "<!-- svc:pr-7 -->\n### 5000 screenshots\n",
+        f"<details><summary>{len(listed)} older screenshots, without pictures</summary>\n",
+        "".join(f"- `Checkout page {number}` · 1280x800 · `{number:07x}`\n" for number in listed),
+        "</details>\n",
+        "\n".join(
+            f"`Checkout page {number}` · 1280x800 · `{number:07x}`\\\n![Checkout page {number}]({URL})\n"
+            for number in shown
+        ),
+        f"The oldest {left_out} screenshots are only in the [dashboard]({DASHBOARD}).\n",
+    ]
+    assert text == "\n".join(sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "alternative"),
+    [
+        ("snake_case", "snake_case"),
+        ("_private", "_private"),
+        ("foo_", "foo_"),
+        ("a_b_c", "a_b_c"),
+        ("_a_b", "_a_b"),
+        ("foo_ bar_", "foo_ bar_"),
+        ("_foo _bar", "_foo _bar"),
+        ("की_सी_", "की_सी_"),
+        ("_ a _", "_ a _"),
+        ("_em_", r"\_em\_"),
+        ("__init__", r"\_\_init\_\_"),
+        ("(_a_)", r"(\_a\_)"),
+        ("€_a_€", r"€\_a\_€"),
+        ("a_b _em_", r"a\_b \_em\_"),
+        ("Terms & Conditions", "Terms & Conditions"),
+        ("AT&T; a&b", r"AT\&T; a&b"),
+        ("&#64;", r"\&#64;"),
+        ("$5 to $6", "&#36;5 to &#36;6"),
+        ("back\\", r"back\\"),
+        ("5 * 3 ~ 15 | [x] < `y`", r"5 \* 3 \~ 15 \| \[x\] \< \`y\`"),
+        ("two\r\nlines\x00\x85\u2028\u2029\t.", "two  lines     ."),
+        ("  ", "  "),
+        ("!", "!"),
+    ],
+)
+def test_only_what_would_change_the_rendering_is_escaped(name, alternative):
+    assert image_markdown(name, URL) == f"![{alternative}]({URL})"
+    assert Page(image_markdown(name, URL)).images == [(URL, on_one_line(name))]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("Home", "`Home`"),
+        ("`", "`` ` ``"),
+        ("a`b", "``a`b``"),
+        ("a``b`", "``` a``b` ```"),
+        (" a", "` a`"),
+        (" a ", "`  a  `"),
+        (" \xa0 ", "`  \xa0  `"),
+        ("   ", "`   `"),
+        ("a\nb\t", "`a b `"),
+        ("\u202egnp.exe\u2069", "`gnp.exe`"),
+        ("\u200fבית\u200e", "`\u200fבית\u200e`"),
+        ("\u202e\u2066", "` `"),
+    ],
+)
+def test_a_caption_shows_the_name_as_code(name, code):
+    assert comment_on([entry(name)]).splitlines()[3] == f"{code} · 1280x800 · `0000000`\\"
+    assert Page(comment_on([entry(name)])).codes == [as_seen(name), "0000000"]
+
+
+# --- names are data ---
+
+
+@given(NAMES)
+@settings(max_examples=400)
+def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
+    markdown = image_markdown(name, URL)
+    image = (URL, on_one_line(name))
+    assert "\n" not in markdown
+    for place in (
+        "{}",
+        "see {} here",
+        "*a {} b*",
+        "__a {} b__",
+        "~~a {}~~",
+        "- {}",
+        "> {}",
+        "| a |\n| - |\n| {} |",
+    ):
+        page = Page(place.format(markdown))
+        assert page.images == [image]
+        assert not page.links
+        assert not page.codes
+    inside_a_link = Page(f"[a {markdown} b](https://a.example)")
+    assert (inside_a_link.images, inside_a_link.links) == ([image], ["https://a.example"])
+
+
+@given(NAMES)
+@settings(max_examples=300)
+def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
+    """The renderer here knows neither math nor one-tilde strikethrough."""
+    written = image_markdown(name, "")
+    assert "$" not in written
+    assert not re.search(r"(?<!\\)(?:\\\\)*~", written)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=6))
+@settings(max_examples=300)
+@example(["`", "`", "\\", "a`"])
+def test_a_comment_has_its_images_and_nothing_else(names):
+    shots = [entry(name, number, f"{URL}{number}") for number, name in enumerate(names)]
+    text = comment_on(shots)
+    page = Page(text)
+    assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots]
+    assert page.codes == [seen for shot in shots for seen in (as_seen(shot.name), shot.commit_sha[:7])]
+    assert page.words == " ".join(
+        [f"{len(shots)} screenshot{'s'[len(shots) == 1 :]}", *["· 1280x800 ·"] * len(shots)]
+    )
+    assert page.comments == [" svc:pr-7 "]
+    count = len(shots)
+    assert page.tags == Counter(h3=1, p=count, br=count, img=count, code=2 * count)
+    assert all(image_markdown(shot.name, shot.url) in text for shot in shots)
+    assert comment_on(list(shots)) == text
+
+
+@given(st.lists(NAMES, min_size=1, max_size=8), st.integers(300, 1500))
+@settings(max_examples=25, deadline=None)
+def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
+    shots = [entry(names[number % len(names)], number) for number in range(count)]
+    text = comment_on(shots)
+    page = Page(text)
+    listed, shown, left_out = parts(text)
+    assert page.images == [(shots[number].url, on_one_line(shots[number].name)) for number in shown]
+    assert page.codes == [
+        seen
+        for number in listed + shown
+        for seen in (as_seen(shots[number].name), shots[number].commit_sha[:7])
+    ]
+    assert page.links == [DASHBOARD] * (left_out > 0)
+    assert page.comments == [" svc:pr-7 "]
+    frame = Counter(h3=1, details=1, summary=1, ul=1) + Counter(p=1, a=1) * (left_out > 0)
+    entry_tags = Counter(
+        li=len(listed), p=len(shown), br=len(shown), img=len(shown), code=2 * len(listed + shown)
+    )
+    assert page.tags == frame + entry_tags
+    captions = "· 1280x800 · "
+    assert page.words.startswith(
+        f"{count} screenshots {len(listed)} older screenshot{'s'[len(listed) == 1 :]}, without pictures "
+        + captions * len(listed + shown)[:-1]
+    )
+
+
+@given(ORDINARY_NAMES)
+@settings(max_examples=300)
+def test_an_ordinary_name_stands_as_given_unless_it_would_make_emphasis(name):
+    as_given = f"![{name}]({URL})"
+    if "_" not in name:
+        assert image_markdown(name, URL) == as_given
+    elif "__" not in name:  # runs of unequal length have one more rule, under which we escape too much
+        stands = "<em>" not in RENDERER.render(name.strip() or "x")
+        assert (image_markdown(name, URL) == as_given) == stands
+
+
+# --- the budget ---
+
+NAME_KINDS = {
+    "short": "n",
+    "ordinary": "Checkout page",
+    "four bytes": "😀" * 200,
+    "escapes": "\\" * 200,
+    "dollars": "$" * 200,
+    "backticks": "`" * 200,
+    "emphasis": "_.." * 66,
+}
+URL_KINDS = {
+    "shortest": "u",
+    "ordinary": URL,
+    "long": URL.replace("img.", "i" * 1850 + "."),
+    "endless": "u" * 70_000,
+}
+
+
+@pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
+@pytest.mark.parametrize("name", NAME_KINDS.values(), ids=NAME_KINDS)
+def test_every_count_of_images_fits_and_adds_up(name, url):
+    shots = [entry(name, number, url) for number in range(5000)]
+    for count in (1, 2, 20, 50, 150, 300, 700, 1500, MAX_LISTED, MAX_LISTED + 1, 5000):
+        text = comment_on(shots[:count])
+        assert len(text.encode()) < MAX_CHARACTERS
+        listed, shown, left_out = parts(text)
+        assert listed + shown == list(range(left_out, count))
+        assert text.count("](u" if url.startswith("u") else "](https://i") == len(shown)
+        assert f"### {count} screenshot" in text
+        if left_out:
+            assert listed
+            spare = MAX_CHARACTERS - 1 - len(text.encode())
+            assert spare < len(text.encode()) / len(listed + shown) * 4 + 200
+
+
+@given(
+    st.lists(NAMES, min_size=1, max_size=5), st.integers(1, 5000), st.sampled_from(list(URL_KINDS.values()))
+)
+@settings(max_examples=60, deadline=None)
+def test_any_names_fit_and_add_up(names, count, url):
+    shots = [entry(names[number % len(names)], number, url) for number in range(count)]
+    text = comment_on(shots)
+    assert len(text.encode()) < MAX_CHARACTERS
+    listed, shown, left_out = parts(text)
+    assert listed + shown == list(range(left_out, count))
+
+
+@pytest.mark.parametrize("name", ["Home", "日本"])
+def test_all_are_shown_up_to_the_last_byte(name):
+    shots = entries(200, name)
+    room = MAX_CHARACTERS - 1 - len(comment_on(shots).encode())
+    last_fitting = [entry(name, 0, URL + "x" * (room - len(name.encode()) - len(name.encode()))), *shots[1:]]
+    slack = MAX_CHARACTERS - 1 - len(comment_on(last_fitting).encode())
+    exact = [entry(name, 0, last_fitting[0].url + "x" * slack), *shots[1:]]
+    assert len(comment_on(exact).encode()) == MAX_CHARACTERS - 1
+    assert parts(comment_on(exact))[1] == list(range(200))
+    one_more = [entry(name, 0, exact[0].url + "x"), *shots[1:]]
+    assert parts(comment_on(one_more)) == ([0], list(range(1, 200)), 0)
+
+
+def test_reviewers_see_most_pictures():
+    assert len(parts(comment_on(entries(260)))[1]) == 260
+    listed, shown, left_out = parts(comment_on(entries(300)))
+    assert left_out == 0
+    assert len(shown) > 250
+    listed, shown, left_out = parts(comment_on(entries(5000)))
+    assert len(shown) > 170
+    assert len(listed) > 350
+
+
+def test_one_more_image_moves_little():
+    """Each picture shown stays, but for the few oldest that make room."""
+    shots = entries(900)
+    before = parts(comment_on(shots[:200]))
+    for count in range(201, len(shots) + 1):
+        now = parts(comment_on(shots[:count]))
+        assert len(set(before[1]) - set(now[1])) <= (10 if not before[0] and now[0] else 2)
+        assert now[2] >= before[2]
+        before = now
+
+
+@pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
+def test_more_than_the_newest_make_no_difference(url):
+    """Nobody needs to load more than `MAX_LISTED`, not even for the shortest lines there can be."""
+    shots = [Entry("n", "1x1", "0123456", url)] * 5000
+    assert comment(7, 5000, shots, DASHBOARD) == comment(7, 5000, shots[:MAX_LISTED], DASHBOARD)
+    assert len(parts(comment(7, 5000, shots, DASHBOARD))[0]) < MAX_LISTED
+
+
+def test_one_image_left_out_is_told_in_the_singular():
+    for count in range(400, 800):
+        text = comment_on(entries(count))
+        if parts(text)[2] == 1:
+            assert f"\nThe oldest screenshot is only in the [dashboard]({DASHBOARD}).\n" in text
+            return
+    pytest.fail("no count leaves exactly one out")
