@@ -1,0 +1,158 @@
+"""The real service, in real processes, for the tests to use."""
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+PRSHOTS = Path(sys.executable).with_name("prshots")
+PNG = b"\x89PNG\r\n\x1a\n"
+JPEG = b"\xff\xd8\xff\xe0"
+WEBP = b"RIFF\x00\x00\x00\x00WEBP"
+MAX_BYTES = 5 * 1024 * 1024
+SHA = "0123456789abcdef0123456789abcdef01234567"
+
+
+def png(size: int = 1000) -> bytes:
+    """Bytes that begin as a PNG does, different each time."""
+    return PNG + secrets.token_bytes(size - len(PNG))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Service:
+    """A `prshots serve` with a data folder of its own, started and stopped like anybody's."""
+
+    folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    api_port: int = field(default_factory=free_port)
+    img_port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.api_port}"
+
+    @property
+    def img_url(self) -> str:
+        return f"http://127.0.0.1:{self.img_port}"
+
+    @property
+    def data_dir(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def images_dir(self) -> Path:
+        return self.data_dir / "images"
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "serve.log").read_text()
+
+    @property
+    def env(self) -> dict[str, str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
+        return clean | {
+            "PRSHOTS_DATA_DIR": str(self.data_dir),
+            "PRSHOTS_API_PORT": str(self.api_port),
+            "PRSHOTS_IMG_PORT": str(self.img_port),
+            "PRSHOTS_BASE_URL": self.base_url,
+            "PRSHOTS_IMG_URL": self.img_url,
+            **{f"PRSHOTS_{name}": value for name, value in self.settings.items()},
+        }
+
+    def start(self) -> "Service":
+        with (self.folder / "serve.log").open("ab") as log:
+            self.process = subprocess.Popen([PRSHOTS, "serve"], env=self.env, stdout=log, stderr=log)
+        self.wait_until_up()
+        return self
+
+    def wait_until_up(self, seconds: float = 30) -> None:
+        until = time.monotonic() + seconds
+        for url in (f"{self.base_url}/healthz", f"{self.img_url}/healthz"):
+            while True:
+                with contextlib.suppress(httpx.TransportError):
+                    if httpx.get(url, timeout=5).status_code == 200:
+                        break
+                if self.process is not None and self.process.poll() is not None:
+                    pytest.fail(f"prshots serve ended with {self.process.returncode}:\n{self.log}")
+                if time.monotonic() > until:
+                    pytest.fail(f"{url} did not answer within {seconds} s:\n{self.log}")
+                time.sleep(0.02)
+
+    def stop(self) -> int:
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=20)
+
+    def run(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run a command of the CLI against this service's data."""
+        done = subprocess.run(
+            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
+        )
+        if check and done.returncode:
+            pytest.fail(f"prshots {' '.join(args)} ended with {done.returncode}: {done.stderr}")
+        return done
+
+    def new_token(self, project: str = "", **options: str) -> str:
+        """Make a project (of a fresh name, if none is given) and return a token for it."""
+        project = project or f"project-{secrets.token_hex(4)}"
+        flags = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
+        self.run("project", "create", project, *flags)
+        return self.run("token", "create", project).stdout.strip()
+
+    def client(self, token: str) -> httpx.Client:
+        return httpx.Client(
+            base_url=self.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60, trust_env=False
+        )
+
+    def stored_files(self) -> set[str]:
+        """All files under the images folder, temporary ones too, as keys."""
+        return {str(path.relative_to(self.images_dir)) for path in self.images_dir.rglob("*") if path.is_file()}
+
+
+def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:
+    """Upload as a plain client does; a field given as None is left out."""
+    content_type = str(fields.pop("content_type", "image/png"))
+    defaults: dict[str, object] = {
+        "name": "checkout/cart",
+        "pr_number": 7,
+        "commit_sha": SHA,
+        "viewport": "1280x800",
+    }
+    data = {name: str(value) for name, value in (defaults | fields).items() if value is not None}
+    files = {"image": ("shot.png", png() if image is None else image, content_type)}
+    return client.post("/v1/upload", data=data, files=files)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    """A service of the test's own, not yet started."""
+    made = Service(tmp_path)
+    yield made
+    if made.process is not None:
+        made.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A running service that many tests share; each makes a project of its own."""
+    made = Service(tmp_path_factory.mktemp("shared")).start()
+    yield made
+    assert made.stop() == 0
