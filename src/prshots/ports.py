@@ -50,6 +50,9 @@ class Records(Protocol):
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
 
+    async def installation_id(self) -> str:
+        """Return the random id this database was given when it was made."""
+
     async def count_signed_with(self, kid: str) -> int: ...
 
     async def add_project(self, project: Project) -> None:
@@ -95,6 +98,12 @@ class ObjectStore(ObjectReader, Protocol):
 
     async def delete(self, keys: Collection[str]) -> set[str]:
         """Delete objects, durably; one that is not there counts as deleted. Return the keys that failed."""
+
+    async def owner(self, claimant: str) -> str:
+        """Return the id of the installation whose images these are; `claimant`, if they were nobody's.
+
+        Raises StoreError.
+        """
 
     def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
         """Return the keys of all objects last written before `cutoff`, in batches. Raises StoreError."""

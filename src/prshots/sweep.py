@@ -14,6 +14,9 @@ LEFTOVER_AGE_SECONDS = 3600
 """Bytes without a record may be an upload under way; after an hour they are not."""
 
 
+FOREIGN_STORE = "the image store belongs to another database; files without a record were left alone"
+
+
 @dataclass(slots=True)
 class Report:
     """What a pass did. Whatever failed stays as it is, for the next pass to try again."""
@@ -23,6 +26,7 @@ class Report:
     orphans: int = 0
     unfinished: int = 0
     freed_bytes: int = 0
+    foreign_store: bool = False
 
 
 async def sweep(
@@ -37,8 +41,12 @@ async def sweep(
     while await records.schedule_due(int(now), BATCH) == BATCH:
         progress(report)
     await _expire_scheduled(records, store, report, progress)
-    await _remove_orphans(records, store, now - LEFTOVER_AGE_SECONDS, report, progress)
-    report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
+    # With the wrong database every image would look like an orphan.
+    installation_id = await records.installation_id()
+    report.foreign_store = await store.owner(installation_id) != installation_id
+    if not report.foreign_store:
+        await _remove_orphans(records, store, now - LEFTOVER_AGE_SECONDS, report, progress)
+        report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
     return report
 
 

@@ -65,6 +65,10 @@ def sweep(
         print_json({**asdict(report), "seconds": round(seconds, 3)})
     else:
         print(_summary(report, seconds))
+    if report.foreign_store:
+        from prshots.sweep import FOREIGN_STORE
+
+        say(f"Warning: {FOREIGN_STORE}.")
     if report.failed:
         say(f"{report.failed} could not be deleted now; the next sweep tries again.")
         raise typer.Exit(1)

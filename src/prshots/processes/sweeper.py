@@ -12,7 +12,7 @@ from prshots import wiring
 from prshots.errors import PrshotsError
 from prshots.processes.logs import configure_logs
 from prshots.settings import load_settings
-from prshots.sweep import sweep
+from prshots.sweep import FOREIGN_STORE, sweep
 
 
 def main() -> None:
@@ -29,6 +29,8 @@ async def _sweep_once(config: Path | None) -> None:
     settings = load_settings(config)
     async with wiring.opened_for_sweep(settings) as (records, store):
         report = await sweep(records, store)
+    if report.foreign_store:
+        structlog.get_logger().error(FOREIGN_STORE)
     if report.expired or report.failed or report.orphans or report.unfinished:
         structlog.get_logger().info(
             "swept",

@@ -23,6 +23,7 @@ _IOV_MAX = 1024
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _OBJECT = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
 _INCOMING = ".incoming"
+_OWNER = ".installation"
 
 T = TypeVar("T")
 _log = structlog.get_logger()
@@ -74,6 +75,17 @@ class DiskStore(DiskReader):
                     f"{shard}/{name}" for name in _names(self.root / shard, _OBJECT, written_before=cutoff)
                 ]
             )
+
+    async def owner(self, claimant: str) -> str:
+        def read_or_claim() -> str:
+            self.root.mkdir(parents=True, exist_ok=True)
+            mark = self.root / _OWNER
+            with contextlib.suppress(FileExistsError), mark.open("x", encoding="ascii") as file:
+                file.write(claimant)
+                return claimant
+            return mark.read_text("ascii") or claimant  # empty: a claim was cut short
+
+        return await self._in_thread(read_or_claim)
 
     async def discard_unfinished(self, cutoff: float) -> int:
         def discard() -> int:

@@ -21,6 +21,9 @@ metadata = MetaData()
 # SQLite numbers rows itself only for a column of type INTEGER.
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 
+# One row. The image store is marked with the id too, so that a sweep with the wrong database deletes nothing.
+installation = Table("installation", metadata, Column("id", String(32), primary_key=True))
+
 organizations = Table(
     "organizations",
     metadata,

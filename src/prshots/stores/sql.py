@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from prshots.errors import ConflictError, RecordsError
 from prshots.models import Image, Policy, Project, UploadToken
 from prshots.stores.engine import Database
-from prshots.stores.schema import images, organizations, projects, tokens
+from prshots.stores.schema import images, installation, organizations, projects, tokens
 
 SECONDS_PER_DAY = 86_400
 
@@ -147,6 +147,10 @@ class SqlRecords:
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         query = select(images.c.id).where(images.c.id.in_(image_ids))
         return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    async def installation_id(self) -> str:
+        query = select(installation.c.id)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
 
     async def count_signed_with(self, kid: str) -> int:
         query = select(func.count()).select_from(images).where(images.c.kid == kid)

@@ -1,5 +1,7 @@
 """The first tables: organizations, projects, tokens, images."""
 
+import secrets
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -14,6 +16,8 @@ _closed = sa.text("closed_at IS NOT NULL AND scheduled_at IS NULL")
 def upgrade() -> None:
     _create_accounts()
     _create_images()
+    op.create_table("installation", sa.Column("id", sa.String(32), primary_key=True))
+    op.execute(sa.text("INSERT INTO installation (id) VALUES (:id)").bindparams(id=secrets.token_hex(16)))
     op.execute("INSERT INTO organizations (id, name) VALUES ('local', 'local')")
 
 
