@@ -55,9 +55,8 @@ NAMES = (
     | st.text(st.sampled_from("_*`\\[]<&~|$ a.("), min_size=1, max_size=12)
     | st.text(min_size=1, max_size=200)
 )
-ORDINARY_NAMES = st.text(
-    st.characters(categories=["L", "M", "Nd"]) | st.sampled_from(" -_.,:/()"), min_size=1, max_size=200
-)
+ORDINARY = st.characters(categories=["L", "M", "Nd"]) | st.sampled_from(" -_.,:/()")
+ORDINARY_NAMES = st.text(ORDINARY, min_size=1, max_size=200) | st.text("a_ .", min_size=1, max_size=10)
 
 
 class Page(HTMLParser):
@@ -228,7 +227,7 @@ def test_only_what_would_change_the_rendering_is_escaped(name, alternative):
         ("   ", "`   `"),
         ("a\nb\t", "`a b `"),
         ("\u202egnp.exe\u2069", "`gnp.exe`"),
-        ("\u200fمرحبا\u200e", "`\u200fمرحبا\u200e`"),
+        ("\u200fשב\u200e", "`\u200fשב\u200e`"),
         ("\u202e\u2066", "` `"),
     ],
 )
@@ -291,7 +290,7 @@ def test_a_comment_has_its_images_and_nothing_else(names):
 
 
 @given(st.lists(NAMES, min_size=1, max_size=8), st.integers(20, 300))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
     shots = [entry(names[number % len(names)], number, LONG_URL) for number in range(count)]
     text = comment_on(shots)
@@ -325,9 +324,9 @@ def test_an_ordinary_name_stands_as_given_unless_it_would_make_emphasis(name):
     as_given = f"![{name}]({URL})"
     if "_" not in name:
         assert image_markdown(name, URL) == as_given
-    elif "__" not in name:  # runs of unequal length have one more rule, under which we escape too much
-        stands = "<em>" not in RENDERER.render(name.strip() or "x")
-        assert (image_markdown(name, URL) == as_given) == stands
+    elif "__" not in name:  # runs of unequal length have a rule of their own, where we escape a bit too much
+        renders_as_given = Page(as_given).images == [(URL, name)]
+        assert (image_markdown(name, URL) == as_given) == renders_as_given
 
 
 # --- the budget ---
@@ -361,9 +360,8 @@ def test_every_count_of_images_fits_and_adds_up(name, url):
         assert text.count("](u" if url.startswith("u") else "](https://i") == len(shown)
         assert f"### {count} screenshot" in text
         if left_out:
-            assert listed
-            spare = MAX_CHARACTERS - 1 - len(text.encode())
-            assert spare < len(text.encode()) / len(listed + shown) * 4 + 200
+            line = next(line for line in text.splitlines() if line.startswith("- "))
+            assert MAX_CHARACTERS - len(text.encode()) < len(line.encode()) + 20
 
 
 @given(
@@ -402,12 +400,14 @@ def test_reviewers_see_most_pictures():
     assert len(listed) > 350
 
 
+FILLING = entries(250, "n" * 150, LONG_URL[:1000])  # about 50 can be shown, about 150 shown or listed
+
+
 def test_one_more_image_moves_little():
     """Each picture shown stays, but for the few oldest that make room."""
-    shots = entries(250, url=LONG_URL[:-3300])
-    before = parts(comment_on(shots[:10]))
-    for count in range(11, len(shots) + 1):
-        listed, shown, left_out = now = parts(comment_on(shots[:count]))
+    before = parts(comment_on(FILLING[:10]))
+    for count in range(11, len(FILLING) + 1):
+        listed, shown, left_out = now = parts(comment_on(FILLING[:count]))
         assert shown[-1] == count - 1
         assert len(set(before[1]) - set(shown)) <= 2
         assert set(listed) <= set(before[0] + before[1])
@@ -425,9 +425,6 @@ def test_more_than_the_newest_make_no_difference(url):
 
 
 def test_one_image_left_out_is_told_in_the_singular():
-    for count in range(540, 600):
-        text = comment_on(entries(count))
-        if parts(text)[2] == 1:
-            assert text.endswith(f"\n\nThe oldest screenshot is only in the [dashboard]({DASHBOARD}).\n")
-            return
-    pytest.fail("no count leaves exactly one out")
+    texts = (comment_on(FILLING[:count]) for count in range(len(FILLING)))
+    text = next(text for text in texts if parts(text)[2] == 1)
+    assert text.endswith(f"\n\nThe oldest screenshot is only in the [dashboard]({DASHBOARD}).\n")

@@ -9,7 +9,6 @@ from prshots.cli import keys, projects, serve, tokens
 from prshots.errors import PrshotsError
 
 app = typer.Typer(
-    help="A self-hosted screenshot host for pull requests.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -39,7 +38,7 @@ def prshots(
         callback=lambda asked: _print_version(asked=asked),
     ),
 ) -> None:
-    """A self-hosted screenshot host for pull requests.
+    """Run and manage a self-hosted screenshot host for pull requests.
 
     Settings come from PRSHOTS_* variables or a TOML file (--config). Exit codes: 0 done, 1 could not be done,
     2 called wrongly.

@@ -1,8 +1,10 @@
-"""One sweep in a process of its own, as `prshots serve` starts it: its memory is given back afterwards."""
+"""One sweep in a process of its own: its memory is given back afterwards.
+
+Run as `python -m prshots.processes.sweeper LIFELINE_FD` by the supervisor.
+"""
 
 import asyncio
 import os
-import signal
 import sys
 from pathlib import Path
 
@@ -10,22 +12,23 @@ import structlog
 
 from prshots import wiring
 from prshots.errors import PrshotsError
+from prshots.processes.lifeline import hold
 from prshots.processes.logs import configure_logs
 from prshots.settings import load_settings
 from prshots.sweep import FOREIGN_STORE, sweep
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor decides when to stop
     configure_logs()
     config = os.environ.get("PRSHOTS_CONFIG")
     try:
-        asyncio.run(_sweep_once(Path(config) if config else None))
+        asyncio.run(_sweep_once(Path(config) if config else None, int(sys.argv[1])))
     except PrshotsError as error:
         sys.exit(f"prshots sweep: {error}")
 
 
-async def _sweep_once(config: Path | None) -> None:
+async def _sweep_once(config: Path | None, lifeline_fd: int) -> None:
+    hold(lifeline_fd)
     settings = load_settings(config)
     async with wiring.opened_for_sweep(settings) as (records, store):
         report = await sweep(records, store)

@@ -1,7 +1,7 @@
 """One worker process of one part, started by the supervisor on a listening socket that it inherits.
 
 Run as `python -m prshots.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`. It says that it
-is ready by closing READY_FD, stops on SIGTERM, and dies with the supervisor: LIFELINE_FD then reads as closed.
+is ready by closing READY_FD, and stops on SIGTERM.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from typing import Any
 import uvloop
 
 from prshots.errors import PrshotsError
+from prshots.processes.lifeline import hold
 from prshots.processes.logs import configure_logs
 from prshots.settings import Settings, load_settings
 
@@ -28,9 +29,6 @@ BACKLOG = 1024
 def main() -> None:
     part, *fds = sys.argv[1:]
     listener_fd, ready_fd, lifeline_fd = map(int, fds)
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches us too, but stopping is the supervisor's word
     configure_logs()
     config = os.environ.get("PRSHOTS_CONFIG")
     try:
@@ -46,8 +44,7 @@ def main() -> None:
 async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    # Nobody would restart or stop us any more, and a new supervisor needs our port.
-    loop.add_reader(lifeline_fd, os._exit, 1)
+    hold(lifeline_fd)
     await serve(stop)
 
 
@@ -75,7 +72,9 @@ async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.
         """Granian on the socket we were given: its own would be bound anew by each worker."""
 
         def _init_shared_socket(self) -> None:
-            self._shd = SocketHolder(listener.fileno(), False, BACKLOG)
+            # It closes the descriptor when it is done, so the socket is handed over, not lent.
+            # Its stubs leave out the holder's arguments, and type the attribute by its first value, None.
+            self._shd = SocketHolder(listener.detach(), False, BACKLOG)  # type: ignore[call-arg, assignment]
 
     server = InheritedSocketServer(
         api(settings),
@@ -87,7 +86,10 @@ async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.
     serving = asyncio.create_task(server.serve())
     os.close(ready_fd)
     await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
-    server.stop()
+    server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, lets requests under way finish
+    await asyncio.wait([serving], timeout=GRACE_SECONDS)
+    if not serving.done():
+        os._exit(0)  # somebody never finishes sending; Granian's threads would wait with him for ever
     await serving
 
 
