@@ -19,6 +19,10 @@ MAX_LISTED = MAX_CHARACTERS // len("- `n` · 1x1 · `0123456`\n".encode())
 
 _BREAKS_AND_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BIDI_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile(
+    "[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_LEFT_TO_RIGHT_MARK = "\u200e"
 _MARKUP = re.compile(r"[\\\[\]`*~|<]|&(?=#?[0-9A-Za-z]+;)")
 _BACKTICKS = re.compile("`+")
 _UNDERSCORES = re.compile("_+")
@@ -54,7 +58,7 @@ def comment(pr_number: int, total: int, newest: Sequence[Entry], dashboard_url: 
     frame = head + _folded(total, "") + _left_out(total, dashboard_url)
     room = MAX_CHARACTERS - 1 - _size(frame)
     lines = _fitting(map(_line, newest_first), room)
-    shown = _shown(pictures, lines, room, total)
+    shown = _shown(pictures, lines, room)
     pictures = pictures[:shown]
     lines = _fitting(lines[shown:], room - sum(map(_size, pictures)))
 
@@ -67,18 +71,16 @@ def comment(pr_number: int, total: int, newest: Sequence[Entry], dashboard_url: 
     return text
 
 
-def _shown(pictures: Sequence[str], lines: Sequence[str], room: int, total: int) -> int:
+def _shown(pictures: Sequence[str], lines: Sequence[str], room: int) -> int:
     """How many pictures to show, given the newest that fit if all are pictures, or all are lines.
 
     As many as leave a line for each of the others. Where that would cost too many pictures, they keep two
     thirds of the room, and the oldest images go without a line.
     """
-    shown = len(_fitting(pictures, room * 2 // 3))
-    if len(lines) < total:
-        return shown
-    costs = (_size(picture) - _size(line) for picture, line in zip(pictures, lines, strict=False))
     spare = room - sum(map(_size, lines))
-    return max(shown, bisect_right(list(accumulate(costs)), spare))
+    costs = (_size(picture) - _size(line) for picture, line in zip(pictures, lines, strict=False))
+    beside_all_lines = bisect_right(list(accumulate(costs)), spare)
+    return max(beside_all_lines, len(_fitting(pictures, room * 2 // 3)))
 
 
 def _fitting(texts: Iterable[str], room: int) -> list[str]:
@@ -120,7 +122,10 @@ def _screenshots(count: int) -> str:
 
 
 def _caption(entry: Entry) -> str:
-    return f"{_code(_visible(entry.name))} · {entry.viewport} · `{entry.commit_sha[:7]}`"
+    name = _visible(entry.name)
+    # Without the mark, the digits of the viewport would be drawn into the name.
+    mark = _LEFT_TO_RIGHT_MARK if _RIGHT_TO_LEFT.search(name) else ""
+    return f"{_code(name)}{mark} · {entry.viewport} · `{entry.commit_sha[:7]}`"
 
 
 def _visible(name: str) -> str:

@@ -1,6 +1,7 @@
 """The comment as a reader gets it: most of these render the markdown and look at the page that comes out."""
 
 import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -102,7 +103,7 @@ class Page(HTMLParser):
 
     @property
     def words(self) -> str:
-        return " ".join(self.text.split())
+        return " ".join(self.text.replace("\u200e", "").split())
 
 
 def on_one_line(name: str) -> str:
@@ -227,13 +228,22 @@ def test_only_what_would_change_the_rendering_is_escaped(name, alternative):
         ("   ", "`   `"),
         ("a\nb\t", "`a b `"),
         ("\u202egnp.exe\u2069", "`gnp.exe`"),
-        ("\u200fשב\u200e", "`\u200fשב\u200e`"),
+        ("\u200fa\u200e", "`\u200fa\u200e`\u200e"),
         ("\u202e\u2066", "` `"),
     ],
 )
 def test_a_caption_shows_the_name_as_code(name, code):
     assert comment_on([entry(name)]).splitlines()[3] == f"{code} · 1280x800 · `0000000`\\"
     assert Page(comment_on([entry(name)])).codes == [as_seen(name), "0000000"]
+
+
+def test_a_name_from_right_to_left_leaves_the_viewport_in_its_place():
+    """An invisible mark ends the name's direction, or the digits after it would be drawn into the name."""
+    for char in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.bidirectional(char) in {"R", "AL", "AN"}:
+            assert f"`a {char}`\u200e · 1280x800 ·" in comment_on([entry(f"a {char}")])
+    for char in "aé日5😀":
+        assert f"`a {char}` · 1280x800 ·" in comment_on([entry(f"a {char}")])
 
 
 # --- names are data ---
