@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from bench import comment, delivery, memory, records, start, sweep, upload
 from bench.load import BenchError, require_wrk
@@ -21,6 +22,7 @@ MEASUREMENTS: dict[str, Callable[[Run], Iterator[Row]]] = {
 }
 # Inside the repository, so on a real disk: /tmp is memory on many machines, and fsync costs nothing there.
 WORK = Path(__file__).parent / ".work"
+BUSY_LOAD = 0.5
 
 
 def main() -> int:
@@ -29,14 +31,16 @@ def main() -> int:
     started = time.monotonic()
 
     def say(text: str) -> None:
-        console.print(f"[dim]{time.monotonic() - started:4.0f} s[/dim]  {text}")
+        console.print(f"[dim]{time.monotonic() - started:4.0f} s[/dim]  {escape(text)}", soft_wrap=True)
 
+    if (load := os.getloadavg()[0]) > BUSY_LOAD:
+        say(f"the load average is {load:.1f}: other work on this machine will distort the figures")
     rows, failures = _measure_all(options, say)
     print_table(rows)
     if options.json is not None:
         write_json(rows, options.json)
     for failure in failures:
-        console.print(f"[bold red]failed[/bold red]  {failure}")
+        console.print(f"[bold red]failed[/bold red]  {escape(failure)}", soft_wrap=True)
     return 1 if failures else 0
 
 
@@ -46,9 +50,10 @@ def _measure_all(
     """Run each chosen measurement in a folder of its own; one that fails does not keep the others back."""
     rows: list[Row] = []
     failures: list[str] = []
-    options.dir.mkdir(parents=True, exist_ok=True)
+    work = options.dir.resolve()
+    work.mkdir(parents=True, exist_ok=True)
     for name in options.only:
-        with tempfile.TemporaryDirectory(dir=options.dir, prefix=f"{name}-") as directory:
+        with tempfile.TemporaryDirectory(dir=work, prefix=f"{name}-") as directory:
             try:
                 if name in {"delivery", "upload", "comment"}:
                     require_wrk()
@@ -70,7 +75,7 @@ def _options() -> argparse.Namespace:
         metavar="NAME,...",
         help=f"some measurements instead of all: {', '.join(MEASUREMENTS)}",
     )
-    parser.add_argument("--seconds", type=int, default=3, metavar="N", help="how long each wrk run takes (3)")
+    parser.add_argument("--seconds", type=int, default=2, metavar="N", help="how long each wrk run takes (2)")
     parser.add_argument("--dir", type=Path, default=WORK, help="where to work; its disk is what is measured")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file as well")
     return parser.parse_args()

@@ -17,7 +17,7 @@ AT_ONCE = 16
 def measure(run: Run) -> Iterator[Row]:
     run.say(f"comment: uploading {IMAGES} images")
     service = Service.create(run.directory / "ours")
-    with service.serving() as pid:
+    with service.at_rest() as pid:
         with closing(Api(service)) as api:
             for _ in range(IMAGES):
                 api.upload(png(1024), pr_number=1)

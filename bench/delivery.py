@@ -75,7 +75,7 @@ def _check_that_links_are_verified(server: Peer) -> None:
 @contextmanager
 def _ours(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
     service = Service.create(directory)
-    with service.serving() as pid:
+    with service.at_rest() as pid:
         with closing(Api(service)) as api:
             paths = [api.upload(content) for content in images.values()]
         wait_until_idle(pid)

@@ -21,7 +21,7 @@ TARGET = Target(at_most=250)
 def measure(run: Run) -> Iterator[Row]:
     run.say("memory: idle, then 32 uploads of 5 MB at once")
     service = Service.create(run.directory / "ours")
-    with service.serving() as pid:
+    with service.at_rest() as pid:
         idle, shared_once, processes = rss_bytes(pid), pss_bytes(pid), len(tree(pid))
         forget_peak(pid)
         _upload_together(service)

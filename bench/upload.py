@@ -29,9 +29,11 @@ def measure(run: Run) -> Iterator[Row]:
     run.say("upload: starting both servers")
     image = run.directory / "image.png"
     image.write_bytes(png(SIZE))
+    body = run.directory / "upload.multipart"
+    body.write_bytes(upload_body(image.read_bytes(), pr_number=1))
     service = Service.create(run.directory / "ours")
-    with service.serving() as pid, seaweedfs(run.directory / "seaweedfs") as server:
-        ours = _Ours(run, service, pid, image)
+    with service.at_rest() as pid, seaweedfs(run.directory / "seaweedfs") as server:
+        ours = _Ours(run, service, pid, body)
         puts = _SeaweedPuts(run, server, image)
         disk = _Disk(run, run.directory / "disk", image.read_bytes())
         ours.measure(WARM_UP_SECONDS)
@@ -57,15 +59,13 @@ class _Ours:
     run: Run
     service: Service
     pid: int
-    image: Path
+    body: Path
     done: int = 0
 
     def measure(self, seconds: int | None = None) -> float:
         _settle(self.pid)
-        body = self.image.with_suffix(".multipart")
-        body.write_bytes(upload_body(self.image.read_bytes(), pr_number=1))
         headers = {"Authorization": f"Bearer {self.service.token}", "Content-Type": CONTENT_TYPE}
-        load = Load(self.service.api_address, ["/v1/upload"], "POST", body, headers)
+        load = Load(self.service.api_address, ["/v1/upload"], "POST", self.body, headers)
         result = wrk(load, connections=AT_ONCE, seconds=seconds or self.run.seconds)
         self.done += result.requests
         return result.per_second

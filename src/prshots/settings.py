@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from prshots.errors import SettingsError
+from prshots.signing import KeyRing
 
 PREFIX = "PRSHOTS_"
 
@@ -25,8 +26,8 @@ def _public_url(url: str) -> str:
 
 def _file_url(scheme: str) -> AfterValidator:
     def check(url: str) -> str:
-        if url and not (url.startswith(f"{scheme}://") and len(url) > len(f"{scheme}:///")):
-            raise ValueError(f"{scheme}://<path>, such as {scheme}:///var/lib/prshots/…")
+        if url and not (url.startswith(f"{scheme}:///") and len(url) > len(f"{scheme}:///")):
+            raise ValueError(f"{scheme}:///<path>")
         return url
 
     return AfterValidator(check)
@@ -38,6 +39,15 @@ def _memory_only(url: str) -> str:
     return url
 
 
+def _keys(text: str) -> str:
+    if text:
+        try:
+            KeyRing.parse(text)
+        except SettingsError as error:  # it says what is wrong without a word of the secret
+            raise SettingsError(f"{PREFIX}SIGNING_KEYS: {error}") from None
+    return text
+
+
 Port = Annotated[int, Field(ge=1, le=65_535)]
 PublicUrl = Annotated[str, AfterValidator(_public_url)]
 
@@ -45,7 +55,8 @@ PublicUrl = Annotated[str, AfterValidator(_public_url)]
 class Settings(BaseSettings):
     """The settings, each with what `docs/settings.md` says of it."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+    # An empty variable is an unset one: compose files and CI systems pass those on.
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
 
     data_dir: Path = Field(Path("data"), description="a folder; everything the embedded default keeps")
     host: str = Field("127.0.0.1", min_length=1, description="an address to listen on")
@@ -56,9 +67,11 @@ class Settings(BaseSettings):
     img_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     web_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     database_url: Annotated[str, _file_url("sqlite")] = Field("", description="sqlite:///<path>")
-    store_url: Annotated[str, _file_url("file")] = Field("", description="file://<path>")
+    store_url: Annotated[str, _file_url("file")] = Field("", description="file:///<path>")
     counter_url: Annotated[str, AfterValidator(_memory_only)] = Field("memory://", description="memory://")
-    signing_keys: str = Field("", repr=False, description="kid:hex,kid:hex; the first signs, all verify")
+    signing_keys: Annotated[str, AfterValidator(_keys)] = Field(
+        "", repr=False, description="kid:hex,kid:hex; the first signs, all verify"
+    )
     signing_keys_file: Path | None = Field(None, description="a file of kid:hex lines")
     uploads_per_minute: int = Field(120, ge=1, description="a whole number from 1")
     max_image_bytes: int = Field(
@@ -83,8 +96,8 @@ class Settings(BaseSettings):
                 object.__setattr__(self, name, value)
         if self.workers > 1 and self.counter_url == "memory://":
             raise SettingsError(
-                f"{PREFIX}WORKERS: got {self.workers}, takes 1 while {PREFIX}COUNTER_URL is memory://, because "
-                "each worker would count uploads on its own"
+                f"{PREFIX}WORKERS: got {self.workers}, takes 1 while {PREFIX}COUNTER_URL is memory://, "
+                "because each worker would count uploads on its own"
             )
         return self
 

@@ -1,5 +1,7 @@
 """The `prshots` command."""
 
+import io
+import os
 import sys
 
 import typer
@@ -47,8 +49,13 @@ def prshots(
 
 
 def main() -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no failure
     try:
-        app()
+        try:
+            app()
+        finally:
+            print(end="", flush=True)  # now, while it can still be told that it did not work
     except PrshotsError as error:
         sys.exit(f"prshots: {error}")
     except ModuleNotFoundError as error:
@@ -57,6 +64,7 @@ def main() -> None:
         sys.exit(f"prshots: this command needs {error.name}: pip install 'prshots[server]'")
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; nothing more to say
-        sys.exit(1)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python will try once more to write the rest
+        # A reader of our output that has gone wants to hear nothing more.
+        sys.exit(1 if isinstance(error, BrokenPipeError) else f"prshots: {error}")

@@ -46,7 +46,6 @@ def retire(
 
     settings = settings_from(config)
     key_source(settings)
-    key_file(settings).retire(kid)
 
     async def images_signed() -> int:
         records = open_records(settings)
@@ -55,7 +54,9 @@ def retire(
         finally:
             await records.close()
 
+    images = asyncio.run(images_signed())  # first: after the key has gone, nothing should fail any more
+    key_file(settings).retire(kid)
     say(
-        f"Key {kid} is gone. The URLs of {asyncio.run(images_signed())} images were signed with it; fetch the "
-        "comments of their pull requests again to get new ones."
+        f"Key {kid} is gone. The URLs of {images} images were signed with it; fetch the comments of their "
+        "pull requests again to get new ones."
     )

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shlex
+import shutil
 import sys
 import time
 from dataclasses import asdict
@@ -41,7 +42,7 @@ def serve(
     from prshots.processes.supervisor import Supervisor, parts_of
 
     settings = settings_from(config)
-    names = [name.value for name in part or PartName]
+    names = [name.value for name in PartName if not part or name in part]
     parts = parts_of(settings, names)
     wiring.key_source(settings)  # made here, before two parts could each want to
     configure_logs()
@@ -60,6 +61,9 @@ def sweep(
     config: ConfigOption = None,
 ) -> None:
     """Run one sweep: finish expiries that are due or failed, remove bytes that no record names."""
+    from prshots.processes.logs import configure_logs
+
+    configure_logs()
     report, seconds = asyncio.run(_sweep(settings_from(config)))
     if as_json:
         print_json({**asdict(report), "seconds": round(seconds, 3)})
@@ -98,36 +102,42 @@ def _summary(report: "Report", seconds: float) -> str:
 
 
 def _greet(settings: "Settings", names: list[str], config: Path | None) -> None:
-    prefix = (
-        f"PRSHOTS_DATA_DIR={shlex.quote(str(settings.data_dir))} " if "PRSHOTS_DATA_DIR" in os.environ else ""
-    )
-    command = prefix + _own_command()
-    option = f" --config {shlex.quote(str(config))}" if config else ""
     addresses = {
         "api": f"  API      {settings.base_url}  (its manual: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",
         "sweep": "  sweep    now and every hour",
     }
-    say(
-        "\n".join(
-            [
-                f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
-                *(addresses[name] for name in names),
-                f"  data     {settings.data_dir}",
-                "\nNext, in another terminal:\n",
-                f"  {command} project create demo{option}",
-                f"  export PRSHOTS_TOKEN=$({command} token create demo{option})\n",
-            ]
-        )
-    )
+    lines = [
+        f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
+        *(addresses[name] for name in names),
+        f"  data     {settings.data_dir}\n",
+    ]
+    if "api" in names:
+        lines += _next_commands(config)
+    say("\n".join(lines))
+
+
+def _next_commands(config: Path | None) -> list[str]:
+    # Another terminal has not the variables that were set for us; these say where the database is.
+    where = [name for name in ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL") if name in os.environ]
+    variables = "".join(f"{name}={shlex.quote(os.environ[name])} " for name in where)
+    option = f" --config {shlex.quote(str(config))}" if config else ""
+    command = variables + _own_command()
+    return [
+        "Next, in another terminal, in the same folder:\n",
+        f"  {command} project create demo{option}",
+        f"  export PRSHOTS_TOKEN=$({command} token create demo{option})\n",
+    ]
 
 
 def _own_command() -> str:
-    """Return how this program was called, so that what we print can be pasted back."""
-    called = Path(sys.argv[0])
+    """Return how to call this program from another terminal, so that what we print can be pasted there."""
+    called = Path(sys.argv[0]).absolute()
     if called.name != "prshots":
         return "prshots"
-    try:
-        return str(called.absolute().relative_to(Path.cwd()))
-    except ValueError:
+    in_a_venv = sys.prefix != sys.base_prefix and called.parent == Path(sys.prefix, "bin")
+    if not in_a_venv and shutil.which("prshots") == str(called):
         return "prshots"
+    # A virtual environment may be activated in this terminal only, so its path is spelled out.
+    here = Path.cwd()
+    return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))

@@ -6,9 +6,10 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Path, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from prshots import __version__
 from prshots.accounts import Accounts
@@ -53,6 +54,7 @@ def create_api(
     app.include_router(_service_routes(app))
     app.add_exception_handler(PrshotsError, _on_our_error)
     app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(ClientDisconnect, _on_hang_up)
     app.add_exception_handler(Exception, _on_fault)
     document = openapi.complete(app.openapi())
     app.openapi = lambda: document  # type: ignore[method-assign]  # as FastAPI's manual has it
@@ -66,8 +68,9 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
         return await accounts.authenticate(_bearer(request))
 
     TheProject = Annotated[Project, Depends(authenticated)]  # noqa: N806 - a type
+    ImageId = Annotated[str, Path(description=openapi.ABOUT_IMAGE_ID)]  # noqa: N806 - likewise
 
-    @routes.post("/upload", **openapi.UPLOAD)
+    @routes.post("/upload", **openapi.upload(max_image_bytes))
     async def upload(request: Request, project: TheProject) -> JSONResponse:
         headers = request.headers
         async with _in_time():
@@ -81,7 +84,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
         return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
 
     @routes.delete("/images/{image_id}", **openapi.DELETE)
-    async def delete(image_id: str, project: TheProject) -> JSONResponse:
+    async def delete(image_id: ImageId, project: TheProject) -> JSONResponse:
         await images.delete(project, image_id)
         return JSONResponse({"ok": True, "id": image_id})
 
@@ -111,6 +114,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
 def _service_routes(app: FastAPI) -> APIRouter:
     routes = APIRouter()
 
+    @routes.head("/healthz", include_in_schema=False)
     @routes.get("/healthz", **openapi.HEALTH)
     async def healthz() -> JSONResponse:
         return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
@@ -168,6 +172,11 @@ async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, HTTPException):
         raise error
     return JSONResponse({"error": error.detail.lower()}, error.status_code, error.headers)
+
+
+async def _on_hang_up(_: Request, __: Exception) -> JSONResponse:
+    """Answer a request that broke off. Hardly anybody reads it, but it is no fault of ours to be logged."""
+    return JSONResponse({"error": "request body incomplete"}, 400)
 
 
 async def _on_fault(_: Request, __: Exception) -> JSONResponse:

@@ -74,7 +74,7 @@ _REFUSALS = {
     Verdict.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
 }
 
-# An image is shown on other sites, but never runs as a page of ours: whatever the bytes are, nothing executes.
+# Other sites may show an image, but it is no page of ours: whatever its bytes are, nothing in it runs.
 _SAFE = (
     "X-Content-Type-Options: nosniff\r\n"
     "Content-Security-Policy: default-src 'none'; sandbox\r\n"
@@ -105,10 +105,10 @@ class Delivery:
         self._storage_works = True
 
     def respond(self, request: Request) -> Reply:
-        """Answer a request, whatever happens; a fault of our own is logged under the id that the reply carries."""
+        """Answer, whatever happens; a fault of our own is logged under the id that the reply carries."""
         try:
             reply = self._answer(request)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the one place where a fault becomes a reply
             request_id = secrets.token_hex(8)
             _log.exception("internal error", request_id=request_id, path=request.path[:200])
             reply = error_reply(500, "internal error", f"X-Request-Id: {request_id}\r\n")
@@ -145,7 +145,7 @@ class Delivery:
         return STORAGE_UNAVAILABLE
 
     def _image(self, request: Request, checked: Checked, file: OpenObject, now: float) -> Reply:
-        """Answer with the file, or with what the request's conditions make of it; only a body keeps it open."""
+        """Answer with the file, or as the request's conditions ask; only a reply with a body keeps it."""
         reply = None
         try:
             max_age = min(self._cache_seconds, int(checked.exp - now))

@@ -6,29 +6,47 @@ from html import escape
 from typing import Any
 
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1c1e21; --quiet: #62676d; --line: #dfe2e5; --paper: #fff; --soft: #f5f6f7;
-  --accent: #2f6feb; }
+:root {
+  color-scheme: light dark;
+  --ink: #1c1e21; --quiet: #62676d; --line: #e3e5e8; --paper: #fff; --soft: #f6f7f8; --accent: #2f6feb;
+}
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e6e9; --quiet: #9aa0a6; --line: #33373c; --paper: #17191b; --soft: #1f2225; --accent: #7aa7ff; } }
+  :root {
+    --ink: #e4e6e9; --quiet: #9aa0a6; --line: #303439; --paper: #17191b; --soft: #1f2225; --accent: #7aa7ff;
+  }
+}
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 32px 16px 64px; max-width: 832px; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 28px; margin: 0 0 8px; } h2 { font-size: 18px; margin: 48px 0 8px; padding-top: 16px;
-  border-top: 1px solid var(--line); } h3 { font-size: 14px; margin: 24px 0 8px; color: var(--quiet); }
-p { margin: 8px 0; } a { color: var(--accent); }
-code, pre { font: 14px/1.5 ui-monospace, monospace; }
-pre { background: var(--soft); padding: 16px; overflow-x: auto; border-radius: 4px; }
+body {
+  margin: 0 auto; padding: 48px 24px 96px; max-width: 784px;
+  background: var(--paper); color: var(--ink); font: 16px/24px system-ui, sans-serif;
+}
+h1 { font-size: 32px; line-height: 40px; letter-spacing: -.01em; margin: 0 0 8px; }
+h2 { font-size: 22px; line-height: 32px; margin: 0; }
+h3 { font-size: 13px; font-weight: 600; margin: 24px 0 8px; color: var(--quiet); }
+p { margin: 8px 0; }
+a { color: var(--accent); text-decoration: none; }
+a:hover, a:focus-visible { text-decoration: underline; }
+code, pre { font: .875em/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+pre { background: var(--soft); padding: 16px; margin: 8px 0; overflow-x: auto; border-radius: 4px; }
+section { margin-top: 48px; padding-top: 40px; border-top: 1px solid var(--line); }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td { padding: 8px 16px 8px 0; border-top: 1px solid var(--line); vertical-align: top; overflow-wrap: anywhere; }
-td:first-child { white-space: nowrap; width: 1%; } ul { margin: 4px 0 0; padding-left: 16px; }
-.method { color: var(--accent); } .quiet { color: var(--quiet); }
+td { padding: 8px 0; border-top: 1px solid var(--line); vertical-align: top; }
+td:first-child { width: 128px; padding-right: 16px; }
+ul { list-style: none; margin: 0; padding: 0; }
+.contents { margin-top: 24px; }
+.contents a { display: flex; flex-wrap: wrap; gap: 0 16px; padding: 4px 0; color: inherit; }
+.contents span { flex: 1 0 240px; }
+.quiet, .messages, .contents code { color: var(--quiet); }
+@media (max-width: 480px) { body { padding: 24px 16px 64px; } td:first-child { width: 104px; } }
 """
+
+_NEEDS_AUTHORIZATION = '<p class="quiet">With the header <code>Authorization: Bearer &lt;token&gt;</code></p>'
 
 
 def docs_page(document: dict[str, Any]) -> str:
     info, server = document["info"], document["servers"][0]["url"]
     operations = [
-        (method.upper(), path, operation)
+        (f"{method.upper()} {path}", operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
@@ -38,8 +56,9 @@ def docs_page(document: dict[str, Any]) -> str:
         f"<style>{_STYLE}</style><main><h1>prshots API</h1>"
         f"<p>{_text(info['description'])}</p>"
         f'<p class="quiet">Version {escape(info["version"])} at <code>{escape(server)}</code>. '
-        'For machines: <a href="/openapi.json">openapi.json</a>.</p>'
-        f"<h3>The first upload</h3><pre>{escape(_curl(server))}</pre>"
+        'For machines: <a href="/openapi.json">openapi.json</a></p>'
+        f'<nav class="contents">{"".join(_entry(*operation) for operation in operations)}</nav>'
+        f"<h3>A first upload</h3><pre>{escape(_curl(server))}</pre>"
         f"{''.join(_operation(*operation) for operation in operations)}</main></html>"
     )
 
@@ -52,63 +71,56 @@ def _curl(server: str) -> str:
     )
 
 
-def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
-    needs_token = (
-        "<p>Needs <code>Authorization: Bearer &lt;token&gt;</code>.</p>" if "security" in operation else ""
-    )
-    given = "".join(
-        _row(_name(name, required=need), _about(schema)) for name, need, schema in _inputs(operation)
-    )
-    replies = "".join(
+def _entry(route: str, operation: dict[str, Any]) -> str:
+    summary = escape(operation["summary"], quote=False)
+    return f'<a href="#{operation["operationId"]}"><span>{summary}</span><code>{escape(route)}</code></a>'
+
+
+def _operation(route: str, operation: dict[str, Any]) -> str:
+    takes = "".join(_row(_name(name, required=need), about) for name, need, about in _inputs(operation))
+    answers = "".join(
         _row(f"<code>{status}</code>", _reply(reply)) for status, reply in operation["responses"].items()
     )
     return (
-        f'<h2><code><span class="method">{method}</span> {escape(path)}</code></h2>'
-        f"<p>{escape(operation['summary'])}.</p>{needs_token}"
-        + (f"<h3>Takes</h3><table>{given}</table>" if given else "")
-        + f"<h3>Answers</h3><table>{replies}</table>"
+        f'<section id="{operation["operationId"]}"><h2>{escape(operation["summary"], quote=False)}</h2>'
+        f"<p><code>{escape(route)}</code></p>"
+        + (_NEEDS_AUTHORIZATION if "security" in operation else "")
+        + (f"<h3>Takes</h3><table>{takes}</table>" if takes else "")
+        + f"<h3>Answers</h3><table>{answers}</table></section>"
     )
 
 
-def _inputs(operation: dict[str, Any]) -> Iterator[tuple[str, bool, dict[str, Any]]]:
+def _inputs(operation: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
     for parameter in operation.get("parameters", ()):
-        yield parameter["name"], parameter.get("required", False), parameter["schema"]
+        about = _about(parameter["schema"] | {"description": parameter.get("description", "")})
+        yield parameter["name"], parameter.get("required", False), about
     for content in operation.get("requestBody", {}).get("content", {}).values():
         for name, schema in content["schema"]["properties"].items():
-            yield name, name in content["schema"]["required"], schema
+            yield name, name in content["schema"]["required"], _about(schema)
 
 
 def _name(name: str, *, required: bool) -> str:
-    return f"<code>{escape(name)}</code>" + ("" if required else ' <span class="quiet">optional</span>')
+    return f"<code>{escape(name)}</code>" + ("" if required else '<br><span class="quiet">optional</span>')
 
 
 def _about(schema: dict[str, Any]) -> str:
-    words = [schema.get("type", "")]
-    if "minLength" in schema:
-        words.append(f"{schema['minLength']} to {schema['maxLength']} characters")
-    if "minimum" in schema and "maximum" in schema:
-        words.append(f"{schema['minimum']} to {schema['maximum']}")
-    if "pattern" in schema:
-        words.append(f"`{schema['pattern']}`")
-    return _text(", ".join(words)) + (
-        f"<br>{_text(schema['description'])}" if "description" in schema else ""
-    )
+    """Say what a value must be, in the document's own words where it has some."""
+    facts = []
+    if "maxLength" in schema:
+        facts.append(f"{schema['minLength']} to {schema['maxLength']} characters.")
+    if "maximum" in schema:
+        facts.append(f"An integer from {schema['minimum']:,.0f} to {schema['maximum']:,.0f}.")
+    if schema.get("description"):
+        facts.append(schema["description"])
+    return _text(" ".join(facts))
 
 
 def _reply(reply: dict[str, Any]) -> str:
-    schema = next(iter(reply.get("content", {}).values()), {}).get("schema", {})
-    properties = schema.get("properties", {})
-    messages = properties.get("error", {}).get("enum", ())
-    fields = "" if "error" in properties else ", ".join(f"<code>{escape(name)}</code>" for name in properties)
-    return (
-        _text(reply["description"])
-        + (f"<br>{fields}" if fields else "")
-        + (
-            f"<ul>{''.join(f'<li><code>{escape(message)}</code>' for message in messages)}</ul>"
-            if messages
-            else ""
-        )
-    )
+    contents: list[dict[str, Any]] = list(reply.get("content", {}).values())
+    properties = contents[0]["schema"]["properties"] if contents else {}
+    lines = properties["error"]["enum"] if "error" in properties else [", ".join(properties)]
+    items = "".join(f"<li><code>{escape(line, quote=False)}</code>" for line in lines)
+    return f'{_text(reply["description"])}<ul class="messages">{items}</ul>'
 
 
 def _row(first: str, second: str) -> str:

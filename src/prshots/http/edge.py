@@ -16,6 +16,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 STATUS: dict[type[errors.PrshotsError], int] = {
+    errors.PrshotsError: 500,  # any that no request should bring about
     errors.InvalidInputError: 400,
     errors.UnauthorizedError: 401,
     errors.NotFoundError: 404,
@@ -37,6 +38,7 @@ HEADERS = {
 }
 # What went wrong inside is for the log; the client hears what it can do.
 PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
+    errors.PrshotsError: "internal error",
     errors.StoreError: "storage unavailable, retry later",
     errors.StoreFullError: "storage full, retry later",
     errors.RecordsError: "database unavailable, retry later",
@@ -79,7 +81,8 @@ class Edge:
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                await body.drain()
+                if message["status"] != STATUS[errors.RequestTimeoutError]:  # it has been waited for already
+                    await body.drain()
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
             await send(message)
 

@@ -2,14 +2,35 @@
 
 from typing import Any
 
-from prshots.images import MAX_NAME_CHARACTERS, MAX_PR_NUMBER
+from prshots.formats import FORMATS
+from prshots.images import MAX_NAME_CHARACTERS, MAX_PR_NUMBER, payload_too_large
 
 DESCRIPTION = (
     "Upload a screenshot, get a signed, time-limited image URL and ready-to-paste markdown. One comment per "
     'pull request lists them all. Every error is `{"error": "<message>"}`.'
 )
 
+ABOUT_IMAGE_ID = "The `id` that the upload answered with: 32 hexadecimal characters."
+
 _PR_NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
+_NAME = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_NAME_CHARACTERS,
+    "description": "What the screenshot shows. Any text without a NUL.",
+    "example": "checkout/cart",
+}
+_COMMIT_SHA = {
+    "type": "string",
+    "pattern": "^[0-9a-fA-F]{7,40}$",
+    "description": "7 to 40 hexadecimal characters.",
+}
+_VIEWPORT = {
+    "type": "string",
+    "pattern": "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$",
+    "description": "`<width>x<height>`, such as `1280x800`.",
+    "example": "1280x800",
+}
 _IMAGE_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _TOKEN: list[dict[str, list[str]]] = [{"uploadToken": []}]
 
@@ -47,6 +68,7 @@ def _error(description: str, *messages: str, retry_after: bool = False) -> dict[
 
 _UNAUTHORIZED = _error("The token is missing or does not work.", "unauthorized")
 _TIMEOUT = _error("The body stopped arriving.", "request body timed out")
+_FAULT = _error("Our mistake. The log tells more, under the reply's `X-Request-Id`.", "internal error")
 _FULL = _error("There is no room to store it.", "storage full, retry later", retry_after=True)
 _UNAVAILABLE = _error(
     "The store or the database does not answer.",
@@ -55,69 +77,86 @@ _UNAVAILABLE = _error(
     retry_after=True,
 )
 
-UPLOAD: dict[str, Any] = {
-    "summary": "Upload a screenshot",
-    "operation_id": "upload",
-    "responses": {
-        200: _json(
-            "Stored. The URL is valid for 365 days, or until the image expires.",
-            _object(
-                {
-                    "id": _IMAGE_ID,
-                    "view_url": {"type": "string", "format": "uri"},
-                    "markdown": {"type": "string", "description": "`![<name>](<view_url>)`"},
-                }
-            ),
-        ),
-        400: _error(
-            "The form is wrong; the message says where.",
-            "invalid multipart/form-data body",
-            "image file required",
-            "name required",
-            "pr_number required",
-            "commit_sha required",
-            "viewport must be like 1280x800",
-        ),
-        401: _UNAUTHORIZED,
-        408: _TIMEOUT,
-        413: _error("The image is 5 MB or more."),
-        415: _error(
-            "Not PNG, JPEG or WebP: `unsupported content-type (png/jpeg/webp)`; or not what it says it is: "
-            "`declared <content-type>, but the file content is not a valid <PNG|JPEG|WEBP>`."
-        ),
-        429: _error("More than 120 uploads a minute for the project.", "rate limited", retry_after=True),
-        503: _UNAVAILABLE,
-        507: _FULL,
-    },
-    "openapi_extra": {
-        "security": _TOKEN,
-        "requestBody": {
-            "required": True,
-            "content": {
-                "multipart/form-data": {
-                    "schema": _object(
-                        {
-                            "image": {
-                                "type": "string",
-                                "format": "binary",
-                                "description": "PNG, JPEG or WebP, smaller than 5 MB (5,242,880 bytes).",
-                            },
-                            "name": {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
-                            "pr_number": _PR_NUMBER,
-                            "commit_sha": {"type": "string", "pattern": "^[0-9a-fA-F]{7,40}$"},
-                            "viewport": {
-                                "type": "string",
-                                "pattern": "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$",
-                                "example": "1280x800",
-                            },
-                        }
-                    ),
-                    "encoding": {"image": {"contentType": "image/png, image/jpeg, image/webp"}},
-                }
-            },
-        },
-    },
+_UPLOADED = _json(
+    "Stored. The URL is valid for 365 days, or until the image expires.",
+    _object(
+        {
+            "id": _IMAGE_ID,
+            "view_url": {"type": "string", "format": "uri"},
+            "markdown": {"type": "string", "description": "`![<name>](<view_url>)`"},
+        }
+    ),
+) | {
+    "links": {"delete": {"operationId": "deleteImage", "parameters": {"image_id": "$response.body#/id"}}},
 }
+
+
+def upload(max_image_bytes: int) -> dict[str, Any]:
+    too_large = str(payload_too_large(max_image_bytes))
+    too_much = f"The image is {max_image_bytes:,} bytes or more, or the form around it is absurdly long."
+    return {
+        "summary": "Upload a screenshot",
+        "operation_id": "upload",
+        "responses": {
+            200: _UPLOADED,
+            400: _error(
+                "The form is wrong; the message says where.",
+                "invalid multipart/form-data body",
+                "image file required",
+                "name required",
+                "pr_number required",
+                "commit_sha required",
+                "viewport must be like 1280x800",
+            ),
+            401: _UNAUTHORIZED,
+            408: _TIMEOUT,
+            413: _error(too_much, too_large),
+            415: _error("The image is of another type, or not of the type it says it is.", *_WRONG_TYPES),
+            429: _error(
+                "More uploads in a minute than a project may make: 120, unless the service is set otherwise.",
+                "rate limited",
+                retry_after=True,
+            ),
+            500: _FAULT,
+            503: _UNAVAILABLE,
+            507: _FULL,
+        },
+        "openapi_extra": {
+            "security": _TOKEN,
+            "requestBody": {"required": True, "content": {"multipart/form-data": _form(max_image_bytes)}},
+        },
+    }
+
+
+_WRONG_TYPES = (
+    "unsupported content-type (png/jpeg/webp)",
+    *(
+        f"declared {known.content_type}, but the file content is not a valid {known.label}"
+        for known in FORMATS
+    ),
+)
+
+
+def _form(max_image_bytes: int) -> dict[str, Any]:
+    image = {
+        "type": "string",
+        "format": "binary",
+        "description": f"A PNG, JPEG or WebP file, smaller than {max_image_bytes:,} bytes.",
+    }
+    return {
+        "schema": _object(
+            {
+                "image": image,
+                "name": _NAME,
+                "pr_number": _PR_NUMBER,
+                "commit_sha": _COMMIT_SHA,
+                "viewport": _VIEWPORT,
+            }
+        )
+        | {"propertyNames": {"minLength": 1}},  # other fields are let pass, but a field has a name
+        "encoding": {"image": {"contentType": ", ".join(known.content_type for known in FORMATS)}},
+    }
+
 
 DELETE: dict[str, Any] = {
     "summary": "Delete an image now, whatever the policy",
@@ -128,6 +167,7 @@ DELETE: dict[str, Any] = {
         ),
         401: _UNAUTHORIZED,
         404: _error("No such image, or another project's.", "not found"),
+        500: _FAULT,
         503: _error(
             "It could not be deleted now. It is scheduled, and the hourly sweep finishes it.",
             "expire failed, retry later",
@@ -149,6 +189,7 @@ COMMENT: dict[str, Any] = {
         ),
         400: _error("`pr_number` is not a positive integer.", "pr_number required"),
         401: _UNAUTHORIZED,
+        500: _FAULT,
         503: _UNAVAILABLE,
         507: _FULL,
     },
@@ -176,6 +217,7 @@ EXPIRE: dict[str, Any] = {
         400: _error("The body is not JSON with a positive integer `pr_number`.", "pr_number required"),
         401: _UNAUTHORIZED,
         408: _TIMEOUT,
+        500: _FAULT,
         503: _UNAVAILABLE,
         507: _FULL,
     },

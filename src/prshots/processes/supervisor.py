@@ -17,11 +17,17 @@ import structlog
 from prshots.errors import SettingsError
 from prshots.settings import Settings
 
-STOP_SECONDS = 4.7
+STOP_SECONDS, KILL_SECONDS = 4.6, 0.2
+"""How long children may take to end: asked to, a little longer than their own grace; and killed."""
+
+BACKLOG = 1024
 SWEEP_INTERVAL_SECONDS = 3600.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
-STEADY_SECONDS = 10.0
-"""A worker that lived this long is started again at once; one that did not waits longer each time."""
+STEADY_SECONDS = 1.0
+"""A worker that was up for this long is started again at once; one that was not waits longer each time."""
+
+PORT_TRIES, PORT_PAUSE_SECONDS = 10, 0.1
+"""The workers of a supervisor that was killed need a moment to notice, and until then they hold the port."""
 
 _log = structlog.get_logger()
 
@@ -35,20 +41,32 @@ class Part:
 
 def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
     """Bind here, once, so that a port in use is known before anything starts. Raises SettingsError."""
+    for tries_left in reversed(range(PORT_TRIES)):
+        try:
+            return _bound(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                reason = error.strerror or error
+                raise SettingsError(f"cannot listen on {host}:{port} for {name}: {reason}") from error
+            if tries_left:
+                time.sleep(PORT_PAUSE_SECONDS)
+    raise SettingsError(
+        f"port {port} on {host} is in use: stop what listens there, or set {variable} to another"
+    )
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listener = socket.socket(address[0], socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address[4])
-        listener.listen(1024)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise SettingsError(
-                f"port {port} on {host} is in use: stop what listens there, or set {variable} to another"
-            ) from error
-        raise SettingsError(
-            f"cannot listen on {host}:{port} for {name}: {error.strerror or error}"
-        ) from error
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 
@@ -81,92 +99,127 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
-        first_ready: list[asyncio.Future[None]] = []
-        tasks = []
-        for part in self.parts:
-            for _ in range(part.workers):
-                ready = loop.create_future()
-                first_ready.append(ready)
-                tasks.append(asyncio.create_task(self._keep_alive(part, ready)))
-        tasks.append(asyncio.create_task(self._after_start(first_ready)))
+        workers = [part for part in self.parts for _ in range(part.workers)]
+        ready: list[asyncio.Future[None]] = [loop.create_future() for _ in workers]
+        tasks = [
+            *(asyncio.create_task(self._keep_alive(*pair)) for pair in zip(workers, ready, strict=True)),
+            asyncio.create_task(self._after_start(ready)),
+        ]
+        for task in tasks:  # one that ends by itself could not start, or is a fault of ours
+            task.add_done_callback(lambda _: self._stopping.set())
         await self._stopping.wait()
-        await self._stop_children()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._stop(tasks)
+        os.close(self._lifeline)
         os.close(held_open)
-        return 1 if self._failed else 0
+        return 1 if self._failed or any(_is_fault(task) for task in tasks) else 0
 
-    async def _after_start(self, first_ready: list["asyncio.Future[None]"]) -> None:
-        await asyncio.gather(*first_ready)
+    async def _after_start(self, ready: list["asyncio.Future[None]"]) -> None:
+        await asyncio.gather(*ready)
         self.on_ready()
-        while self.sweeps:
+        while self.sweeps and not self._stopping.is_set():
             await self._run_sweep()
-            await asyncio.sleep(SWEEP_INTERVAL_SECONDS)
+            await self._pause(SWEEP_INTERVAL_SECONDS)
+        await self._stopping.wait()
 
     async def _keep_alive(self, part: Part, first_ready: "asyncio.Future[None]") -> None:
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
-            started = time.monotonic()
-            code = await self._run_worker(part, first_ready)
+            code, seconds_up = await self._run_worker(part, first_ready)
             if self._stopping.is_set():
-                return
+                break
             if not first_ready.done():  # it has said why, on standard error
                 self._failed = True
-                self._stopping.set()
-                return
-            pause = FIRST_PAUSE_SECONDS if time.monotonic() - started > STEADY_SECONDS else pause * 2
+                break
+            steady = seconds_up > STEADY_SECONDS
+            pause = FIRST_PAUSE_SECONDS if steady else min(2 * pause, LONGEST_PAUSE_SECONDS)
             _log.error("worker died, starting it again", part=part.name, exit_code=code)
-            await asyncio.sleep(min(pause, LONGEST_PAUSE_SECONDS))
+            await self._pause(pause)
+        first_ready.cancel()  # nobody need wait for it any more
 
-    async def _run_worker(self, part: Part, first_ready: "asyncio.Future[None]") -> int:
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not through the word to stop."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _run_worker(self, part: Part, first_ready: "asyncio.Future[None]") -> tuple[int | None, float]:
+        """Run a worker to its end; return its exit code and for how long it was up."""
         ready_read, ready_write = os.pipe()
-        fds = (part.listener.fileno(), ready_write, self._lifeline)
-        command = ["-m", "prshots.processes.worker", part.name, *map(str, fds)]
-        with self._child(await self._spawn(command, fds)) as child:
+        watching = asyncio.create_task(_closed(ready_read))
+        try:
+            child = await self._spawn("worker", part.name, fds=(part.listener.fileno(), ready_write))
+        except OSError as error:  # no memory or no process to be had just now
+            _log.error("worker could not be started", part=part.name, reason=error.strerror)
+            return None, 0.0
+        finally:
             os.close(ready_write)
-            watching = asyncio.create_task(_closed(ready_read))
+        with self._registered(child):
             ended = asyncio.create_task(child.wait())
-            await asyncio.wait([watching, ended], return_when=asyncio.FIRST_COMPLETED)
+            await watching
             # The pipe also closes when the worker dies; then it is not ready.
             await asyncio.wait([ended], timeout=0.05)
             if not ended.done() and not first_ready.done():
                 first_ready.set_result(None)
-            return await ended
+            ready_at = time.monotonic()
+            return await ended, time.monotonic() - ready_at
 
     async def _run_sweep(self) -> None:
-        with self._child(await self._spawn(["-m", "prshots.processes.sweeper"], ())) as child:
+        try:
+            child = await self._spawn("sweeper", fds=())
+        except OSError as error:
+            _log.error("sweep could not be started; the next one tries again", reason=error.strerror)
+            return
+        with self._registered(child):
             if await child.wait() and not self._stopping.is_set():
                 _log.error("sweep failed; the next one tries again", exit_code=child.returncode)
 
-    async def _spawn(self, arguments: list[str], fds: tuple[int, ...]) -> asyncio.subprocess.Process:
+    async def _spawn(self, module: str, *arguments: str, fds: tuple[int, ...]) -> asyncio.subprocess.Process:
         environment = dict(os.environ)
         if self.config:
             environment["PRSHOTS_CONFIG"] = str(self.config)
-        return await asyncio.create_subprocess_exec(
-            sys.executable, *arguments, pass_fds=fds, env=environment, stdin=asyncio.subprocess.DEVNULL
-        )
+        fds = (*fds, self._lifeline)
+        command = [sys.executable, "-m", f"prshots.processes.{module}", *arguments, *map(str, fds)]
+        with _sigint_blocked():
+            return await asyncio.create_subprocess_exec(
+                *command, pass_fds=fds, env=environment, stdin=asyncio.subprocess.DEVNULL
+            )
 
     @contextlib.contextmanager
-    def _child(self, child: asyncio.subprocess.Process) -> Iterator[asyncio.subprocess.Process]:
+    def _registered(self, child: asyncio.subprocess.Process) -> Iterator[None]:
         self._children.add(child)
-        if self._stopping.is_set():
-            child.terminate()
+        if self._stopping.is_set():  # said while it was being started
+            _signal(child, signal.SIGTERM)
         try:
-            yield child
+            yield
         finally:
             self._children.discard(child)
 
-    async def _stop_children(self) -> None:
-        waits = [asyncio.create_task(child.wait()) for child in self._children]
-        for child in self._children:
-            with contextlib.suppress(ProcessLookupError):
-                child.terminate()
-        if waits:
-            await asyncio.wait(waits, timeout=STOP_SECONDS)
-        for child in set(self._children):
-            with contextlib.suppress(ProcessLookupError):
-                child.kill()
+    async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
+        for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
+            for child in self._children:
+                _signal(child, number)
+            await asyncio.wait(tasks, timeout=seconds)
+
+
+def _signal(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(number)
+
+
+def _is_fault(task: "asyncio.Task[None]") -> bool:
+    error = task.exception() if task.done() and not task.cancelled() else None
+    if error:
+        _log.error("internal error", exc_info=error)
+    return error is not None
+
+
+@contextlib.contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """Start children deaf to Ctrl-C, which reaches them too from their first moment: stopping is our word."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 async def _closed(fd: int) -> None:

@@ -5,6 +5,8 @@ import contextlib
 import errno
 import os
 import re
+import secrets
+import stat
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,11 +44,11 @@ class DiskReader:
             return None
         except OSError as error:
             raise StoreError(f"cannot open {key}: {error.strerror}") from error
-        try:
-            return OpenObject(fd, os.fstat(fd).st_size)
-        except OSError as error:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
             os.close(fd)
-            raise StoreError(f"cannot read {key}: {error.strerror}") from error
+            raise StoreError(f"cannot read {key}: not a file")
+        return OpenObject(fd, status.st_size)
 
 
 class DiskStore(DiskReader):
@@ -78,21 +80,22 @@ class DiskStore(DiskReader):
 
     async def owner(self, claimant: str) -> str:
         def read_or_claim() -> str:
-            self.root.mkdir(parents=True, exist_ok=True)
             mark = self.root / _OWNER
-            with contextlib.suppress(FileExistsError), mark.open("x", encoding="ascii") as file:
-                file.write(claimant)
-                return claimant
-            return mark.read_text("ascii") or claimant  # empty: a claim was cut short
+            if not mark.exists():
+                self._make_ready(self._incoming)
+                claim = self._incoming / f"{secrets.token_hex(16)}.own"
+                _write_durably(claim, [claimant.encode()])
+                with contextlib.suppress(FileExistsError):  # somebody was faster
+                    mark.hardlink_to(claim)
+                claim.unlink()
+            return mark.read_text("utf-8", errors="replace")
 
         return await self._in_thread(read_or_claim)
 
     async def discard_unfinished(self, cutoff: float) -> int:
         def discard() -> int:
             leftovers = _names(self._incoming, _OBJECT, written_before=cutoff)
-            for name in leftovers:
-                (self._incoming / name).unlink(missing_ok=True)
-            return len(leftovers)
+            return sum(_unlinked(self._incoming / name) for name in leftovers)
 
         return await self._in_thread(discard)
 
@@ -111,7 +114,7 @@ class DiskStore(DiskReader):
         try:
             _write_durably(unfinished, chunks)
             unfinished.rename(target)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
         except OSError:
             for path in (unfinished, target):
                 with contextlib.suppress(OSError):
@@ -122,8 +125,10 @@ class DiskStore(DiskReader):
     def _make_ready(self, folder: Path) -> None:
         if folder in self._ready_folders:
             return
-        folder.mkdir(parents=True, exist_ok=True)
-        _sync_folder(folder.parent)
+        if not folder.parent.exists():
+            self._make_ready(folder.parent)  # each new folder on the way has to survive a power cut too
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
         self._ready_folders.add(folder)
 
     def _delete(self, keys: Collection[str]) -> set[str]:
@@ -131,21 +136,28 @@ class DiskStore(DiskReader):
         by_folder: dict[Path, list[str]] = {}
         for key in keys:
             path = self.root / key
-            try:
-                path.unlink(missing_ok=True)
+            if _unlinked(path):
                 by_folder.setdefault(path.parent, []).append(key)
-            except OSError as error:
-                _log.error("image bytes could not be deleted", key=key, reason=error.strerror)
+            else:
                 failed.add(key)
         for folder, unlinked in by_folder.items():
             try:
-                _sync_folder(folder)
+                sync_folder(folder)
             except FileNotFoundError:
                 continue  # no folder, so no bytes either
             except OSError as error:
                 _log.error("a delete could not be made durable", folder=folder.name, reason=error.strerror)
                 failed.update(unlinked)
         return failed
+
+
+def _unlinked(path: Path) -> bool:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:  # one that cannot be deleted must not keep the others
+        _log.error("image bytes could not be deleted", file=path.name, reason=error.strerror)
+        return False
+    return True
 
 
 def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
@@ -187,7 +199,7 @@ def _without_first(views: list[memoryview], written: int) -> list[memoryview]:
     return []
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -28,7 +28,7 @@ T = TypeVar("T")
 def open_sqlite(path: Path) -> Engine:
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
-        f"sqlite:///{path}",
+        URL.create("sqlite", database=str(path)),  # a path may hold what a URL would give another meaning
         pool_size=READERS + 1,
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
     )
@@ -86,6 +86,8 @@ class Database:
             return await asyncio.get_running_loop().run_in_executor(threads, work)
         except DBAPIError as error:
             raise translated(error) from error
+        except UnicodeEncodeError as error:
+            raise RecordsError("the database takes no text that is not Unicode") from error
 
 
 def translated(error: DBAPIError) -> PrshotsError:

@@ -13,6 +13,7 @@ import structlog
 
 from prshots.errors import ConflictError, NotFoundError, SettingsError
 from prshots.signing import Key, KeyRing
+from prshots.stores.disk import sync_folder
 
 RECHECK_SECONDS = 2.0
 """How old the keys in use may be. A stat every two seconds costs nothing, and a rotation holds within ten."""
@@ -54,7 +55,7 @@ class KeyFile:
             stamp = self._stat()
             if stamp != self._stamp:
                 self._ring, self._stamp = self._read(), stamp
-        except (OSError, SettingsError) as error:
+        except (OSError, UnicodeDecodeError, SettingsError) as error:
             if self._ring is None:
                 raise SettingsError(f"cannot read the signing keys in {self.path}: {error}") from error
             _log.error(
@@ -108,18 +109,21 @@ class KeyFile:
             file.flush()
             os.fsync(fd)
         unfinished.replace(self.path)
+        sync_folder(self.path.parent)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep two commands from writing at once."""
-        lock = os.open(
-            self.path.with_name(f"{self.path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
+        """Keep two commands from writing at once. Raises SettingsError when there is no writing at all."""
+        lock_path = self.path.with_name(f"{self.path.name}.lock")
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(lock)
+            lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise SettingsError(f"cannot write the signing keys to {self.path}: {error.strerror}") from error
 
 
 def _new_key(kid: str) -> Key:

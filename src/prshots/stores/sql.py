@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
 from sqlalchemy import delete as delete_from
 from sqlalchemy.exc import IntegrityError
 
@@ -119,7 +119,9 @@ class SqlRecords:
     ) -> list[Image]:
         query = select(*_IMAGE).where(_SCHEDULED, images.c.seq > after).order_by(images.c.seq).limit(limit)
         if project_id is not None:
-            query = query.where(images.c.project_id == project_id, images.c.pr_number == pr_number)
+            query = query.where(images.c.project_id == project_id)
+        if pr_number is not None:
+            query = query.where(images.c.pr_number == pr_number)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [Image(*row) for row in rows]
 
@@ -130,8 +132,8 @@ class SqlRecords:
 
         def mark(connection: Connection) -> int:
             marked = 0
-            for project in connection.execute(with_policy).all():
-                for due in _due_in(project, now):
+            for project_id, policy, retain_days in connection.execute(with_policy).all():
+                for due in _due_in(project_id, policy, retain_days, now):
                     if marked < limit:
                         some = select(images.c.seq).where(_WAITING, *due).limit(limit - marked)
                         marking = update(images).where(images.c.seq.in_(some)).values(scheduled_at=now)
@@ -241,11 +243,13 @@ def _project(row: Sequence[Any]) -> Project:
     return Project(identity, name, organization, Policy(policy), retain_days, created_at)
 
 
-def _due_in(project: Row[Any], now: int) -> list[tuple[ColumnElement[bool], ...]]:
+def _due_in(
+    project_id: str, policy: str, retain_days: int | None, now: int
+) -> list[tuple[ColumnElement[bool], ...]]:
     due: list[tuple[ColumnElement[bool], ...]] = []
-    mine = images.c.project_id == project.id
-    if project.retain_days is not None:
-        due.append((mine, images.c.uploaded_at <= now - project.retain_days * SECONDS_PER_DAY))
-    if project.policy == Policy.PR_CLOSE:
+    mine = images.c.project_id == project_id
+    if retain_days is not None:
+        due.append((mine, images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY))
+    if policy == Policy.PR_CLOSE:
         due.append((mine, images.c.closed_at.is_not(None)))
     return due

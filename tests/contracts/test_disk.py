@@ -1,0 +1,172 @@
+"""The store on a disk that fails, and on one that others use too."""
+
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from parts import filled_up, read_only, small_disk
+from prshots.errors import StoreError, StoreFullError
+from prshots.models import origin_key
+from prshots.stores.disk import DiskReader, DiskStore
+
+KEY = origin_key("ab" * 16, "png")
+HOUR = 3600
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[DiskStore]:
+    opened = DiskStore(tmp_path / "images")
+    yield opened
+    opened.close()
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def open_descriptors() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+def written(path: Path, data: bytes = b"x", age: float = 0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+async def listed(store: DiskStore, cutoff: float) -> set[str]:
+    return {key async for batch in store.stored_before(cutoff) for key in batch}
+
+
+async def test_lies_where_the_url_says(store: DiskStore) -> None:
+    await store.put(KEY, [b"x"])
+    assert files(store.root) == {f"ab/{'ab' * 16}.png"}
+
+
+async def test_one_that_cannot_be_deleted_does_not_keep_the_others(store: DiskStore) -> None:
+    keys = [origin_key(f"ab{number:030x}", "png") for number in range(5)]
+    for key in keys:
+        await store.put(key, [b"x"])
+    (store.root / keys[2]).unlink()
+    (store.root / keys[2]).mkdir()  # cannot be unlinked, not even by root
+    assert await store.delete(keys) == {keys[2]}
+    assert files(store.root) == set()
+    (store.root / keys[2]).rmdir()
+    assert await store.delete(keys) == set()
+
+
+async def test_a_put_that_fails_at_the_last_step_leaves_nothing(store: DiskStore) -> None:
+    (store.root / KEY / "in the way").mkdir(parents=True)
+    before = open_descriptors()
+    with pytest.raises(StoreError):
+        await store.put(KEY, [b"x"])
+    assert files(store.root) == set()
+    assert open_descriptors() == before
+
+
+async def test_a_file_where_a_folder_belongs(store: DiskStore) -> None:
+    written(store.root / "ab")
+    with pytest.raises(StoreError):
+        await store.put(KEY, [b"x"])
+    with pytest.raises(StoreError):
+        store.open(KEY)
+    assert files(store.root) == {"ab"}
+    assert await listed(store, time.time() + HOUR) == set()
+
+
+def test_what_is_no_file_is_trouble_and_not_an_image(tmp_path: Path) -> None:
+    (tmp_path / KEY).mkdir(parents=True)
+    before = open_descriptors()
+    with pytest.raises(StoreError, match="not a file"):
+        DiskReader(tmp_path).open(KEY)
+    assert open_descriptors() == before
+
+
+async def test_folders_taken_away_are_made_again(store: DiskStore) -> None:
+    await store.put(KEY, [b"x"])
+    (store.root / KEY).unlink()
+    (store.root / "ab").rmdir()
+    (store.root / ".incoming").rmdir()
+    with pytest.raises(StoreError):  # it finds out by failing once
+        await store.put(KEY, [b"x"])
+    await store.put(KEY, [b"x"])
+    assert files(store.root) == {KEY}
+
+
+async def test_a_full_disk_is_said_to_be_full_and_keeps_no_part(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        store = DiskStore(disk / "images")
+        await store.put(KEY, [b"x"])
+        too_large = origin_key("ab" * 15 + "cd", "png")
+        with pytest.raises(StoreFullError):
+            await store.put(too_large, [bytes(64 * 1024)] * 8)
+        assert files(store.root) == {KEY}
+        with filled_up(disk), pytest.raises(StoreFullError):
+            await store.put(origin_key("cd" * 16, "png"), [b"x"])
+        await store.put(too_large, [bytes(64 * 1024)])  # there is room again
+        store.close()
+
+
+async def test_a_read_only_disk_serves_but_takes_and_deletes_nothing(store: DiskStore) -> None:
+    await store.put(KEY, [b"x"])
+    with read_only(store.root):
+        with pytest.raises(StoreError, match="Read-only"):
+            await store.put(origin_key("cd" * 16, "png"), [b"x"])
+        with pytest.raises(StoreError, match="Read-only"):
+            await store.owner("somebody")
+        assert await store.delete([KEY]) == {KEY}
+        opened = store.open(KEY)
+        assert opened is not None
+        os.close(opened.fd)
+    assert files(store.root) == {KEY}
+
+
+async def test_only_leftovers_of_some_age_are_discarded(store: DiskStore) -> None:
+    incoming = store.root / ".incoming"
+    old = [written(incoming / f"{secrets.token_hex(16)}.png", age=2 * HOUR) for _ in range(3)]
+    young = written(incoming / f"{secrets.token_hex(16)}.png")
+    old[1].unlink()
+    old[1].mkdir()  # cannot be unlinked, and does not keep the others
+    os.utime(old[1], (0, 0))
+    assert await store.discard_unfinished(time.time() - HOUR) == 2
+    assert files(store.root) == {str(young.relative_to(store.root))}
+
+
+async def test_a_young_object_is_not_listed(store: DiskStore) -> None:
+    written(store.root / KEY, age=2 * HOUR)
+    written(store.root / origin_key("cd" * 16, "png"))
+    assert await listed(store, time.time() - HOUR) == {KEY}
+
+
+async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
+    names = {
+        "README",
+        "lost+found/ab",
+        "ab/notes.txt",
+        f"ab/{'AB' * 16}.png",
+        f"ab/{'ab' * 16}",
+        f"abc/{'ab' * 16}.png",
+        ".incoming/notes.txt",
+    }
+    for name in names:
+        written(store.root / name, age=2 * HOUR)
+    assert await listed(store, time.time()) == set()
+    assert await store.discard_unfinished(time.time()) == 0
+    assert files(store.root) == names
+
+
+async def test_an_owner_is_never_half_written(store: DiskStore) -> None:
+    """A claim that a crash cut short is none: the next one to claim gets the store."""
+    written(store.root / ".incoming" / f"{'ab' * 16}.own", b"", age=2 * HOUR)
+    assert await store.owner("cd" * 16) == "cd" * 16
+    assert await store.discard_unfinished(time.time() - HOUR) == 1
+    assert files(store.root) == {".installation"}
+
+
+def test_a_reader_cannot_write() -> None:
+    assert [name for name in dir(DiskReader) if not name.startswith("_")] == ["open"]

@@ -1,0 +1,42 @@
+"""What every source of signing keys behind the `KeySource` port promises."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from prshots.ports import KeySource
+from prshots.signing import KeyRing, Verdict, check
+from prshots.stores.keys import FixedKeys, KeyFile
+
+KEYS = f"new:{'ab' * 32},old:{'cd' * 32}"
+IMAGE_ID = "0a" * 16
+
+
+@pytest.fixture(params=["file", "setting"])
+def keys(request: pytest.FixtureRequest, tmp_path: Path) -> KeySource:
+    """Give a source of these two keys. The place to add an adapter."""
+    path = tmp_path / "signing-keys"
+    path.write_text(KEYS.replace(",", "\n"))
+    adapters: dict[str, Callable[[], KeySource]] = {
+        "file": lambda: KeyFile(path),
+        "setting": lambda: FixedKeys(KeyRing.parse(KEYS)),
+    }
+    return adapters[request.param]()
+
+
+def test_the_first_signs_and_all_verify(keys: KeySource) -> None:
+    assert keys.ring().signing_kid == "new"
+    for kid in ("new", "old"):
+        path, _, query = keys.ring().sign(IMAGE_ID, "png", 2_000_000_000, kid).partition("?")
+        assert f"token={kid}." in query
+        assert check(keys.ring(), path, query, 0).verdict is Verdict.VALID
+        assert check(keys.fresh_ring(), path, query, 0).verdict is Verdict.VALID
+
+
+def test_the_same_keys_each_time(keys: KeySource) -> None:
+    assert keys.ring().keys == keys.fresh_ring().keys == keys.ring().keys
+
+
+def test_cheap_enough_for_every_request(keys: KeySource) -> None:
+    assert keys.ring() is keys.ring()

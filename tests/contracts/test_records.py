@@ -1,0 +1,353 @@
+"""What every database behind the `Records` port promises."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from parts import DAY, NOW, a_project, a_token, an_image, open_records
+from prshots.errors import ConflictError, RecordsError
+from prshots.models import LOCAL_ORGANIZATION, Image, Policy, Project
+from prshots.ports import Records
+
+
+@pytest.fixture(params=["sqlite"])
+def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Records]:
+    """Open one and the same database, as another process would. The place to add an adapter."""
+    adapters: dict[str, Callable[[], Records]] = {"sqlite": lambda: open_records(tmp_path)}
+    return adapters[request.param]
+
+
+@pytest.fixture
+async def records(open_again: Callable[[], Records]) -> AsyncIterator[Records]:
+    opened = open_again()
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def project(records: Records) -> Project:
+    return await added_project(records)
+
+
+async def added_project(
+    records: Records, policy: Policy = Policy.PR_CLOSE, days: int | None = None
+) -> Project:
+    project = a_project(policy, days)
+    await records.add_project(project)
+    return project
+
+
+async def added(records: Records, project: Project, count: int = 1, **changes: object) -> list[Image]:
+    """Add images one after the other, so that their order is known."""
+    images = [an_image(project, **changes) for _ in range(count)]
+    for image in images:
+        await records.add_image(image)
+    return images
+
+
+def ids(images: list[Image]) -> list[str]:
+    return [image.id for image in images]
+
+
+class TestAddingAndFinding:
+    async def test_an_added_image_comes_back_as_it_was(self, records: Records, project: Project) -> None:
+        image = an_image(project, name="a 'quoted' näme\n😀", pr_number=2_147_483_647, size=5 * 1024**2 - 1)
+        await records.add_image(image)
+        found = await records.image(project.id, image.id)
+        assert found is not None
+        assert found.seq > 0
+        assert replace(found, seq=0) == image
+
+    async def test_it_is_there_for_another_process_at_once(
+        self, records: Records, project: Project, open_again: Callable[[], Records]
+    ) -> None:
+        image = (await added(records, project))[0]
+        another = open_again()
+        try:
+            assert await another.image(project.id, image.id)
+        finally:
+            await another.close()
+
+    async def test_another_projects_image_is_as_little_there_as_none(
+        self, records: Records, project: Project
+    ) -> None:
+        image = (await added(records, project))[0]
+        other = await added_project(records)
+        assert await records.image(other.id, image.id) is None
+        assert await records.image(project.id, "0" * 32) is None
+
+    async def test_many_at_once_all_land_and_a_bad_one_fails_alone(
+        self, records: Records, project: Project
+    ) -> None:
+        images = [an_image(project) for _ in range(200)]
+        twice = replace(images[100], name="the same id again")
+        outcomes = await asyncio.gather(
+            *(records.add_image(image) for image in [*images, twice]), return_exceptions=True
+        )
+        assert [type(outcome) for outcome in outcomes if outcome] == [RecordsError]
+        total, found = await records.images_of_pr(project.id, 7, 1000)
+        assert total == 200
+        assert set(ids(found)) == set(ids(images))
+
+    async def test_an_upload_given_up_halfway_does_not_disturb_the_others(
+        self, records: Records, project: Project
+    ) -> None:
+        waiting = [asyncio.create_task(records.add_image(an_image(project))) for _ in range(20)]
+        await asyncio.sleep(0)
+        for task in waiting[::2]:
+            task.cancel()
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+        assert outcomes[1::2] == [None] * 10
+        await added(records, project)
+
+    async def test_an_image_of_no_project_is_refused(self, records: Records) -> None:
+        with pytest.raises(RecordsError):
+            await records.add_image(an_image(a_project()))
+
+    async def test_known_ids(self, records: Records, project: Project) -> None:
+        images = await added(records, project, 2)
+        assert await records.known_ids([*ids(images), "0" * 32]) == set(ids(images))
+        assert await records.known_ids([]) == set()
+
+    async def test_count_signed_with(self, records: Records, project: Project) -> None:
+        await added(records, project, 2, kid="k1")
+        await added(records, project, 1, kid="k2")
+        assert [await records.count_signed_with(kid) for kid in ("k1", "k2", "k3")] == [2, 1, 0]
+
+
+class TestImagesOfPr:
+    async def test_only_this_prs_and_in_upload_order(self, records: Records, project: Project) -> None:
+        other = await added_project(records)
+        images = []
+        for _ in range(5):
+            images += await added(records, project)
+            await added(records, project, pr_number=8)
+            await added(records, other)
+        total, found = await records.images_of_pr(project.id, 7, 100)
+        assert (total, ids(found)) == (5, ids(images))
+        assert [image.seq for image in found] == sorted({image.seq for image in found})
+
+    async def test_past_the_limit_the_newest_and_the_whole_count(
+        self, records: Records, project: Project
+    ) -> None:
+        images = await added(records, project, 5)
+        for newest in (1, 3, 5, 6):
+            total, found = await records.images_of_pr(project.id, 7, newest)
+            assert (total, ids(found)) == (5, ids(images)[-newest:])
+
+    async def test_without_those_scheduled_for_expiry(self, records: Records, project: Project) -> None:
+        first, second, third = await added(records, project, 3)
+        await records.schedule([second.id], NOW)
+        total, found = await records.images_of_pr(project.id, 7, 2)
+        assert (total, ids(found)) == (2, [first.id, third.id])
+
+    async def test_nothing_there(self, records: Records, project: Project) -> None:
+        assert await records.images_of_pr(project.id, 7, 10) == (0, [])
+
+
+class TestScheduling:
+    async def test_the_first_time_stays(self, records: Records, project: Project) -> None:
+        first, second, _ = await added(records, project, 3)
+        await records.schedule([first.id], NOW)
+        await records.schedule([first.id, second.id, "0" * 32], NOW + 60)
+        marked = await records.scheduled(0, 10)
+        assert [(image.id, image.scheduled_at) for image in marked] == [
+            (first.id, NOW),
+            (second.id, NOW + 60),
+        ]
+
+    async def test_page_after_page(self, records: Records, project: Project) -> None:
+        images = await added(records, project, 5)
+        await records.schedule(ids(images), NOW)
+        pages, after = [], 0
+        while page := await records.scheduled(after, 2):
+            pages.append(ids(page))
+            after = page[-1].seq
+        assert pages == [ids(images[:2]), ids(images[2:4]), ids(images[4:])]
+
+    async def test_of_one_project_and_of_one_pr(self, records: Records, project: Project) -> None:
+        other = await added_project(records)
+        mine, of_another_pr = (
+            (await added(records, project))[0],
+            (await added(records, project, pr_number=8))[0],
+        )
+        theirs = (await added(records, other))[0]
+        await records.schedule([mine.id, of_another_pr.id, theirs.id], NOW)
+        assert ids(await records.scheduled(0, 10)) == [mine.id, of_another_pr.id, theirs.id]
+        assert ids(await records.scheduled(0, 10, project.id)) == [mine.id, of_another_pr.id]
+        assert ids(await records.scheduled(0, 10, project.id, 8)) == [of_another_pr.id]
+
+    async def test_a_scheduled_image_can_still_be_found(self, records: Records, project: Project) -> None:
+        image = (await added(records, project))[0]
+        await records.schedule([image.id], NOW)
+        found = await records.image(project.id, image.id)
+        assert found is not None
+        assert found.scheduled_at == NOW
+
+    async def test_removing_counts_what_was_there(self, records: Records, project: Project) -> None:
+        images = await added(records, project, 3)
+        assert await records.remove_images([images[0].id, images[1].id, "0" * 32]) == 2
+        assert await records.remove_images(ids(images)) == 1
+        assert await records.remove_images([]) == 0
+        assert await records.known_ids(ids(images)) == set()
+
+
+class TestClosingAPr:
+    async def test_counts_what_was_not_yet_marked(self, records: Records, project: Project) -> None:
+        images = await added(records, project, 2)
+        await added(records, project, pr_number=8)
+        assert await records.close_pr(project.id, 7, NOW, schedule=False) == 2
+        images += await added(records, project)
+        assert await records.close_pr(project.id, 7, NOW + 60, schedule=False) == 1
+        assert await records.close_pr(project.id, 7, NOW + 60, schedule=False) == 0
+        _, found = await records.images_of_pr(project.id, 7, 10)
+        assert [(image.id, image.closed_at) for image in found] == [
+            (image.id, closed_at) for image, closed_at in zip(images, (NOW, NOW, NOW + 60), strict=True)
+        ]
+
+    async def test_schedules_all_of_the_pr_also_those_marked_before(
+        self, records: Records, project: Project
+    ) -> None:
+        images = await added(records, project, 2)
+        await records.close_pr(project.id, 7, NOW, schedule=False)
+        await records.schedule([images[0].id], NOW)
+        images += await added(records, project)
+        assert await records.close_pr(project.id, 7, NOW + 60, schedule=True) == 1
+        marked = await records.scheduled(0, 10)
+        assert [(image.id, image.scheduled_at) for image in marked] == [
+            (image.id, time) for image, time in zip(images, (NOW, NOW + 60, NOW + 60), strict=True)
+        ]
+
+    async def test_leaves_others_alone(self, records: Records, project: Project) -> None:
+        other = await added_project(records)
+        image, theirs = (await added(records, project, pr_number=8))[0], (await added(records, other))[0]
+        assert await records.close_pr(project.id, 7, NOW, schedule=True) == 0
+        for owner, untouched in ((project, image), (other, theirs)):
+            found = await records.image(owner.id, untouched.id)
+            assert found is not None
+            assert (found.closed_at, found.scheduled_at) == (None, None)
+
+
+class TestScheduleDue:
+    @pytest.mark.parametrize("policy", Policy)
+    async def test_retain_days_hold_under_every_policy(self, records: Records, policy: Policy) -> None:
+        project = await added_project(records, policy, days=3)
+        old = await added(records, project, 2, uploaded_at=NOW - 3 * DAY)
+        await added(records, project, uploaded_at=NOW - 3 * DAY + 1)
+        assert await records.schedule_due(NOW, 10) == 2
+        assert ids(await records.scheduled(0, 10)) == ids(old)
+        assert await records.schedule_due(NOW, 10) == 0
+
+    @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
+    async def test_without_retain_days_age_does_not_count(self, records: Records, policy: Policy) -> None:
+        project = await added_project(records, policy)
+        await added(records, project, uploaded_at=1)
+        assert await records.schedule_due(NOW, 10) == 0
+
+    @pytest.mark.parametrize(
+        ("policy", "due"), [(Policy.PR_CLOSE, 1), (Policy.RETAIN_DAYS, 0), (Policy.MANUAL, 0)]
+    )
+    async def test_images_of_closed_prs_are_due_under_pr_close_only(
+        self, records: Records, policy: Policy, due: int
+    ) -> None:
+        project = await added_project(records, policy, days=30)
+        closed = await added(records, project)
+        await added(records, project, pr_number=8)
+        await records.close_pr(project.id, 7, NOW, schedule=False)
+        assert await records.schedule_due(NOW, 10) == due
+        assert ids(await records.scheduled(0, 10)) == ids(closed)[:due]
+
+    async def test_a_changed_policy_counts_from_then_on(self, records: Records) -> None:
+        project = await added_project(records, Policy.MANUAL)
+        await added(records, project, uploaded_at=NOW - 3 * DAY)
+        assert await records.schedule_due(NOW, 10) == 0
+        await records.set_policy(project.id, Policy.RETAIN_DAYS, 3)
+        assert await records.schedule_due(NOW, 10) == 1
+
+    async def test_never_more_than_the_limit_over_all_projects(self, records: Records) -> None:
+        for _ in range(3):
+            project = await added_project(records, Policy.PR_CLOSE, days=1)
+            await added(records, project, 2, uploaded_at=1)
+            await added(records, project, 2, pr_number=8)
+            await records.close_pr(project.id, 8, NOW, schedule=False)
+        assert [await records.schedule_due(NOW, 5) for _ in range(4)] == [5, 5, 2, 0]
+
+
+class TestProjects:
+    async def test_a_project_comes_back_as_it_was(self, records: Records) -> None:
+        project = await added_project(records, Policy.RETAIN_DAYS, days=30)
+        assert await records.project(project.name, LOCAL_ORGANIZATION) == project
+        assert await records.project(project.name, "elsewhere") is None
+        assert await records.project("nobody's", LOCAL_ORGANIZATION) is None
+
+    async def test_a_name_is_given_once(self, records: Records, project: Project) -> None:
+        with pytest.raises(ConflictError, match=re.escape(repr(project.name))):
+            await records.add_project(a_project(name=project.name))
+        assert await records.projects() == [project]
+
+    async def test_are_listed_by_name(self, records: Records) -> None:
+        for name in ("b", "c", "a"):
+            await records.add_project(a_project(name=name))
+        assert [project.name for project in await records.projects()] == ["a", "b", "c"]
+
+    async def test_a_policy_can_be_set(self, records: Records, project: Project) -> None:
+        other = await added_project(records)
+        await records.set_policy(project.id, Policy.MANUAL, 9)
+        changed = replace(project, policy=Policy.MANUAL, retain_days=9)
+        assert await records.project(project.name, LOCAL_ORGANIZATION) == changed
+        assert await records.project(other.name, LOCAL_ORGANIZATION) == other
+
+
+class TestTokens:
+    async def test_a_token_leads_to_its_project(self, records: Records, project: Project) -> None:
+        token = a_token(project)
+        await records.add_token(token)
+        assert await records.project_of_token(token.sha256) == (token, project)
+        assert await records.project_of_token("0" * 64) is None
+
+    async def test_a_revoked_one_does_not_and_keeps_its_first_time(
+        self, records: Records, project: Project, open_again: Callable[[], Records]
+    ) -> None:
+        token, kept = a_token(project), a_token(project, created_at=NOW + 1)
+        await records.add_token(token)
+        await records.add_token(kept)
+        elsewhere = open_again()
+        try:
+            assert await elsewhere.project_of_token(token.sha256)
+            assert await records.revoke_token(token.id, NOW)
+            assert await elsewhere.project_of_token(token.sha256) is None
+        finally:
+            await elsewhere.close()
+        assert await records.revoke_token(token.id, NOW + 60)
+        assert await records.tokens(project.id) == [replace(token, revoked_at=NOW), kept]
+        assert await records.project_of_token(kept.sha256)
+
+    async def test_revoking_none_says_so(self, records: Records) -> None:
+        assert not await records.revoke_token("nobody's", NOW)
+
+    async def test_touching_notes_the_last_use(self, records: Records, project: Project) -> None:
+        token = a_token(project)
+        await records.add_token(token)
+        await records.touch_token(token.id, NOW + 5)
+        assert await records.tokens(project.id) == [replace(token, last_used_at=NOW + 5)]
+
+    async def test_are_listed_by_age_for_one_project(self, records: Records, project: Project) -> None:
+        other = await added_project(records)
+        newer, older, theirs = a_token(project, created_at=NOW + 1), a_token(project), a_token(other)
+        for token in (newer, older, theirs):
+            await records.add_token(token)
+        assert await records.tokens(project.id) == [older, newer]
+
+
+async def test_the_installation_id_stays(records: Records, open_again: Callable[[], Records]) -> None:
+    another = open_again()
+    try:
+        installation_id = await another.installation_id()
+    finally:
+        await another.close()
+    assert re.fullmatch("[0-9a-f]{32}", installation_id)
+    assert await records.installation_id() == installation_id

@@ -1,0 +1,147 @@
+"""A disk that fills up: clear errors, nothing half, and on it goes when there is room again."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from running import delete_all, fetch, image_files, key_of, recorded_files
+
+from conftest import Service, png, upload
+from parts import filled_up, small_disk
+
+IMAGE_BYTES = 700_000
+MOST_UPLOADS = 100
+
+
+@contextlib.contextmanager
+def running(service: Service) -> Iterator[httpx.Client]:
+    """Run the service for the length of the block: a disk in use cannot be unmounted."""
+    service.settings["UPLOADS_PER_MINUTE"] = "1000"
+    service.start()
+    try:
+        with service.client(service.new_token()) as client:
+            yield client
+    finally:
+        code = service.stop()
+    assert code == 0
+    assert "worker died" not in service.log
+    assert "Traceback" not in service.log
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, httpx.Client]]:
+    """Run a service with everything on one small disk."""
+    service = Service(tmp_path_factory.mktemp("small"))
+    with small_disk(service.data_dir, "12m"), running(service) as client:
+        yield service, client
+
+
+@pytest.fixture
+def on_small_disk(small: tuple[Service, httpx.Client]) -> Iterator[tuple[Service, httpx.Client]]:
+    yield small
+    delete_all(*small)
+
+
+def upload_until_full(client: httpx.Client) -> dict[str, bytes]:
+    """Upload until it is refused five times in a row; return what was accepted, by URL."""
+    accepted: dict[str, bytes] = {}
+    refused = 0
+    for _ in range(MOST_UPLOADS):
+        image = png(IMAGE_BYTES)
+        response = upload(client, image)
+        if response.status_code == 200:
+            accepted[response.json()["view_url"]], refused = image, 0
+        else:
+            assert_no_room(response)
+            refused += 1
+        if refused == 5:
+            return accepted
+    pytest.fail("the disk did not fill up")
+
+
+def assert_no_room(response: httpx.Response) -> None:
+    assert (response.status_code, response.json()) == (507, {"error": "storage full, retry later"})
+
+
+def assert_all_is_whole(service: Service, accepted: dict[str, bytes]) -> None:
+    assert image_files(service) == recorded_files(service) == set(map(key_of, accepted))
+    for view_url, image in accepted.items():
+        assert fetch(view_url).content == image
+
+
+def delete(client: httpx.Client, view_url: str) -> None:
+    image_id = Path(httpx.URL(view_url).path).stem
+    response = client.delete(f"/v1/images/{image_id}")
+    assert (response.status_code, response.json()) == (200, {"ok": True, "id": image_id})
+
+
+def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, bytes]) -> None:
+    """Delete a few images of a full disk, and find that there is room for new ones."""
+    for view_url in list(accepted)[:5]:
+        delete(client, view_url)
+        del accepted[view_url]
+        assert fetch(view_url).status_code == 410
+    for image in (png(IMAGE_BYTES), png(IMAGE_BYTES)):
+        response = upload(client, image)
+        assert response.status_code == 200
+        accepted[response.json()["view_url"]] = image
+    assert_all_is_whole(service, accepted)
+
+
+def test_the_data_folder_is_full(on_small_disk: tuple[Service, httpx.Client]) -> None:
+    service, client = on_small_disk
+    accepted = upload_until_full(client)
+    assert len(accepted) > 5
+    assert_all_is_whole(service, accepted)
+    assert_goes_on(service, client, accepted)
+
+
+def test_the_last_byte_is_taken(on_small_disk: tuple[Service, httpx.Client]) -> None:
+    """Not even a record can be changed; deleting frees room all the same."""
+    service, client = on_small_disk
+    accepted = upload_until_full(client)
+    with filled_up(service.data_dir):
+        assert_no_room(upload(client))
+        assert_goes_on(service, client, accepted)
+
+
+def test_a_pull_request_is_closed_on_a_full_disk(on_small_disk: tuple[Service, httpx.Client]) -> None:
+    service, client = on_small_disk
+    accepted = upload_until_full(client)
+    with filled_up(service.data_dir):
+        reply = client.post("/v1/expire", json={"pr_number": 7}).json()
+    assert reply == {
+        "pr_number": 7,
+        "policy": "pr_close",
+        "marked": len(accepted),
+        "expired": len(accepted),
+    }
+    assert_all_is_whole(service, {})
+
+
+def test_the_images_folder_is_full(service: Service) -> None:
+    service.data_dir.mkdir()
+    with small_disk(service.images_dir, "6m"), running(service) as client:
+        accepted = upload_until_full(client)
+        assert len(accepted) > 5
+        assert_all_is_whole(service, accepted)
+        assert_goes_on(service, client, accepted)
+
+
+def test_the_disk_of_the_database_is_full(service: Service) -> None:
+    """The bytes could be stored, but their record could not: then the bytes go again."""
+    disk = service.folder / "disk"
+    service.settings["DATABASE_URL"] = f"sqlite:///{disk}/prshots.db"
+    with small_disk(disk, "2m"), running(service) as client:
+        image = png()
+        view_url = upload(client, image).json()["view_url"]
+        with filled_up(disk):
+            for _ in range(20):
+                assert_no_room(upload(client))
+            assert image_files(service) == {key_of(view_url)}
+            assert fetch(view_url).content == image
+            assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+        assert upload(client).status_code == 200
+        assert len(image_files(service)) == 2

@@ -1,0 +1,227 @@
+"""Disk and database fail for real, under a running service: what is said, what is kept, what is finished later."""
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from running import change_database, delete_all, fetch, image_files, key_of, part_pids, records, wait_until
+
+from conftest import Service, png, upload
+from parts import read_only
+
+EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
+TAKES_HOLD_SECONDS = 10
+"""How long a change of the signing keys may take to reach running processes."""
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("failures"), {"UPLOADS_PER_MINUTE": "1000"}).start()
+    wait_until(lambda: "sweeper" not in part_pids(service), "the end of the first sweep")
+    workers = part_pids(service)
+    yield service
+    survived = part_pids(service) == workers
+    assert service.stop() == 0
+    assert survived, f"a worker died:\n{service.log}"
+    assert "Traceback" not in service.log
+
+
+@pytest.fixture(scope="module")
+def token(running: Service) -> str:
+    return running.new_token()
+
+
+@pytest.fixture
+def client(running: Service, token: str) -> Iterator[httpx.Client]:
+    with running.client(token) as client:
+        yield client
+        delete_all(running, client)
+
+
+def answer(response: httpx.Response) -> tuple[int, object]:
+    return response.status_code, response.json()
+
+
+def comment(client: httpx.Client, pr_number: int = 7) -> str:
+    return client.get("/v1/comment", params={"pr_number": pr_number}).json()["markdown"]
+
+
+@contextlib.contextmanager
+def undeletable(path: Path) -> Iterator[None]:
+    """Put in the file's place what not even root can unlink."""
+    aside = path.with_suffix(".aside")
+    path.rename(aside)
+    (path / "something").mkdir(parents=True)
+    yield
+    shutil.rmtree(path)
+    aside.rename(path)
+
+
+# Upload
+
+
+def test_bytes_go_again_when_their_record_fails(running: Service, client: httpx.Client) -> None:
+    change_database(running, "ALTER TABLE images RENAME TO images_gone")
+    assert answer(upload(client)) == (503, {"error": "database unavailable, retry later"})
+    assert image_files(running) == set()
+    change_database(running, "ALTER TABLE images_gone RENAME TO images")
+    assert upload(client).status_code == 200
+    assert len(image_files(running)) == 1
+
+
+def test_many_uploads_at_once_whose_records_fail(running: Service, client: httpx.Client) -> None:
+    """Records that arrive together are committed together, and fail one by one."""
+    change_database(running, "ALTER TABLE images RENAME TO images_gone")
+    with ThreadPoolExecutor(16) as threads:
+        responses = list(threads.map(lambda _: upload(client), range(32)))
+    assert {response.status_code for response in responses} == {503}
+    assert image_files(running) == set()
+    change_database(running, "ALTER TABLE images_gone RENAME TO images")
+
+
+def test_a_locked_database_loses_nothing(running: Service, client: httpx.Client) -> None:
+    before = upload(client).json()
+    with contextlib.closing(sqlite3.connect(running.data_dir / "prshots.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with ThreadPoolExecutor(1) as thread:
+            waiting = thread.submit(upload, client)
+            time.sleep(1)
+            assert fetch(before["view_url"]).status_code == 200
+            assert not waiting.done()
+            other.execute("COMMIT")
+            response = waiting.result(timeout=30)
+    assert response.status_code == 200
+    assert {key_of(before["view_url"]), key_of(response.json()["view_url"])} == image_files(running)
+    assert len(records(running)) == 2
+
+
+def test_a_read_only_images_folder(running: Service, client: httpx.Client) -> None:
+    uploaded = upload(client).json()
+    with read_only(running.images_dir):
+        assert answer(upload(client)) == (503, {"error": "storage unavailable, retry later"})
+        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
+        assert fetch(uploaded["view_url"]).status_code == 200
+    assert upload(client).status_code == 200
+    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (200, {"ok": True, "id": uploaded["id"]})
+    assert len(image_files(running)) == len(records(running)) == 1
+
+
+# Expiry
+
+
+def test_a_delete_that_fails_is_finished_by_the_sweep(running: Service, client: httpx.Client) -> None:
+    uploaded = upload(client).json()
+    with undeletable(running.images_dir / key_of(uploaded["view_url"])):
+        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
+        assert uploaded["id"] not in comment(client)
+        [(scheduled_at,)] = records(running, "scheduled_at")
+        assert scheduled_at is not None
+        sweep = running.run("sweep", "--json", check=False)
+        assert sweep.returncode == 1
+        assert json.loads(sweep.stdout)["failed"] == 1
+    assert json.loads(running.run("sweep", "--json").stdout)["expired"] == 1
+    assert records(running) == []
+    assert image_files(running) == set()
+    assert fetch(uploaded["view_url"]).status_code == 410
+    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (404, {"error": "not found"})
+
+
+def test_a_delete_that_failed_can_be_tried_again(running: Service, client: httpx.Client) -> None:
+    uploaded = upload(client).json()
+    with undeletable(running.images_dir / key_of(uploaded["view_url"])):
+        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
+    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (200, {"ok": True, "id": uploaded["id"]})
+    assert records(running) == []
+
+
+def test_one_undeletable_image_does_not_keep_the_others(running: Service, client: httpx.Client) -> None:
+    uploads = [upload(client, pr_number=8).json() for _ in range(5)]
+    other_pr = upload(client, pr_number=9).json()
+    stuck = uploads.pop(2)
+    expire = {"json": {"pr_number": 8}}
+    with undeletable(running.images_dir / key_of(stuck["view_url"])):
+        reply = client.post("/v1/expire", **expire).json()
+        assert reply == {"pr_number": 8, "policy": "pr_close", "marked": 5, "expired": 4}
+        assert {fetch(uploaded["view_url"]).status_code for uploaded in uploads} == {410}
+        assert {row[0] for row in records(running)} == {stuck["id"], other_pr["id"]}
+        assert stuck["id"] not in comment(client, 8)
+    reply = client.post("/v1/expire", **expire).json()
+    assert reply == {"pr_number": 8, "policy": "pr_close", "marked": 0, "expired": 1}
+    assert fetch(stuck["view_url"]).status_code == 410
+    assert fetch(other_pr["view_url"]).status_code == 200
+
+
+@pytest.mark.parametrize("how", ["delete", "expire"])
+def test_no_request_gets_the_bytes_after_the_reply(client: httpx.Client, how: str) -> None:
+    """Eight clients ask all the time, over connections that stay open."""
+    uploaded = upload(client, png(30_000)).json()
+    gone, late = threading.Event(), threading.Event()
+    answers: list[tuple[bool, int]] = []
+
+    def hammer() -> None:
+        with httpx.Client(trust_env=False, timeout=30) as reader:
+            while not late.is_set():
+                was_gone = gone.is_set()
+                answers.append((was_gone, reader.get(uploaded["view_url"]).status_code))
+
+    with ThreadPoolExecutor(8) as threads:
+        readers = [threads.submit(hammer) for _ in range(8)]
+        wait_until(lambda: len(answers) > 100, "the readers to get going")
+        if how == "delete":
+            response = client.delete(f"/v1/images/{uploaded['id']}")
+        else:
+            response = client.post("/v1/expire", json={"pr_number": 7})
+        gone.set()
+        wait_until(lambda: sum(was_gone for was_gone, _ in answers) > 200, "requests after the reply")
+        late.set()
+        for reader in readers:
+            reader.result(timeout=30)
+    assert response.status_code == 200
+    assert {status for was_gone, status in answers if was_gone} == {410}
+    assert {status for was_gone, status in answers if not was_gone} <= {200, 410}
+    assert (False, 200) in answers
+
+
+# Tokens and keys
+
+
+def test_keys_are_rotated_and_retired_under_a_running_service(running: Service, client: httpx.Client) -> None:
+    def new_url() -> str:
+        url: str = upload(client).json()["view_url"]
+        return url
+
+    old_url = new_url()
+    assert "token=k1." in old_url
+    running.run("keys", "rotate")
+    wait_until(lambda: "token=k2." in new_url(), "the new key to sign", TAKES_HOLD_SECONDS)
+    assert fetch(new_url()).status_code == 200  # at once: delivery looks for a key it does not know
+    assert fetch(old_url).status_code == 200
+    assert old_url in comment(client)  # the same image keeps its URL: GitHub's proxy caches by it
+
+    running.run("keys", "retire", "k1")
+    wait_until(lambda: fetch(old_url).status_code == 403, "the old key to be refused", TAKES_HOLD_SECONDS)
+    wait_until(
+        lambda: "token=k1." not in comment(client), "the comment to be signed anew", TAKES_HOLD_SECONDS
+    )
+    image_path = httpx.URL(old_url).path
+    [again] = [part for part in comment(client).replace("(", ")").split(")") if image_path in part]
+    assert fetch(again).status_code == 200
+
+
+def test_a_revoked_token_does_not_work_once_more(running: Service) -> None:
+    running.run("project", "create", "shop")
+    with running.client(running.run("token", "create", "shop").stdout.strip()) as client:
+        uploaded = upload(client).json()
+        [token] = json.loads(running.run("token", "list", "shop", "--json").stdout)
+        running.run("token", "revoke", token["id"])
+        assert answer(upload(client)) == (401, {"error": "unauthorized"})
+        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (401, {"error": "unauthorized"})
+    assert image_files(running) == {key_of(uploaded["view_url"])}

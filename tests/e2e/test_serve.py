@@ -1,0 +1,297 @@
+"""`prshots serve`: how it starts, stops, and gets over the death of its processes."""
+
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import time
+
+import httpx
+import pytest
+from running import (
+    SlowUpload,
+    change_database,
+    children,
+    descriptors,
+    fetch,
+    image_files,
+    is_alive,
+    kill,
+    kill_supervisor,
+    part_pids,
+    records,
+    serve,
+    supervisor_pid,
+    wait_until,
+)
+
+from conftest import PNG, Service, png, upload
+from parts import read_only
+
+DAY = 86_400
+
+
+def health(url: str) -> int:
+    return httpx.get(f"{url}/healthz", timeout=30, trust_env=False).status_code
+
+
+def printed_commands(service: Service) -> list[str]:
+    wait_until(lambda: "export PRSHOTS_TOKEN" in service.log, "the greeting")
+    return [line.strip() for line in service.log.splitlines() if " create demo" in line]
+
+
+def paste(commands: list[str]) -> str:
+    """Paste commands into a shell that knows nothing of ours, and return the token it then has."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
+    script = "\n".join(["set -e", *commands, 'printf %s "$PRSHOTS_TOKEN"'])
+    done = subprocess.run(
+        ["sh"], input=script, env=clean, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+# Starting
+
+
+def test_the_first_start_makes_all_it_needs(service: Service) -> None:
+    service.start()
+    assert stat.S_IMODE((service.data_dir / "signing-keys").stat().st_mode) == 0o600
+    assert records(service) == []
+    for address in (service.base_url, service.img_url):
+        wait_until(lambda address=address: address in service.log, "the table of addresses")
+    assert "Traceback" not in service.log
+
+
+def test_the_printed_commands_can_be_pasted(service: Service) -> None:
+    service.folder /= "somebody's folder"
+    service.folder.mkdir()
+    service.start()
+    commands = printed_commands(service)
+    assert len(commands) == 2
+    with service.client(paste(commands)) as client:
+        assert upload(client).status_code == 200
+
+
+def test_the_printed_commands_name_the_config_file(service: Service) -> None:
+    config = service.folder / "my settings.toml"
+    config.write_text(f'data_dir = "{service.data_dir}"\n')
+    environment = {name: value for name, value in service.env.items() if name != "PRSHOTS_DATA_DIR"}
+    serve(service, "--config", str(config), env=environment)
+    service.wait_until_up()
+    with service.client(paste(printed_commands(service))) as client:
+        assert upload(client).status_code == 200
+
+
+def test_the_api_can_run_alone(service: Service) -> None:
+    serve(service, "api")
+    wait_until(lambda: service.base_url in service.log, "the table of addresses")
+    assert health(service.base_url) == 200
+    assert list(part_pids(service)) == ["api"]
+    assert service.img_url not in service.log
+    with pytest.raises(httpx.ConnectError):
+        health(service.img_url)
+
+
+def test_delivery_can_run_alone(service: Service) -> None:
+    serve(service, "delivery", "delivery")  # named twice is named once
+    wait_until(lambda: service.img_url in service.log, "the table of addresses")
+    assert health(service.img_url) == 200
+    assert list(part_pids(service)) == ["delivery"]
+    assert "create demo" not in service.log
+    assert not (service.data_dir / "prshots.db").exists()
+    with pytest.raises(httpx.ConnectError):
+        health(service.base_url)
+
+
+def test_a_sweep_runs_at_the_start(service: Service) -> None:
+    service.start()
+    with service.client(service.new_token(policy="retain_days", retain_days="1")) as client:
+        view_url = upload(client).json()["view_url"]
+    assert service.stop() == 0
+    change_database(service, "UPDATE images SET uploaded_at = uploaded_at - ?", 2 * DAY)
+    service.start()
+    wait_until(lambda: not records(service), "the sweep")
+    assert image_files(service) == set()
+    assert fetch(view_url).status_code == 410
+
+
+# What keeps it from starting
+
+
+@pytest.mark.parametrize("part", ["api", "img"])
+def test_a_port_in_use_is_one_clear_line(service: Service, part: str) -> None:
+    port = service.api_port if part == "api" else service.img_port
+    with socket.create_server(("127.0.0.1", port)):
+        assert_one_line(service.run("serve", check=False), str(port), f"PRSHOTS_{part.upper()}_PORT")
+    assert not service.data_dir.exists()
+
+
+def test_a_second_serve_leaves_the_first_alone(service: Service) -> None:
+    service.start()
+    assert_one_line(service.run("serve", check=False), str(service.api_port), "PRSHOTS_API_PORT")
+    assert health(service.base_url) == health(service.img_url) == 200
+
+
+def test_a_file_in_place_of_the_data_folder_is_one_clear_line(service: Service) -> None:
+    service.data_dir.write_text("not a folder")
+    assert_one_line(service.run("serve", check=False), str(service.data_dir))
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_clear_line(service: Service) -> None:
+    with read_only(service.data_dir):
+        assert_one_line(service.run("serve", check=False), str(service.data_dir))
+
+
+def test_a_broken_database_is_one_clear_line(service: Service) -> None:
+    service.data_dir.mkdir()
+    (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
+    assert_one_line(service.run("serve", check=False), "not a database")
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
+    process = serve(service, own_group=True)
+    service.wait_until_up()
+    started = children(process.pid)
+    if number == signal.SIGINT:  # Ctrl-C reaches the workers too
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    assert process.wait(timeout=20) == 0
+    assert len(started) >= 2
+    assert not [pid for pid in started if is_alive(pid)]
+    assert "Traceback" not in service.log
+    assert "died" not in service.log
+
+
+@pytest.mark.parametrize("seconds", [0.5, 0.8])
+def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, seconds: float) -> None:
+    """Whichever moment of the start it hits, some of the workers have not got to any code of ours yet."""
+    process = serve(service, own_group=True)
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=20) in {0, 130}
+    assert "Traceback" not in service.log
+
+
+def test_an_upload_in_flight_is_finished_before_it_stops(service: Service) -> None:
+    service.start()
+    image = png(300_000)
+    with service.client(service.new_token()) as client:
+        slow = SlowUpload(client, image)
+        service.process.send_signal(signal.SIGTERM)
+        time.sleep(1)  # long enough for the word to get to the worker
+        response = slow.finish()
+    assert response.status_code == 200
+    assert service.process.wait(timeout=20) == 0
+    service.start()
+    assert fetch(response.json()["view_url"]).content == image
+
+
+def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
+    service.start()
+    token = service.new_token()
+    with service.client(token) as client:
+        large = upload(client, png(5_000_000)).json()["view_url"]
+    head = f"POST /v1/upload HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    form = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000\r\n\r\n--x\r\n"
+    asks = {
+        service.api_port: ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", head + form, head, ""],
+        service.img_port: [
+            "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            f"GET {httpx.URL(large).raw_path.decode()} HTTP/1.1\r\nHost: localhost\r\n\r\n",  # and reads nothing
+            "GET /i/",
+            "",
+        ],
+    }
+    connections = []
+    for port, requests in asks.items():
+        for request in requests:
+            connections.append(socket.create_connection(("127.0.0.1", port)))
+            connections[-1].sendall(request.encode())
+    time.sleep(0.5)
+    service.process.send_signal(signal.SIGTERM)
+    assert service.process.wait(timeout=15) == 0
+    assert "Traceback" not in service.log
+    for connection in connections:
+        connection.close()
+
+
+# When processes die
+
+
+def test_a_worker_that_dies_is_started_again(service: Service) -> None:
+    service.start()
+    with service.client(service.new_token()) as client:
+        before = part_pids(service)
+        for part, url in (("api", service.base_url), ("delivery", service.img_url)):
+            kill(before[part])
+            # Nobody is refused: the connection waits in the listening socket for the next worker.
+            assert health(url) == 200
+            assert part_pids(service)[part] != before[part]
+        response = upload(client)
+    assert fetch(response.json()["view_url"]).content.startswith(PNG)
+    assert service.log.count("worker died, starting it again") == 2
+    assert service.stop() == 0
+
+
+def test_twenty_deaths_leave_nothing_behind(service: Service) -> None:
+    service.start()
+    pid = supervisor_pid(service)
+    wait_until(lambda: set(part_pids(service)) == {"api", "delivery"}, "the end of the first sweep")
+    before = descriptors(pid)
+    for _ in range(10):
+        time.sleep(1.2)  # so that they count as having run well, and are started again at once
+        for worker in part_pids(service).values():
+            kill(worker)
+        service.wait_until_up()
+    wait_until(lambda: descriptors(pid) == before, "the supervisor to close what belonged to the dead")
+    assert service.log.count("worker died") == 20
+    assert len(children(pid)) == 2  # no zombies among them
+    assert all(map(is_alive, children(pid)))
+
+
+def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: Service) -> None:
+    service.start()
+    wait_until(lambda: "sweeper" not in part_pids(service), "the end of the first sweep")
+    aside = service.folder / "aside"
+    aside.mkdir()
+    for file in service.data_dir.glob("prshots.db*"):
+        shutil.move(file, aside)
+    (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
+    kill(part_pids(service)["api"])
+    time.sleep(4)
+    # Pauses of 0.05, 0.1, 0.2, 0.4, 0.8 and 1.6 s leave room for six in this time, on the fastest machine.
+    assert 2 <= service.log.count("worker died") <= 7
+    assert "Traceback" not in service.log
+    assert health(service.img_url) == 200
+
+    for file in service.data_dir.glob("prshots.db*"):
+        file.unlink()
+    for file in aside.iterdir():
+        shutil.move(file, service.data_dir)
+    assert health(service.base_url) == 200
+
+
+def test_the_children_of_a_killed_supervisor_go_with_it(service: Service) -> None:
+    service.start()
+    with service.client(service.new_token()) as client:
+        view_url = upload(client).json()["view_url"]
+    orphans = children(supervisor_pid(service))
+    kill_supervisor(service)
+    service.start()  # at once, on the same ports
+    wait_until(lambda: not any(map(is_alive, orphans)), "the end of its children")
+    assert fetch(view_url).status_code == 200

@@ -1,0 +1,166 @@
+"""Who may call: the token is asked for first, on every public route, and every refusal reads the same."""
+
+import json
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from wire import Reply, post_body, send
+
+from conftest import Service, upload
+
+ROUTES = [
+    ("POST", "/v1/upload"),
+    ("DELETE", f"/v1/images/{'0' * 32}"),
+    ("GET", "/v1/comment?pr_number=7"),
+    ("POST", "/v1/expire"),
+]
+
+
+@pytest.fixture(scope="module")
+def token(shared_service: Service) -> str:
+    return shared_service.new_token()
+
+
+@pytest.fixture(scope="module")
+def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
+    with shared_service.client(token) as made:
+        yield made
+
+
+def call(service: Service, route: tuple[str, str], *authorization: bytes) -> Reply:
+    """Call a route with these Authorization headers, byte for byte."""
+    method, path = route
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n".encode()
+    return send(service, head, *(b"Authorization: %b\r\n" % value for value in authorization), b"\r\n")
+
+
+def assert_unauthorized(reply: Reply) -> None:
+    assert (reply.status, reply.body) == (401, b'{"error":"unauthorized"}')
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.headers["www-authenticate"] == "Bearer"
+
+
+WRONG = {
+    "missing": lambda _: [],
+    "empty": lambda _: [b""],
+    "scheme alone": lambda _: [b"Bearer"],
+    "scheme and space": lambda _: [b"Bearer "],
+    "token alone": lambda token: [token],
+    "wrong scheme": lambda token: [b"Token " + token],
+    "basic": lambda token: [b"Basic " + token],
+    "no space": lambda token: [b"Bearer" + token],
+    "nobody's token": lambda _: [b"Bearer msr_" + b"0" * 64],
+    "wrong prefix": lambda token: [b"Bearer " + token.replace(b"msr_", b"MSR_")],
+    "upper case": lambda token: [b"Bearer msr_" + token[4:].upper()],
+    "cut short": lambda token: [b"Bearer " + token[:-1]],
+    "too long": lambda token: [b"Bearer " + token + b"0"],
+    "in quotes": lambda token: [b'Bearer "' + token + b'"'],
+    "two tokens": lambda token: [b"Bearer " + token + b", Bearer " + token],
+    "header twice": lambda token: [b"Bearer " + token] * 2,
+    "second of two headers right": lambda token: [b"Bearer wrong", b"Bearer " + token],
+    "Latin-1": lambda _: [b"Bearer msr_" + b"\xe9" * 64],
+    "UTF-8": lambda _: ["Bearer msr_\N{ARABIC-INDIC DIGIT SEVEN}".encode()],
+    "no text at all": lambda _: [b"\xff\xfe\x80"],
+    "long": lambda _: [b"Bearer " + b"0" * 10_000],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_not_one_right_token_is_refused(shared_service, token, wrong):
+    assert_unauthorized(call(shared_service, ROUTES[2], *WRONG[wrong](token.encode())))
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route[1])
+def test_every_public_route_asks_for_the_token_before_anything_else(shared_service, token, route):
+    assert_unauthorized(call(shared_service, route))
+    assert call(shared_service, route, b"Bearer " + token.encode()).status != 401
+
+
+@pytest.mark.parametrize("scheme", [b"Bearer", b"bearer", b"BEARER"])
+def test_the_scheme_may_be_in_any_case(shared_service, token, scheme):
+    assert call(shared_service, ROUTES[2], scheme + b" " + token.encode()).status == 200
+
+
+def test_a_token_in_the_query_does_not_count(shared_service, token):
+    assert_unauthorized(call(shared_service, ("GET", f"/v1/comment?pr_number=7&access_token={token}")))
+
+
+def test_the_token_is_checked_before_the_form(shared_service):
+    assert_unauthorized(post_body(shared_service, "wrong", b"no form", "text/plain"))
+
+
+def test_a_revoked_token_stops_working_at_once_and_no_other_does(shared_service):
+    project = "revoking"
+    first = shared_service.new_token(project)
+    second = shared_service.run("token", "create", project).stdout.strip()
+    with shared_service.client(first) as client, shared_service.client(second) as other:
+        uploaded = upload(client).json()
+        listed = json.loads(shared_service.run("token", "list", project, "--json").stdout)
+        (token_id,) = [row["id"] for row in listed if row["hint"].endswith(first[-4:])]
+
+        shared_service.run("token", "revoke", token_id)
+
+        assert_refused(upload(client))
+        assert_refused(client.get("/v1/comment", params={"pr_number": 7}))
+        assert_refused(client.post("/v1/expire", json={"pr_number": 7}))
+        assert_refused(client.delete(f"/v1/images/{uploaded['id']}"))
+        assert uploaded["view_url"] in other.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
+
+
+def assert_refused(reply: httpx.Response) -> None:
+    assert (reply.status_code, reply.content) == (401, b'{"error":"unauthorized"}')
+
+
+# What needs no token
+
+
+def test_health_needs_no_token(shared_service):
+    reply = httpx.get(f"{shared_service.base_url}/healthz")
+    assert (reply.status_code, reply.json()) == (200, {"status": "ok"})
+    assert reply.headers["cache-control"] == "no-store"
+    head = httpx.head(f"{shared_service.base_url}/healthz")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+UNKNOWN = [
+    "/",
+    "/v1",
+    "/v1/",
+    "/v2/upload",
+    "/V1/upload",
+    "/v1//upload",
+    "/v1/upload/",
+    "/v1/images/",
+    "/v1/images/a/b",
+]
+UNKNOWN += ["/v1/comment/7", "/docs/", "/redoc", "/favicon.ico", "/%ff", "/%00", "/..%2f..%2fetc"]
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_unknown_routes(client, path, method):
+    reply = client.request(method, path)
+    assert (reply.status_code, reply.content) == (404, b'{"error":"not found"}')
+    assert reply.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/v1/upload", "POST"),
+        ("PUT", "/v1/upload", "POST"),
+        ("OPTIONS", "/v1/upload", "POST"),
+        ("BREW", "/v1/upload", "POST"),
+        ("GET", f"/v1/images/{'0' * 32}", "DELETE"),
+        ("POST", "/v1/comment", "GET"),
+        ("GET", "/v1/expire", "POST"),
+        ("DELETE", "/healthz", "GET"),
+        ("POST", "/docs", "GET"),
+    ],
+)
+def test_wrong_methods(client, method, path, allowed):
+    reply = client.request(method, path)
+    assert (reply.status_code, reply.content) == (405, b'{"error":"method not allowed"}')
+    assert reply.headers["allow"] == allowed
+    assert reply.headers["content-type"] == "application/json"

@@ -1,0 +1,140 @@
+"""What stands around the API: request ids, faults, and bodies read to their end before a refusal."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NoReturn
+
+import httpx
+import pytest
+import structlog
+from structlog.contextvars import merge_contextvars
+
+from prshots import errors
+from prshots.accounts import Accounts
+from prshots.http.api import create_api
+from prshots.http.edge import Edge, error_reply
+
+Message = MutableMapping[str, Any]
+
+
+class Client:
+    """One request on the server's side of the wire: hands out a body piece by piece, and notes the reply."""
+
+    def __init__(self, pieces: list[bytes], *headers: tuple[bytes, bytes]) -> None:
+        self.unread = pieces
+        self.scope = {"type": "http", "method": "POST", "path": "/", "headers": list(headers)}
+        self.unread_at_reply: int | None = None
+
+    async def receive(self) -> Message:
+        if not self.unread:
+            await asyncio.sleep(3600)  # it has stopped sending
+        return {"type": "http.request", "body": self.unread.pop(0), "more_body": True}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.unread_at_reply = len(self.unread)
+
+
+def refusing_with(status: int, *, after: int = 0) -> Callable[..., Awaitable[None]]:
+    async def app(
+        _: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+    ) -> None:
+        for _ in range(after):
+            await receive()
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    return app
+
+
+LENGTH = (b"content-length", b"300")
+
+
+@pytest.mark.parametrize("begun", [0, 1])
+async def test_a_refused_body_is_read_to_its_end_before_the_reply(begun):
+    client = Client([b"x" * 100] * 3, LENGTH)
+    client.receive = ending(client)
+    await Edge(refusing_with(413, after=begun))(client.scope, client.receive, client.send)
+    assert client.unread_at_reply == 0
+
+
+def ending(client: Client) -> Callable[[], Awaitable[Message]]:
+    async def receive() -> Message:
+        body = client.unread.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(client.unread)}
+
+    return receive
+
+
+async def test_a_client_that_asks_first_hears_at_once():
+    client = Client([b"x" * 100] * 3, LENGTH, (b"expect", b"100-Continue"))
+    await Edge(refusing_with(413))(client.scope, client.receive, client.send)
+    assert client.unread_at_reply == 3
+
+
+async def test_a_client_that_has_stopped_sending_is_not_waited_for_twice():
+    client = Client([b"x"], LENGTH)
+    await asyncio.wait_for(Edge(refusing_with(408, after=1))(client.scope, client.receive, client.send), 5)
+    assert client.unread_at_reply == 0
+
+
+async def test_a_request_without_a_body_is_not_waited_for():
+    client = Client([])
+    await asyncio.wait_for(Edge(refusing_with(404))(client.scope, client.receive, client.send), 5)
+    assert client.unread_at_reply == 0
+
+
+class FaultyAccounts(Accounts):
+    def __init__(self) -> None:
+        """Nothing is needed in order to fail."""
+
+    async def authenticate(self, secret: str) -> NoReturn:
+        raise ZeroDivisionError(f"with a secret in it: {secret}")
+
+
+async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_nothing():
+    async def close() -> None:
+        pass
+
+    app = create_api(
+        images=None,  # type: ignore[arg-type]  # never reached
+        accounts=FaultyAccounts(),
+        max_image_bytes=1,
+        base_url="http://localhost",
+        close=close,
+    )
+    with structlog.testing.capture_logs(processors=[merge_contextvars]) as log:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client:
+            reply = await client.get("/v1/comment", headers={"Authorization": "Bearer s3cret"})
+    assert (reply.status_code, reply.json()) == (500, {"error": "internal error"})
+    (entry,) = log
+    assert (entry["event"], entry["request_id"]) == ("internal error", reply.headers["x-request-id"])
+    assert (entry["method"], entry["path"]) == ("GET", "/v1/comment")
+
+
+TOLD = {
+    errors.InvalidInputError: 400,
+    errors.UnauthorizedError: 401,
+    errors.NotFoundError: 404,
+    errors.RequestTimeoutError: 408,
+    errors.PayloadTooLargeError: 413,
+    errors.UnsupportedTypeError: 415,
+    errors.RateLimitedError: 429,
+    errors.ExpireFailedError: 503,
+}
+
+
+def kinds(base: type[errors.PrshotsError]) -> set[type[errors.PrshotsError]]:
+    return {base}.union(*map(kinds, base.__subclasses__()))
+
+
+@pytest.mark.parametrize("kind", sorted(kinds(errors.PrshotsError), key=lambda kind: kind.__name__))
+def test_only_what_a_client_can_change_is_told(kind):
+    status, message, _ = error_reply(kind("said inside"))
+    if kind in TOLD:
+        assert (status, message) == (TOLD[kind], "said inside")
+    else:
+        assert status in {500, 503, 507}
+        assert "said inside" not in message

@@ -1,0 +1,363 @@
+"""POST /v1/upload: every status, message, field and header, and the order of the checks."""
+
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import httpx
+import pytest
+from wire import TEXTS, Reply, body_of, image_part, part, post_body, running, text_part, text_parts
+
+from conftest import JPEG, MAX_BYTES, PNG, SHA, WEBP, Service, png, upload
+
+YEAR = 365 * 86_400
+
+
+@pytest.fixture(scope="module")
+def token(shared_service: Service) -> str:
+    return shared_service.new_token()
+
+
+@pytest.fixture(scope="module")
+def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
+    with shared_service.client(token) as made:
+        yield made
+
+
+# What comes back
+
+
+@pytest.mark.parametrize(
+    ("content_type", "head", "ext"),
+    [("image/png", PNG, "png"), ("image/jpeg", JPEG, "jpg"), ("image/webp", WEBP, "webp")],
+)
+def test_each_format_is_stored_and_delivered(client, shared_service, content_type, head, ext):
+    image = head + png(5000)
+    before = int(time.time())
+    reply = upload(client, image, content_type=content_type)
+    after = int(time.time())
+
+    assert reply.status_code == 200
+    assert reply.headers["content-type"] == "application/json"
+    uploaded = reply.json()
+    assert list(uploaded) == ["id", "view_url", "markdown"]
+    assert re.fullmatch("[0-9a-f]{32}", uploaded["id"])
+    url = re.escape(f"{shared_service.img_url}/i/{uploaded['id']}.{ext}")
+    signed = re.fullmatch(rf"{url}\?exp=(\d+)&token=[A-Za-z0-9_-]+\.[0-9a-f]{{64}}", uploaded["view_url"])
+    assert signed
+    assert before + YEAR <= int(signed[1]) <= after + YEAR
+    assert uploaded["markdown"] == f"![checkout/cart]({uploaded['view_url']})"
+    delivered = httpx.get(uploaded["view_url"])
+    assert (delivered.status_code, delivered.headers["content-type"]) == (200, content_type)
+    assert delivered.content == image
+
+
+@pytest.mark.parametrize("declared", ["image/png; charset=binary", "IMAGE/PNG", "image/png;q=1"])
+def test_parameters_and_case_of_the_type_do_not_matter(client, declared):
+    assert upload(client, content_type=declared).status_code == 200
+
+
+def test_each_reply_has_a_request_id_of_its_own(client):
+    ids = [upload(client).headers["x-request-id"] for _ in range(2)]
+    assert all(re.fullmatch("[0-9a-f]{16}", request_id) for request_id in ids)
+    assert ids[0] != ids[1]
+
+
+# Each field
+
+
+@pytest.mark.parametrize("name", ["x", "n" * 200, "\N{FIRE}" * 200, "\n" * 200, " ", "0", "a\tb\\\"'<>|"])
+def test_good_names(client, name):
+    assert upload(client, name=name).status_code == 200
+
+
+@pytest.mark.parametrize("name", [None, "", "n" * 201, "\N{FIRE}" * 201, "a\0b", "n" * 20_000])
+def test_bad_names(client, name):
+    assert_error(upload(client, name=name), 400, "name required")
+
+
+@pytest.mark.parametrize("pr_number", ["1", "7", "007", "2147483647"])
+def test_good_pr_numbers(client, pr_number):
+    assert upload(client, pr_number=pr_number).status_code == 200
+
+
+BAD_PR_NUMBERS = [
+    "",
+    "0",
+    "-1",
+    "+7",
+    "1.5",
+    "7.0",
+    "1e3",
+    "0x7",
+    " 7",
+    "7 ",
+    "7\n",
+    "\u0667",
+    "\uff17",
+    "seven",
+]
+TOO_LARGE_PR_NUMBERS = ["2147483648", "9" * 10, "9" * 11, "9" * 5000, "9" * 20_000]
+
+
+@pytest.mark.parametrize("pr_number", [None, *BAD_PR_NUMBERS, *TOO_LARGE_PR_NUMBERS])
+def test_bad_pr_numbers(client, pr_number):
+    assert_error(upload(client, pr_number=pr_number), 400, "pr_number required")
+
+
+@pytest.mark.parametrize("sha", [SHA, SHA.upper(), SHA[:7], SHA[:40], "ABCdef1"])
+def test_good_commit_shas(client, sha):
+    assert upload(client, commit_sha=sha).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "sha", [None, "", SHA[:6], SHA + "0", "g" * 40, f" {SHA}"[:40], f"{SHA[:39]}\n", "\u0660" * 7]
+)
+def test_bad_commit_shas(client, sha):
+    assert_error(upload(client, commit_sha=sha), 400, "commit_sha required")
+
+
+@pytest.mark.parametrize("viewport", ["1x1", "1280x800", "99999x99999"])
+def test_good_viewports(client, viewport):
+    assert upload(client, viewport=viewport).status_code == 200
+
+
+BAD_VIEWPORTS = [
+    "",
+    "1280",
+    "x800",
+    "1280x",
+    "1280X800",
+    "1280 x 800",
+    "1280\u00d7800",
+    "1280x800\n",
+    "1x1x1",
+]
+NO_SIZES = ["0x800", "1280x0", "01x1", "100000x1", "1x100000", "-1x1", "1.5x1", "\u0661x1"]
+
+
+@pytest.mark.parametrize("viewport", [None, *BAD_VIEWPORTS, *NO_SIZES])
+def test_bad_viewports(client, viewport):
+    assert_error(upload(client, viewport=viewport), 400, "viewport must be like 1280x800")
+
+
+def test_one_byte_below_5_mb_is_stored(client):
+    image = png(MAX_BYTES - 1)
+    reply = upload(client, image)
+    assert reply.status_code == 200
+    assert httpx.get(reply.json()["view_url"]).content == image
+
+
+@pytest.mark.parametrize("size", [MAX_BYTES, MAX_BYTES + 1, MAX_BYTES + 900_000, 3 * MAX_BYTES])
+def test_5_mb_and_more_is_too_large(client, shared_service, size):
+    before = shared_service.stored_files()
+    assert_error(upload(client, png(size)), 413, "payload too large (max 5MB)")
+    assert shared_service.stored_files() == before
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["image/gif", "image/jpg", "image/svg+xml", "application/octet-stream", "text/plain", "png", ""],
+)
+def test_other_types_are_not_supported(client, declared):
+    assert_error(upload(client, content_type=declared), 415, "unsupported content-type (png/jpeg/webp)")
+
+
+@pytest.mark.parametrize(
+    ("declared", "label", "others"),
+    [
+        ("image/png", "PNG", [JPEG, WEBP, b"", PNG[:7], b"\0" * 12]),
+        ("image/jpeg", "JPEG", [PNG, WEBP, b"", JPEG[:2]]),
+        ("image/webp", "WEBP", [PNG, JPEG, b"", WEBP[:11], b"RIFF\0\0\0\0WAVE"]),
+    ],
+)
+def test_the_declared_type_must_match_the_first_bytes(client, declared, label, others):
+    message = f"declared {declared}, but the file content is not a valid {label}"
+    for image in others:
+        assert_error(upload(client, image, content_type=declared), 415, message)
+
+
+def test_the_wording_does_not_repeat_parameters_of_the_type(client):
+    reply = upload(client, JPEG, content_type="Image/PNG; a=b")
+    assert_error(reply, 415, "declared image/png, but the file content is not a valid PNG")
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        [],
+        [text_part("image", png())],
+        [part('form-data; name="image"; filename=""', b"", "Content-Type: application/octet-stream")],
+        [part('form-data; name="Image"; filename="a.png"', png(), "Content-Type: image/png")],
+    ],
+    ids=["missing", "a text field", "a file input left empty", "another field's file"],
+)
+def test_image_must_be_a_file(shared_service, token, image):
+    reply = post_body(shared_service, token, body_of([*image, *text_parts()]))
+    assert (reply.status, reply.error) == (400, "image file required")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("name", "name required"),
+        ("pr_number", "pr_number required"),
+        ("commit_sha", "commit_sha required"),
+        ("viewport", "viewport must be like 1280x800"),
+    ],
+)
+def test_a_field_that_is_no_text_counts_as_missing(shared_service, token, name, message):
+    body = body_of([image_part(), *text_parts(name), text_part(name, b"\xff\xfe7")])
+    reply = post_body(shared_service, token, body)
+    assert (reply.status, reply.error) == (400, message)
+
+
+# The order of the checks
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An upload with everything right, for the mistakes to change."""
+
+    token: str
+    head: bytes = PNG
+    size: int = 100
+    content_type: str = "image/png"
+    has_image: bool = True
+    texts: dict[str, str] = field(default_factory=lambda: dict(TEXTS))
+    is_complete: bool = True
+
+    def with_text(self, name: str, value: str) -> "Attempt":
+        return replace(self, texts=self.texts | {name: value})
+
+    @property
+    def body(self) -> bytes:
+        image = self.head.ljust(self.size, b"\0")
+        parts = [image_part(image, self.content_type)] if self.has_image else []
+        parts += [text_part(name, value) for name, value in self.texts.items()]
+        return body_of(parts) if self.is_complete else body_of(parts, end=b"")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    made_in: Callable[[Attempt], Attempt]
+    status: int
+    message: str
+
+
+MISTAKES = {
+    "token": Mistake(lambda right: replace(right, token="msr_" + "0" * 64), 401, "unauthorized"),
+    "multipart": Mistake(
+        lambda right: replace(right, is_complete=False), 400, "invalid multipart/form-data body"
+    ),
+    "image": Mistake(lambda right: replace(right, has_image=False), 400, "image file required"),
+    "name": Mistake(lambda right: right.with_text("name", ""), 400, "name required"),
+    "pr_number": Mistake(lambda right: right.with_text("pr_number", "0"), 400, "pr_number required"),
+    "commit_sha": Mistake(lambda right: right.with_text("commit_sha", "main"), 400, "commit_sha required"),
+    "viewport": Mistake(
+        lambda right: right.with_text("viewport", "wide"), 400, "viewport must be like 1280x800"
+    ),
+    "size": Mistake(lambda right: replace(right, size=MAX_BYTES), 413, "payload too large (max 5MB)"),
+    "type": Mistake(
+        lambda right: replace(right, content_type="image/gif"),
+        415,
+        "unsupported content-type (png/jpeg/webp)",
+    ),
+    "leading bytes": Mistake(
+        lambda right: replace(right, head=b"GIF89a"),
+        415,
+        "declared image/png, but the file content is not a valid PNG",
+    ),
+    # The service of these tests has neither an upload nor a store left to give.
+    "rate": Mistake(lambda right: right, 429, "rate limited"),
+}
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """A service whose project has used up its uploads, and whose store is broken."""
+
+    service: Service
+    token: str
+    refused_before: dict[str, Reply]  # by the one mistake in it
+    failed_to_store: Reply
+
+    def attempt(self, *mistakes: str) -> Reply:
+        return attempt_with(self.service, self.token, *mistakes)
+
+
+@pytest.fixture(scope="module")
+def exhausted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exhausted]:
+    with running(tmp_path_factory.mktemp("exhausted"), UPLOADS_PER_MINUTE="2") as service:
+        token = service.new_token()
+        refused = {name: attempt_with(service, token, name) for name in MISTAKES if name != "rate"}
+        assert attempt_with(service, token).status == 200, "what was refused must not count"
+        break_store(service)
+        yield Exhausted(service, token, refused, failed_to_store=attempt_with(service, token))
+
+
+def attempt_with(service: Service, token: str, *mistakes: str) -> Reply:
+    attempt = Attempt(token)
+    for name in mistakes:
+        attempt = MISTAKES[name].made_in(attempt)
+    return post_body(service, attempt.token, attempt.body)
+
+
+def break_store(service: Service) -> None:
+    shutil.rmtree(service.images_dir)
+    service.images_dir.write_text("a file, where a folder should be")
+
+
+@pytest.mark.parametrize("name", [name for name in MISTAKES if name != "rate"])
+def test_a_mistake_alone_is_reported(exhausted, name):
+    reply, mistake = exhausted.refused_before[name], MISTAKES[name]
+    assert (reply.status, reply.error) == (mistake.status, mistake.message)
+
+
+@pytest.mark.parametrize(("earlier", "later"), list(pairwise(MISTAKES)))
+def test_of_two_mistakes_the_earlier_is_reported(exhausted, earlier, later):
+    reply, mistake = exhausted.attempt(earlier, later), MISTAKES[earlier]
+    assert (reply.status, reply.error) == (mistake.status, mistake.message)
+
+
+def test_rate_is_reported_before_the_store_fails(exhausted):
+    reply = exhausted.attempt()
+    assert (reply.status, reply.error, reply.headers["retry-after"]) == (429, "rate limited", "60")
+
+
+def test_a_store_that_fails_is_reported_last(exhausted):
+    reply = exhausted.failed_to_store
+    assert (reply.status, reply.error) == (503, "storage unavailable, retry later")
+    assert int(reply.headers["retry-after"]) > 0
+
+
+# The rate
+
+
+def test_of_140_uploads_at_once_120_succeed(shared_service):
+    crowded, quiet = shared_service.new_token(), shared_service.new_token()
+    together = threading.Barrier(140)
+
+    def upload_together(_: int) -> Reply:
+        body = Attempt(crowded).body
+        together.wait(timeout=30)
+        return post_body(shared_service, crowded, body)
+
+    with ThreadPoolExecutor(140) as clients:
+        replies = list(clients.map(upload_together, range(140)))
+
+    refused = [reply for reply in replies if reply.status != 200]
+    assert len(refused) == 20
+    for reply in refused:
+        assert (reply.status, reply.error, reply.headers["retry-after"]) == (429, "rate limited", "60")
+    assert attempt_with(shared_service, quiet).status == 200
+
+
+def assert_error(reply: httpx.Response, status: int, message: str) -> None:
+    assert (reply.status_code, reply.json()) == (status, {"error": message})
+    assert reply.headers["content-type"] == "application/json"

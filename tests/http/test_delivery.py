@@ -1,0 +1,392 @@
+"""What delivery decides, on real files and real signatures."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from prshots.errors import StoreError
+from prshots.http.delivery import Delivery, FileSlice, Reply, Request
+from prshots.models import origin_key
+from prshots.ports import OpenObject
+from prshots.signing import Key, KeyRing
+from prshots.stores.disk import DiskReader
+from prshots.stores.keys import FixedKeys, KeyFile
+
+NOW = 1_800_000_000
+EXP = NOW + 365 * 86_400
+IMAGE_ID = "00112233445566778899aabbccddeeff"
+CONTENT = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
+RING = KeyRing([Key("k2", b"2" * 32), Key("k1", b"1" * 32)])
+TARGET = RING.sign(IMAGE_ID, "png", EXP, "k1")
+OWN_TAG = f'"{IMAGE_ID}"'
+
+
+class Client:
+    """Asks a Delivery, reads the body of its replies, and closes their files."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.now = float(NOW)
+        self.delivery = Delivery(DiskReader(root), FixedKeys(RING), 3600, lambda: self.now)
+
+    @property
+    def path(self) -> Path:
+        return self.root / origin_key(IMAGE_ID, "png")
+
+    def ask(
+        self, target: str = TARGET, method: str = "GET", **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        path, _, query = target.partition("?")
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return read(self.delivery.respond(Request(method, path, query, named)))
+
+
+def read(reply: Reply) -> tuple[int, dict[str, str], bytes]:
+    assert reply.fields.endswith("\r\n")
+    fields = dict(line.split(": ", 1) for line in reply.fields[:-2].split("\r\n"))
+    if isinstance(reply.body, bytes):
+        return reply.status, fields, reply.body
+    body = os.pread(reply.body.file.fd, reply.body.length, reply.body.offset)
+    os.close(reply.body.file.fd)
+    return reply.status, fields, body
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    client = Client(tmp_path)
+    client.path.parent.mkdir()
+    client.path.write_bytes(CONTENT)
+    before = open_files()
+    yield client
+    assert open_files() == before
+
+
+def assert_error(answer: tuple[int, dict[str, str], bytes], status: int, message: str) -> None:
+    assert answer[0] == status
+    assert json.loads(answer[2]) == {"error": message}
+    assert answer[1]["Content-Type"] == "application/json"
+    assert answer[1]["Cache-Control"] == "no-store"
+    assert answer[1]["X-Content-Type-Options"] == "nosniff"
+    assert answer[1]["Content-Length"] == str(len(answer[2]))
+
+
+def test_a_valid_url_gives_the_image(client: Client) -> None:
+    status, fields, body = client.ask()
+    assert status == 200
+    assert body == CONTENT
+    assert fields == {
+        "Content-Type": "image/png",
+        "Content-Length": str(len(CONTENT)),
+        "ETag": OWN_TAG,
+        "Accept-Ranges": "bytes",
+        "Cache-Control": "public, max-age=3600",
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cross-Origin-Resource-Policy": "cross-origin",
+    }
+
+
+@pytest.mark.parametrize(("ext", "content_type"), [("jpg", "image/jpeg"), ("webp", "image/webp")])
+def test_the_content_type_is_the_format_s(client: Client, ext: str, content_type: str) -> None:
+    client.path.with_suffix(f".{ext}").write_bytes(CONTENT)
+    assert client.ask(RING.sign(IMAGE_ID, ext, EXP, "k1"))[1]["Content-Type"] == content_type
+
+
+def test_head_gives_the_same_fields_and_no_body(client: Client) -> None:
+    status, fields, _ = client.ask()
+    assert client.ask(method="HEAD") == (status, fields, b"")
+    assert client.ask(method="HEAD", range="bytes=0-9") == (status, fields, b"")
+    assert client.ask(method="HEAD", if_none_match=OWN_TAG)[0] == 304
+
+
+@pytest.mark.parametrize(("seconds_left", "max_age"), [(7200, 3600), (3600, 3600), (59.9, 59), (0.1, 0)])
+def test_no_cache_outlives_the_url(client: Client, seconds_left: float, max_age: int) -> None:
+    client.now = EXP - seconds_left
+    assert client.ask()[1]["Cache-Control"] == f"public, max-age={max_age}"
+
+
+def test_every_key_of_the_ring_verifies(client: Client) -> None:
+    assert client.ask(RING.sign(IMAGE_ID, "png", EXP, "k2"))[0] == 200
+
+
+def test_a_key_made_a_moment_ago_is_known_at_once(client: Client, tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "keys")
+    keys.create_if_missing()
+    client.delivery = Delivery(DiskReader(client.root), keys, 3600, lambda: NOW)
+    client.ask()  # the ring is read
+    other = KeyFile(tmp_path / "keys")
+    kid = other.rotate()
+    assert client.ask(other.fresh_ring().sign(IMAGE_ID, "png", EXP, kid))[0] == 200
+
+
+def test_an_unknown_key_is_an_invalid_signature(client: Client) -> None:
+    assert_error(client.ask(TARGET.replace("token=k1.", "token=k9.")), 403, "invalid signature")
+
+
+def test_past_its_time_a_url_is_expired(client: Client) -> None:
+    client.now = EXP
+    assert_error(client.ask(), 410, "expired")
+    assert_error(client.ask(TARGET[:-1] + ("0" if TARGET[-1] != "0" else "1")), 403, "invalid signature")
+
+
+def test_without_its_bytes_an_image_is_expired_whatever_is_asked(client: Client) -> None:
+    client.path.unlink()
+    assert_error(client.ask(), 410, "expired")
+    assert_error(client.ask(if_none_match=OWN_TAG), 410, "expired")
+    assert_error(client.ask(range="bytes=0-1"), 410, "expired")
+    assert client.ask(method="HEAD")[0] == 410
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/",
+        "/i/",
+        "/healthz/",
+        "//healthz",
+        f"/i/../i/{IMAGE_ID}.png",
+        f"/i/..%2f{IMAGE_ID}.png",
+        f"/i/%2e%2e/{IMAGE_ID}.png",
+        f"/%69/{IMAGE_ID}.png",
+        f"/i//{IMAGE_ID}.png",
+        f"//i/{IMAGE_ID}.png",
+        f"/i/{IMAGE_ID.upper()}.png",
+        f"/i/{IMAGE_ID}.PNG",
+        f"/i/{IMAGE_ID}.gif",
+        f"/i/{IMAGE_ID}.png/",
+        f"/i/{IMAGE_ID}.png%00",
+        f"/i/{IMAGE_ID}.png\n",
+        "/i/../../../../etc/passwd",
+        f"http://localhost/i/{IMAGE_ID}.png",
+    ],
+)
+def test_any_other_path_is_not_found(client: Client, target: str) -> None:
+    assert_error(client.ask(f"{target}?{TARGET.partition('?')[2]}"), 404, "not found")
+
+
+def test_a_query_written_in_another_way_is_refused(client: Client) -> None:
+    path, _, query = TARGET.partition("?")
+    exp, _, token = query.partition("&")
+    for other in (
+        "",
+        f"{token}&{exp}",
+        f"{query}&",
+        f"&{query}",
+        f"{query}&x=1",
+        f"{query}&{exp}",
+        f"{query}#top",
+        f"{exp}&{exp}&{token}",
+        query.replace("exp=", "exp=0"),
+        query.replace("exp=", "exp=%31")[: len(query)],
+        query.replace("token", "%74oken"),
+        query.replace("&", "&amp;"),
+        query.replace("&", ";"),
+        query + "a" * 100_000,
+        query.upper(),
+    ):
+        assert_error(client.ask(f"{path}?{other}"), 403, "invalid signature")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get"])
+@pytest.mark.parametrize("target", [TARGET, "/", "/healthz"])
+def test_it_can_only_be_read(client: Client, method: str, target: str) -> None:
+    answer = client.ask(target, method)
+    assert_error(answer, 405, "method not allowed")
+    assert answer[1]["Allow"] == "GET, HEAD"
+
+
+@pytest.mark.parametrize("target", ["/healthz", "/healthz?deep=1"])
+def test_it_tells_that_it_is_well(client: Client, target: str) -> None:
+    status, fields, body = client.ask(target)
+    assert (status, json.loads(body)) == (200, {"status": "ok"})
+    assert fields["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("*", 304),
+        (OWN_TAG, 304),
+        (f"W/{OWN_TAG}", 304),
+        (f'"a", W/"b,c" ,{OWN_TAG}', 304),
+        ('"a", "b"', 200),
+        (IMAGE_ID, 200),
+        (f'"{IMAGE_ID[:-1]}"', 200),
+        ("", 200),
+        ('"' * 9_999, 200),
+    ],
+)
+def test_what_the_client_has_is_not_sent_again(client: Client, condition: str, status: int) -> None:
+    answer = client.ask(if_none_match=condition, range="bytes=0-1" if status == 304 else "")
+    assert answer[0] == status
+    assert answer[1]["ETag"] == OWN_TAG
+    assert answer[1]["Cache-Control"] == "public, max-age=3600"
+    if status == 304:
+        assert answer[2] == b""
+        assert "Content-Length" not in answer[1]
+
+
+SIZE = len(CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "last"),
+    [
+        ("bytes=0-0", 0, 0),
+        ("bytes=5-9", 5, 9),
+        ("Bytes=5-", 5, SIZE - 1),
+        ("bytes=-7", SIZE - 7, SIZE - 1),
+        (f"bytes=-{SIZE * 2}", 0, SIZE - 1),
+        (f"bytes={SIZE - 1}-{'9' * 30}", SIZE - 1, SIZE - 1),
+    ],
+)
+def test_a_range_gives_a_part(client: Client, asked: str, first: int, last: int) -> None:
+    status, fields, body = client.ask(range=asked)
+    assert status == 206
+    assert body == CONTENT[first : last + 1]
+    assert fields["Content-Range"] == f"bytes {first}-{last}/{SIZE}"
+    assert fields["Content-Length"] == str(len(body))
+    assert fields["Content-Type"] == "image/png"
+
+
+@pytest.mark.parametrize(
+    "asked", [f"bytes={SIZE}-", f"bytes={SIZE + 9}-{SIZE + 10}", "bytes=-0", f"bytes={'9' * 30}-"]
+)
+def test_a_range_past_the_end_cannot_be_had(client: Client, asked: str) -> None:
+    answer = client.ask(range=asked)
+    assert_error(answer, 416, "range not satisfiable")
+    assert answer[1]["Content-Range"] == f"bytes */{SIZE}"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "",
+        "bytes",
+        "bytes=",
+        "bytes=-",
+        "bytes=9-5",
+        "bytes=0-1,3-4",
+        "bytes=a-b",
+        "bytes=-1-2",
+        "bytes=0-1, bytes=2-3",
+        "lines=0-1",
+        "bytes= 0-1",
+        "bytes=0-1 ",
+        "bytes=+1-2",
+        "bytes=\u0660-\u0661",
+        f"bytes={'9' * 5000}-",
+    ],
+)
+def test_a_range_that_makes_no_sense_is_ignored(client: Client, asked: str) -> None:
+    status, _, body = client.ask(range=asked)
+    assert (status, body) == (200, CONTENT)
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        (OWN_TAG, 206),
+        (f"W/{OWN_TAG}", 200),
+        ('"other"', 200),
+        ("Sat, 29 Oct 1994 19:43:31 GMT", 200),
+        (f"{OWN_TAG}, {OWN_TAG}", 200),
+    ],
+)
+def test_a_range_holds_only_for_the_same_image(client: Client, condition: str, status: int) -> None:
+    assert client.ask(range="bytes=0-1", if_range=condition)[0] == status
+
+
+@given(st.text(max_size=40) | st.from_regex(r"bytes=[0-9]{0,5}-[0-9]{0,5}", fullmatch=True))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_the_range_the_reply_is_coherent(client: Client, asked: str) -> None:
+    status, fields, body = client.ask(range=asked)
+    assert status in {200, 206, 416}
+    assert fields["Content-Length"] == str(len(body))
+    if status == 206:
+        first, last = map(int, fields["Content-Range"].removeprefix("bytes ").split("/")[0].split("-"))
+        assert body == CONTENT[first : last + 1]
+
+
+def test_trouble_with_the_store_is_no_missing_image(client: Client) -> None:
+    client.path.unlink()
+    client.path.symlink_to(client.path.name)  # opening it fails, for root too
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            answer = client.ask()
+            assert_error(answer, 503, "storage unavailable, retry later")
+            assert answer[1]["Retry-After"] == "5"
+    assert [entry["event"] for entry in logs] == ["the origin store does not answer"]
+
+
+class Faulty:
+    """A reader with a fault in it, not a store in trouble."""
+
+    def open(self, key: str) -> OpenObject | None:
+        raise ZeroDivisionError(key)
+
+
+def test_a_fault_of_ours_tells_nothing_but_its_id(client: Client) -> None:
+    client.delivery = Delivery(Faulty(), FixedKeys(RING), 3600)
+    with structlog.testing.capture_logs() as logs:
+        answer = client.ask()
+    assert_error(answer, 500, "internal error")
+    assert logs[0]["request_id"] == answer[1]["X-Request-Id"]
+    assert "token" not in str(logs)
+
+
+def test_a_fault_after_the_file_is_open_leaves_no_file_open(client: Client) -> None:
+    with structlog.testing.capture_logs():
+        assert client.ask(range=None)[0] == 500  # type: ignore[arg-type]
+
+
+def test_a_store_error_is_ours_by_its_kind(client: Client) -> None:
+    class Down:
+        def open(self, key: str) -> OpenObject | None:
+            raise StoreError(key)
+
+    client.delivery = Delivery(Down(), FixedKeys(RING), 3600)
+    with structlog.testing.capture_logs():
+        assert client.ask(method="HEAD")[0] == 503
+
+
+def changed(draw: st.DrawFn) -> str:
+    at = draw(st.integers(0, len(TARGET)))
+    byte = chr(draw(st.integers(0, 255)))
+    change = draw(st.sampled_from(["replace", "insert", "delete"]))
+    kept = at if change == "insert" else at + 1
+    return TARGET[:at] + ("" if change == "delete" else byte) + TARGET[kept:]
+
+
+@given(st.composite(changed)().filter(lambda target: target != TARGET))
+@settings(max_examples=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(TARGET + "\n")
+@example(TARGET.replace("?", "??"))
+@example(TARGET.replace("exp=", "exp= "))
+def test_one_byte_changed_anywhere_and_the_url_is_refused(client: Client, target: str) -> None:
+    assert client.ask(target)[0] in {403, 404}
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_the_smallest_files(client: Client, size: int) -> None:
+    client.path.write_bytes(CONTENT[:size])
+    assert client.ask()[0::2] == (200, CONTENT[:size])
+    assert client.ask(range="bytes=0-")[0] == (206 if size else 416)
+
+
+def test_the_body_is_a_part_of_the_open_file(client: Client) -> None:
+    path, _, query = TARGET.partition("?")
+    reply = client.delivery.respond(Request("GET", path, query, {"range": "bytes=3-5"}))
+    assert isinstance(reply.body, FileSlice)
+    assert reply.body[1:] == (3, 3)
+    os.close(reply.body.file.fd)

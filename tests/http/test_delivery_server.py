@@ -1,0 +1,542 @@
+"""Delivery over real sockets: keep-alive, odd clients, slow clients, and none of them leaves anything behind."""
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import secrets
+import socket
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pytest
+import structlog
+import uvloop
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prshots.http import delivery_server
+from prshots.http.delivery import Delivery
+from prshots.http.delivery_server import DeliveryServer
+from prshots.models import origin_key
+from prshots.signing import Key, KeyRing
+from prshots.stores.disk import DiskReader
+from prshots.stores.keys import FixedKeys
+
+RING = KeyRing([Key("k1", b"1" * 32)])
+EXP = int(time.time()) + 86_400
+HOST = b"Host: localhost\r\n\r\n"
+
+
+class Served:
+    """A delivery server in a thread of its own, its store, and clients for it."""
+
+    def __init__(self, root: Path, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        self.root = root
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.address = self.listener.getsockname()
+        self.server = DeliveryServer(Delivery(DiskReader(root), FixedKeys(RING), 3600), self.listener)
+        self.loop = new_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+        self.loop.call_soon_threadsafe(self.server.start)
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
+
+    def end(self) -> None:
+        self.run(self.server.stop(0))
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
+        self.loop.close()
+        self.listener.close()
+
+    def store(self, content: bytes, image_id: str | None = None) -> str:
+        """Put an image into the store, and return the target to ask for."""
+        image_id = image_id or secrets.token_hex(16)
+        path = self.root / origin_key(image_id, "png")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        return RING.sign(image_id, "png", EXP, "k1")
+
+    def file(self, target: str) -> Path:
+        return self.root / origin_key(target[3:35], "png")
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=f"http://{self.address[0]}:{self.address[1]}", trust_env=False)
+
+    def connect(self, receive_buffer: int = 0) -> "Wire":
+        sock = socket.socket()
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.settimeout(30)
+        sock.connect(self.address)
+        return Wire(sock)
+
+    def exchange(self, sent: bytes) -> "Wire":
+        wire = self.connect()
+        wire.sock.sendall(sent)
+        return wire
+
+    def settle(self, is_settled: Callable[[], bool]) -> None:
+        for _ in range(3000):
+            if is_settled():
+                return
+            time.sleep(0.01)
+        pytest.fail("it does not settle")
+
+
+class Wire:
+    """A client that sees every byte."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.rest = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sock.close()
+
+    def reply(self, *, has_body: bool = True) -> tuple[int, dict[str, str], bytes]:
+        while b"\r\n\r\n" not in self.rest:
+            self._receive()
+        head, _, self.rest = self.rest.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        fields = dict(line.split(": ", 1) for line in lines[1:])
+        length = int(fields.get("Content-Length", 0)) if has_body else 0
+        while len(self.rest) < length:
+            self._receive()
+        body, self.rest = self.rest[:length], self.rest[length:]
+        return int(lines[0].split()[1]), fields, body
+
+    def _receive(self) -> None:
+        data = self.sock.recv(1 << 20)
+        assert data, f"closed after {self.rest[:200]!r}"
+        self.rest += data
+
+    def is_ended(self) -> bool:
+        """Whether the server ends the connection here, in good order and without another byte."""
+        return not self.rest and self.sock.recv(1) == b""
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path, request.param)
+    yield served
+    served.end()
+
+
+@pytest.fixture
+def served_by_uvloop(tmp_path: Path) -> Iterator[Served]:
+    served = Served(tmp_path, uvloop.new_event_loop)
+    yield served
+    served.end()
+
+
+def get(target: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
+    head = [f"{method} {target} HTTP/{version}", "Host: localhost", *lines]
+    return ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("size", [1, 20_000, 300_000, 5_000_000])
+def test_the_image_arrives_whole_again_and_again(served: Served, size: int) -> None:
+    content = secrets.token_bytes(size)
+    target = served.store(content)
+    with served.client() as client:
+        for _ in range(3):
+            reply = client.get(target)
+            assert reply.status_code == 200
+            assert reply.content == content
+            assert reply.headers["content-type"] == "image/png"
+            assert reply.headers["date"]
+        assert client.head(target).headers["content-length"] == str(size)
+        assert client.get(target, headers={"If-None-Match": reply.headers["etag"]}).status_code == 304
+        part = client.get(target, headers={"Range": "bytes=-1"})
+        assert (part.status_code, part.content) == (206, content[-1:])
+        assert client.get(target, headers={"Range": f"bytes={size}-"}).status_code == 416
+        assert client.post(target).json() == {"error": "method not allowed"}
+    assert len(served.server._connections) <= 1
+
+
+def test_the_next_request_after_a_delete_finds_nothing(served: Served) -> None:
+    target = served.store(b"x" * 5000)
+    with served.client() as client:
+        assert client.get(target).status_code == 200
+        served.file(target).unlink()
+        gone = client.get(target)
+        assert (gone.status_code, gone.json()) == (410, {"error": "expired"})
+        assert gone.headers["cache-control"] == "no-store"
+
+
+def test_one_connection_carries_many_requests(served: Served) -> None:
+    target = served.store(b"x" * 100_000)
+    with served.connect() as wire:
+        for _ in range(20):
+            wire.sock.sendall(get(target))
+            status, fields, body = wire.reply()
+            assert (status, fields["Connection"], len(body)) == (200, "keep-alive", 100_000)
+            wire.sock.sendall(get(target, method="HEAD"))
+            assert wire.reply(has_body=False)[0] == 200
+            wire.sock.sendall(get(target, 'If-None-Match: "x"', f'If-None-Match: "{target[3:35]}"'))
+            assert wire.reply()[0] == 304
+            wire.sock.sendall(get("/nothing"))
+            assert wire.reply()[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("version", "lines", "stays"),
+    [
+        ("1.1", [], True),
+        ("1.1", ["Connection: close"], False),
+        ("1.0", [], False),
+        ("1.0", ["Connection: keep-alive"], True),
+    ],
+)
+def test_the_connection_stays_when_the_client_wants_it(
+    served: Served, version: str, lines: list[str], stays: bool
+) -> None:
+    target = served.store(b"x" * 70_000)
+    with served.exchange(get(target, *lines, version=version)) as wire:
+        status, fields, _ = wire.reply()
+        assert (status, fields["Connection"]) == (200, "keep-alive" if stays else "close")
+        if stays:
+            wire.sock.sendall(get("/healthz", *lines, version=version))
+            assert wire.reply()[0] == 200
+        else:
+            assert wire.is_ended()
+
+
+def test_pipelined_requests_are_answered_in_order(served: Served) -> None:
+    sizes = [10, 3_000_000, 20_000, 0, 400_000, 1]
+    targets = [served.store(secrets.token_bytes(size)) for size in sizes]
+    requests = b"".join(get(target) for target in targets * 20) + get("/healthz", "Connection: close")
+    with served.connect() as wire:
+        sender = threading.Thread(target=wire.sock.sendall, args=(requests,))
+        sender.start()
+        assert [len(wire.reply()[2]) for _ in targets * 20] == sizes * 20
+        assert wire.reply()[2] == b'{"status":"ok"}'
+        assert wire.is_ended()
+        sender.join()
+
+
+def test_a_head_may_come_byte_by_byte(served: Served) -> None:
+    target = served.store(b"content")
+    with served.connect() as wire:
+        wire.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in b"\r\n" + get(target, "Range: bytes=0-2") + b"\r\n\r\n" + get(target):
+            wire.sock.send(bytes([byte]))
+        assert wire.reply()[::2] == (206, b"con")
+        assert wire.reply()[::2] == (200, b"content")
+
+
+def test_a_client_that_half_closes_still_gets_its_reply(served: Served) -> None:
+    target = served.store(b"x" * 3_000_000)
+    with served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target))
+        wire.sock.shutdown(socket.SHUT_WR)
+        assert len(wire.reply()[2]) == 3_000_000
+        assert wire.is_ended()
+
+
+def test_a_slow_client_costs_no_memory(served_by_uvloop: Served) -> None:
+    served = served_by_uvloop
+    target = served.store(secrets.token_bytes(4_000_000))
+    with contextlib.ExitStack() as stack:
+        served.exchange(get("/healthz")).sock.close()
+        tracemalloc.start()
+        stack.callback(tracemalloc.stop)
+        wires = [stack.enter_context(served.connect(receive_buffer=4096)) for _ in range(20)]
+        for wire in wires:
+            wire.sock.sendall(get(target) + get(target) * 50)  # what is pipelined waits as well
+        served.settle(lambda: sum(one._is_sending for one in tuple(served.server._connections)) == 20)
+        for wire in wires:
+            wire.sock.recv(100_000)
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+        assert wires[0].rest == b""
+
+
+def test_a_slow_client_gets_every_byte(served: Served) -> None:
+    content = secrets.token_bytes(4_000_000)
+    target = served.store(content)
+    with served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target) + get("/healthz"))
+        time.sleep(0.1)
+        assert wire.reply()[2] == content
+        assert wire.reply()[0] == 200
+
+
+def test_an_abrupt_end_leaves_nothing_open(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of a reset in the midst of a head, uvloop tells nothing: the limit ends that connection.
+    monkeypatch.setattr(delivery_server, "HEAD_SECONDS", 0.1)
+    target = served.store(bytes(4_000_000))
+    with served.client() as client:
+        client.get("/healthz")
+        before = open_files()
+        for sent in (
+            b"",
+            b"GET /",
+            get(target),
+            get(target) * 5,
+            get(target, "Connection: close"),
+            b"nonsense\r\n",
+        ):
+            for reset in (True, False):
+                wire = served.connect(receive_buffer=4096)
+                wire.sock.sendall(sent)
+                if reset:  # the client sends a reset instead of an end
+                    wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+                if b"HTTP" in sent:
+                    wire.sock.recv(1000)
+                wire.sock.close()
+        served.settle(lambda: open_files() == before)
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_file_cut_short_ends_the_connection(served: Served) -> None:
+    target = served.store(bytes(8_000_000))
+    with served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target))
+        wire.sock.recv(1000)
+        os.truncate(served.file(target), 10)
+        received = 0
+        with contextlib.suppress(ConnectionResetError):
+            while data := wire.sock.recv(1 << 20):
+                received += len(data)
+        assert received < 8_000_000
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"nonsense\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS on a plain port
+        b"GET / HTTP/1.1\nHost: localhost\n\n",
+        b"GET / HTTP/2.0\r\n" + HOST,
+        b"GET / HTTP/0.9\r\n" + HOST,
+        b"GET /\r\n\r\n",
+        b"GET / RTSP/1.0\r\n" + HOST,
+        b"GET  / HTTP/1.1\r\n" + HOST,
+        b"GET /  HTTP/1.1\r\n" + HOST,
+        b"GET /\xff HTTP/1.1\r\n" + HOST,
+        b"GET /\x00 HTTP/1.1\r\n" + HOST,
+        b"GET healthz HTTP/1.1\r\n" + HOST,
+        b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\n",
+        b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_a_bad_request(served_by_uvloop: Served, sent: bytes) -> None:
+    with served_by_uvloop.exchange(sent) as wire:
+        status, fields, body = wire.reply()
+        assert (status, json.loads(body)) == (400, {"error": "bad request"})
+        assert fields["Connection"] == "close"
+        assert wire.is_ended()
+
+
+@pytest.mark.parametrize(
+    "line", ["BREW /pot", "get /healthz", "CONNECT localhost:80", "OPTIONS *", "POST /healthz"]
+)
+def test_other_methods_are_not_allowed(served_by_uvloop: Served, line: str) -> None:
+    with served_by_uvloop.exchange(f"{line} HTTP/1.1\r\n".encode() + HOST) as wire:
+        status, fields, body = wire.reply()
+        assert (status, fields["Allow"]) == (405, "GET, HEAD")
+        assert json.loads(body) == {"error": "method not allowed"}
+
+
+def test_an_upgrade_is_not_taken_up(served: Served) -> None:
+    target = served.store(b"image")
+    sent = get(target, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AA")
+    with served.exchange(sent + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") as wire:
+        status, fields, body = wire.reply()
+        assert (status, fields["Connection"], body) == (200, "close", b"image")
+        assert wire.is_ended()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "message"),
+    [
+        (get("/i/" + "a" * 100_000), 414, "uri too long"),
+        (get(f"/i/{'0' * 32}.png?exp=1&token=k1.{'a' * 100_000}"), 414, "uri too long"),
+        (get("/healthz", f"Cookie: {'c' * 100_000}"), 431, "request header fields too large"),
+        (get("/healthz", *["A: b"] * 20_000), 431, "request header fields too large"),
+        (b"a" * 3_000_000, 400, "bad request"),
+        (b"GET /" + b"a" * 3_000_000, 414, "uri too long"),
+    ],
+)
+def test_a_huge_head_is_refused_and_the_client_reads_why(
+    served: Served, sent: bytes, status: int, message: str
+) -> None:
+    with served.exchange(sent) as wire:
+        reply = wire.reply()
+        assert (reply[0], json.loads(reply[2])) == (status, {"error": message})
+        assert wire.is_ended()
+
+
+def test_a_head_within_the_limit_is_served(served: Served) -> None:
+    with served.client() as client:
+        assert client.get("/healthz", headers={"Cookie": "c" * 15_000}).status_code == 200
+        assert client.get("/" + "a" * 15_000).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("lines", "body"),
+    [
+        (["Content-Length: {}"], "{}"),
+        (["Transfer-Encoding: chunked"], "{}"),
+        (["Transfer-Encoding: chunked"], "0\r\n\r\n{}"),
+        (["Content-Length: 3"], "abc{}"),
+        (["Connection: Upgrade", "Upgrade: x", "Content-Length: {}"], "{}"),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_a_body_is_never_a_next_request(served: Served, method: str, lines: list[str], body: str) -> None:
+    target = served.store(b"image")
+    smuggled = get(target).decode()
+    head = get("/healthz", *[line.format(len(smuggled)) for line in lines], method=method)
+    with served.exchange(head + body.format(smuggled).encode()) as wire:
+        status, fields, _ = wire.reply(has_body=method != "HEAD")
+        assert (status, fields["Connection"]) == (405 if method == "POST" else 200, "close")
+        assert wire.is_ended()
+
+
+@given(
+    st.binary(max_size=300)
+    | st.lists(st.sampled_from([b"GET ", b"/", b" HTTP/1.1", b"\r\n", b"\n", b": ", b"a"])).map(b"".join)
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_is_sent_the_server_goes_on(served_by_uvloop: Served, sent: bytes) -> None:
+    with served_by_uvloop.exchange(sent) as wire:
+        wire.sock.shutdown(socket.SHUT_WR)
+        received = b""
+        while data := wire.sock.recv(65536):
+            received += data
+        assert not received or received.startswith(b"HTTP/1.1 4")
+    with served_by_uvloop.exchange(get("/healthz")) as wire:
+        assert wire.reply()[0] == 200
+
+
+IMAGE_ID = "00112233445566778899aabbccddeeff"
+SIGNED = RING.sign(IMAGE_ID, "png", EXP, "k1").encode()
+
+
+@given(at=st.integers(0, len(SIGNED)), put=st.binary(max_size=1), taken=st.integers(0, 1))
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_one_byte_changed_on_the_wire_and_the_url_is_refused(
+    served_by_uvloop: Served, at: int, put: bytes, taken: int
+) -> None:
+    served_by_uvloop.store(b"image", IMAGE_ID)
+    target = SIGNED[:at] + put + SIGNED[at + taken :]
+    with served_by_uvloop.exchange(b"GET " + target + b" HTTP/1.1\r\nConnection: close\r\n" + HOST) as wire:
+        assert wire.reply()[0] in ({200} if target == SIGNED else {400, 403, 404})
+
+
+def test_a_graceful_stop_lets_replies_finish_and_takes_no_more(served: Served) -> None:
+    content = secrets.token_bytes(6_000_000)
+    target = served.store(content)
+    with served.connect() as idle, served.connect(receive_buffer=4096) as busy, served.connect() as asking:
+        idle.sock.sendall(get("/healthz"))
+        assert idle.reply()[0] == 200
+        busy.sock.sendall(get(target) + get(target))
+        busy.rest = busy.sock.recv(1000)
+        asking.sock.sendall(b"GET /healthz HTTP/1.1\r\n")
+        served.settle(lambda: any(one._received for one in tuple(served.server._connections)))
+        stopped = asyncio.run_coroutine_threadsafe(served.server.stop(30), served.loop)
+        assert idle.is_ended()
+        asking.sock.sendall(HOST)
+        assert asking.reply()[1]["Connection"] == "close"
+        asking.sock.close()
+        assert busy.reply()[2] == content
+        assert busy.reply()[1]["Connection"] == "close"
+        busy.sock.close()
+        stopped.result(30)
+    assert not served.server._connections
+
+
+def test_a_stop_closes_what_does_not_finish(served: Served) -> None:
+    target = served.store(bytes(8_000_000))
+    with served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target))
+        wire.sock.recv(100)
+        before = open_files()
+        served.run(served.server.stop(0.1))
+        assert not served.server._connections
+        assert open_files() == before - 2
+
+
+def test_without_descriptors_it_waits_and_recovers(served: Served) -> None:
+    target = served.store(bytes(100))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wires = [served.connect() for _ in range(3)]
+    served.settle(lambda: len(served.server._connections) == 3)
+    with structlog.testing.capture_logs() as logs:
+        waiting = socket.socket()
+        waiting.settimeout(30)
+        highest = max(int(entry.name) for entry in Path("/proc/self/fd").iterdir())
+        fillers = []
+        with contextlib.suppress(OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, hard))
+            while True:
+                fillers.append(os.dup(0))
+        try:
+            waiting.connect(served.address)
+            served.settle(lambda: bool(logs))
+            served.settle(lambda: not served.server._connections or not wires)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for filler in fillers:
+                os.close(filler)
+        with Wire(waiting) as wire:
+            wire.sock.sendall(get(target))
+            assert wire.reply()[0] == 200
+    assert {entry["event"] for entry in logs} == {"cannot accept connections"}
+    for wire in wires:
+        wire.sock.close()
+
+
+@pytest.mark.parametrize("limit", ["IDLE_SECONDS", "HEAD_SECONDS", "STALLED_SECONDS", "LINGER_SECONDS"])
+def test_nobody_holds_a_connection_for_ever(
+    served: Served, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery_server, limit, -1.0)
+    target = served.store(bytes(8_000_000))
+    sent = {
+        "IDLE_SECONDS": b"",
+        "HEAD_SECONDS": b"GET / HTTP/1.1\r\n",
+        "STALLED_SECONDS": get(target),
+        "LINGER_SECONDS": get("/healthz", "Connection: close"),
+    }[limit]
+    with served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(sent)
+        if limit == "LINGER_SECONDS":
+            assert wire.reply()[0] == 200
+        served.settle(lambda: len(served.server._connections) > 0 or limit != "IDLE_SECONDS")
+        served.settle(lambda: not served.server._connections)
+
+
+def test_two_servers_share_a_listener(served: Served) -> None:
+    async def start_another() -> None:
+        other.start()
+
+    other = DeliveryServer(Delivery(DiskReader(served.root), FixedKeys(RING), 3600), served.listener.dup())
+    served.run(start_another())
+    with contextlib.ExitStack() as stack:
+        for _ in range(30):
+            wire = stack.enter_context(served.exchange(get("/healthz")))
+            assert wire.reply()[0] == 200
+    served.run(other.stop(0))
+    other._listener.close()

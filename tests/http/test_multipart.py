@@ -1,0 +1,436 @@
+"""The upload's form: however it is cut, whatever is wrong with it, and however much of it there is."""
+
+import socket
+import tracemalloc
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wire import (
+    BOUNDARY,
+    MULTIPART,
+    TEXTS,
+    Memory,
+    Reply,
+    body_of,
+    connect,
+    image_head,
+    image_part,
+    part,
+    post_body,
+    read_reply,
+    request_head,
+    send,
+    text_part,
+    text_parts,
+)
+
+from conftest import MAX_BYTES, Service, png
+from prshots.errors import InvalidInputError, PayloadTooLargeError
+from prshots.http.upload_form import MAX_FIELD_BYTES, MAX_PARTS, read_upload_form
+from prshots.images import UploadForm
+
+MEGABYTE = 1024**2
+END = f"--{BOUNDARY}--\r\n".encode()
+DELIMITER = f"\r\n--{BOUNDARY}".encode()
+
+
+def read(
+    chunks: Iterable[bytes], content_type: str = MULTIPART, max_bytes: int = MAX_BYTES, length: str = ""
+) -> UploadForm:
+    async def body() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    return finish(read_upload_form(content_type, length, body(), max_bytes))
+
+
+def finish(coroutine: Coroutine[Any, Any, UploadForm]) -> UploadForm:
+    """Run to the end what has nothing to wait for."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits")
+
+
+# Any cut of a body gives the same form
+
+# What a parser might take for a boundary, or the beginning of one.
+PIECES = [
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"-",
+    b"--",
+    b"\r\n--",
+    DELIMITER[:-1],
+    END,
+    BOUNDARY.encode(),
+    b"\0",
+    b"\xff",
+    b"x",
+]
+CONTENTS = (
+    st.lists(st.sampled_from(PIECES), max_size=20).map(b"".join).filter(lambda body: DELIMITER not in body)
+)
+NAMES = st.text(max_size=50).filter(lambda text: DELIMITER.decode() not in text)
+
+
+@st.composite
+def forms(draw: st.DrawFn) -> tuple[bytes, bytes, str]:
+    """Draw a body, and the image and name that are in it."""
+    image, name = draw(CONTENTS), draw(NAMES)
+    unknown = part('form-data; name="thumbnail"; filename="t"', draw(CONTENTS), "Content-Type: image/png")
+    parts = [image_part(image), text_part("name", name), *text_parts("name"), unknown]
+    preamble = draw(st.sampled_from([b"", b"\r\n", b"This is a form.\r\n", b"-\r\n--\r\n"]))
+    epilogue = draw(st.sampled_from([b"", b"\r\n", b"more", END]))
+    return preamble + body_of(draw(st.permutations(parts))) + epilogue, image, name
+
+
+@settings(deadline=None)
+@given(form=forms(), cuts=st.lists(st.integers(0, 1200), max_size=30))
+def test_however_a_body_is_cut_the_form_is_the_same(form, cuts):
+    body, image, name = form
+    places = sorted({min(cut, len(body)) for cut in [0, *cuts, len(body)]})
+    parsed = read(body[begin:end] for begin, end in zip(places, [*places[1:], len(body)], strict=True))
+    assert parsed.image is not None
+    assert (b"".join(parsed.image.chunks), parsed.image.size) == (image, len(image))
+    assert parsed.image.content_type == "image/png"
+    assert parsed.fields == TEXTS | {"name": name.replace("\r\n", "\n")}
+    assert not parsed.oversized
+
+
+@settings(deadline=None)
+@given(form=forms())
+def test_a_body_may_come_byte_by_byte(form):
+    body, image, name = form
+    parsed = read(body[at : at + 1] for at in range(len(body)))
+    assert parsed.image is not None
+    assert b"".join(parsed.image.chunks) == image
+    assert parsed.fields["name"] == name.replace("\r\n", "\n")
+
+
+# Anything else is refused in one of two ways
+
+LINES = [f"--{BOUNDARY}", f"--{BOUNDARY}--", "", 'Content-Disposition: form-data; name="image"; filename="a"']
+LINES += [f'Content-Disposition: form-data; name="{name}"' for name in [*TEXTS, "", "other"]]
+LINES += [
+    "Content-Disposition: form-data",
+    "Content-Disposition:",
+    "Content-Type: image/png",
+    "Content-Length: 3",
+]
+LINES += [
+    "Content-Length: -1",
+    "Content-Transfer-Encoding: base64",
+    ": x",
+    " folded",
+    "\t",
+    "no colon",
+    "x" * 5000,
+]
+FRAGMENTS = st.sampled_from([f"{line}\r\n".encode() for line in LINES]) | st.binary(max_size=40)
+
+
+@settings(deadline=None)
+@given(
+    body=st.lists(FRAGMENTS, max_size=25),
+    content_type=st.just(MULTIPART) | st.text(st.characters(max_codepoint=255)),
+)
+def test_any_bytes_are_a_form_or_refused(body, content_type):
+    try:
+        parsed = read(body, content_type, max_bytes=1000)
+    except (InvalidInputError, PayloadTooLargeError):
+        return
+    assert set(parsed.fields) <= set(TEXTS)
+
+
+@settings(deadline=None)
+@given(image=st.integers(0, 3000), name=st.integers(0, 3 * MAX_FIELD_BYTES), cut=st.integers(100, 5000))
+def test_no_more_is_kept_than_a_valid_upload_needs(image, name, cut):
+    body = body_of(
+        [image_part(b"i" * image), text_part("name", b"n" * name), text_part("unknown", b"u" * 500)]
+    )
+    chunks = [body[at : at + cut] for at in range(0, len(body), cut)]
+    parsed = read(chunks, max_bytes=len(body))
+    assert len(parsed.fields["name"]) == min(name, MAX_FIELD_BYTES)
+    assert "unknown" not in parsed.fields
+
+    if len(body) <= 4 * 2000:
+        small = read(chunks, max_bytes=2000)
+        assert small.image is not None
+        assert small.image.size == image
+        assert sum(map(len, small.image.chunks)) == (image if image < 2000 else 0)
+
+
+ENDLESS = {
+    "image": image_head(),
+    "name": text_part("name", b"").removesuffix(b"\r\n"),
+    "unknown field": text_part("unknown", b"").removesuffix(b"\r\n"),
+    "preamble": b"",
+    "epilogue": body_of([image_part(), *text_parts()]),
+    "header": f"--{BOUNDARY}\r\nContent-Disposition: form-data; name=".encode(),
+}
+
+
+@pytest.mark.parametrize("where", ENDLESS)
+def test_memory_does_not_grow_with_the_body(where):
+    """Up to the limit of an image is held, and only while it may still become one."""
+    tracemalloc.start()
+    try:
+        with pytest.raises((InvalidInputError, PayloadTooLargeError)):
+            read(endless(ENDLESS[where]))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < (MAX_BYTES if where == "image" else 0) + MEGABYTE
+
+
+def endless(head: bytes) -> Iterator[bytes]:
+    yield head
+    for _ in range(30 * 16):
+        yield bytes(MEGABYTE // 16)
+
+
+def test_a_length_that_is_absurd_is_refused_before_anything_is_read():
+    def unread() -> Iterator[bytes]:
+        raise AssertionError("read")
+        yield b""
+
+    with pytest.raises(PayloadTooLargeError):
+        read(unread(), length=str(10**30))
+
+
+# Over the wire
+
+
+@pytest.fixture(scope="module")
+def token(shared_service: Service) -> str:
+    return shared_service.new_token()
+
+
+INVALID = (400, "invalid multipart/form-data body")
+TOO_LARGE = (413, "payload too large (max 5MB)")
+IMAGE = image_part()
+ALL = [IMAGE, *text_parts()]
+LARGE = bytes(10 * MEGABYTE)
+
+REFUSED: dict[str, tuple[bytes, tuple[int, str]]] = {
+    "a field twice": (body_of([*ALL, text_part("name", "again")]), INVALID),
+    "the image twice": (body_of([*ALL, IMAGE]), INVALID),
+    "the image as a file and as text": (body_of([*ALL, text_part("image", "x")]), INVALID),
+    "no final boundary": (body_of(ALL, end=b""), INVALID),
+    "half a final boundary": (body_of(ALL, end=END[:-5]), INVALID),
+    "a final boundary that goes on as another": (body_of(ALL, end=END[:-3] + b"x--\r\n"), INVALID),
+    "no parts": (END, (400, "image file required")),
+    "a part without a name": (body_of([*ALL, part("form-data", b"x")]), INVALID),
+    "a part with an empty name": (body_of([*ALL, part('form-data; name=""', b"x")]), INVALID),
+    "a part of another kind": (body_of([*ALL, part('attachment; name="x"', b"x")]), INVALID),
+    "a part without headers": (body_of([*ALL, f"--{BOUNDARY}\r\n\r\nx\r\n".encode()]), INVALID),
+    "10 MB as the name": (
+        body_of([IMAGE, *text_parts("name"), text_part("name", LARGE)]),
+        (400, "name required"),
+    ),
+    "10 MB of emoji as the name": (
+        body_of([IMAGE, *text_parts("name"), text_part("name", "x" + "\N{FIRE}" * (10 * MEGABYTE // 4))]),
+        (400, "name required"),
+    ),
+    "10 MB as the pr_number": (
+        body_of([IMAGE, *text_parts("pr_number"), text_part("pr_number", b"7" * len(LARGE))]),
+        (400, "pr_number required"),
+    ),
+    "10 MB as an unknown field": (body_of([*ALL, text_part("unknown", LARGE)]), TOO_LARGE),
+    "10 MB of preamble": (LARGE + b"\r\n" + body_of(ALL), TOO_LARGE),
+    "10 MB of epilogue": (body_of(ALL) + LARGE, TOO_LARGE),
+    "10,000 parts": (body_of([*ALL, *(text_part(f"x{number}", "") for number in range(10_000))]), INVALID),
+    "a part too many": (
+        body_of([*ALL, *(text_part(f"x{number}", "") for number in range(MAX_PARTS - len(ALL) + 1))]),
+        INVALID,
+    ),
+    "a giant part header": (
+        body_of([*ALL, part('form-data; name="x"', b"", "X: " + "x" * 100_000)]),
+        INVALID,
+    ),
+    "a giant name of a part": (body_of([*ALL, part(f'form-data; name="{"x" * 100_000}"', b"")]), INVALID),
+    "100 part headers": (
+        body_of([*ALL, part('form-data; name="x"', b"", *(f"X-{number}: x" for number in range(100)))]),
+        INVALID,
+    ),
+    "a part header that is no text": (
+        body_of([*ALL, part('form-data; name="x"', b"").replace(b'"x"', b'"\xff"')]),
+        INVALID,
+    ),
+    "a part header without a colon": (body_of([*ALL, part('form-data; name="x"', b"", "nonsense")]), INVALID),
+    "line feeds alone": (body_of(ALL).replace(b"\r\n", b"\n"), INVALID),
+    "base64": (
+        body_of(
+            [
+                IMAGE,
+                *text_parts("name"),
+                part('form-data; name="name"', b"eA==", "Content-Transfer-Encoding: base64"),
+            ]
+        ),
+        INVALID,
+    ),
+    "nothing": (b"", INVALID),
+    "no multipart": (b"name=x&pr_number=7", INVALID),
+    "another boundary": (body_of(ALL).replace(BOUNDARY.encode(), b"other"), INVALID),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused(shared_service, token, what):
+    body, refusal = REFUSED[what]
+    reply = post_body(shared_service, token, body)
+    assert (reply.status, reply.error) == refusal
+
+
+def test_what_is_refused_does_not_add_up_in_memory(shared_service, token):
+    heavy = [body for body, _ in REFUSED.values() if len(body) > MEGABYTE]
+    for body in heavy:
+        post_body(shared_service, token, body)
+    with Memory.watched(shared_service) as memory:
+        for _ in range(3):
+            assert all(post_body(shared_service, token, body).status >= 400 for body in heavy)
+    assert memory.growth < 20 * MEGABYTE
+
+
+BAD_CONTENT_TYPES = [
+    "",
+    "multipart/form-data",
+    "multipart/form-data; boundary=",
+    'multipart/form-data; boundary=""',
+]
+BAD_CONTENT_TYPES += ["multipart/form-data; boundary=other", f"multipart/form-data; boundary={'b' * 71}"]
+BAD_CONTENT_TYPES += [
+    f"multipart/mixed; boundary={BOUNDARY}",
+    f"text/plain; boundary={BOUNDARY}",
+    "application/json",
+]
+BAD_CONTENT_TYPES += [
+    f"application/x-www-form-urlencoded; boundary={BOUNDARY}",
+    f"boundary={BOUNDARY}",
+    "\u00ff;\u00ff",
+]
+
+
+@pytest.mark.parametrize("content_type", BAD_CONTENT_TYPES)
+def test_wrong_content_types(shared_service, token, content_type):
+    reply = post_body(shared_service, token, body_of(ALL), content_type)
+    assert (reply.status, reply.error) == INVALID
+
+
+@pytest.mark.parametrize("headers", [["Content-Length: 0"], []], ids=["a length of 0", "no length"])
+def test_no_body_and_no_content_type(shared_service, token, headers):
+    reply = send(shared_service, request_head(token, *headers))
+    assert (reply.status, reply.error) == INVALID
+
+
+ACCEPTED = {
+    "no line end after the final boundary": (body_of(ALL, end=END.removesuffix(b"\r\n")), MULTIPART),
+    "a preamble and an epilogue": (b"A form:\r\n" + body_of(ALL) + b"\r\nThat was it.", MULTIPART),
+    "unknown fields": (body_of([*ALL, text_part("tag", "a"), text_part("tag", "b"), text_part("raw", b"\xff\0")]), MULTIPART),
+    "as many parts as allowed": (
+        body_of([*ALL, *(text_part(f"x{number}", "") for number in range(MAX_PARTS - len(ALL)))]),
+        MULTIPART,
+    ),
+    "binary as the transfer encoding": (
+        body_of(
+            [
+                part(
+                    'form-data; name="image"; filename="a.png"',
+                    png(),
+                    "Content-Type: image/png",
+                    "Content-Transfer-Encoding: Binary",
+                ),
+                *text_parts(),
+            ]
+        ),
+        MULTIPART,
+    ),
+    "a filename only in its extended form": (
+        body_of(
+            [
+                part(
+                    "form-data; name=\"image\"; filename*=UTF-8''%c3%a4.png", png(), "Content-Type: image/png"
+                ),
+                *text_parts(),
+            ]
+        ),
+        MULTIPART,
+    ),
+    "an image without a filename": (
+        body_of([part('form-data; name="image"', png(), "Content-Type: image/png"), *text_parts()]),
+        MULTIPART,
+    ),
+    "headers in another case": (
+        body_of(ALL)
+        .replace(b"Content-Disposition", b"content-disposition")
+        .replace(b"Content-Type", b"CONTENT-TYPE"),
+        f"Multipart/Form-Data; Boundary={BOUNDARY}",
+    ),
+    "a boundary in quotes": (body_of(ALL), f'multipart/form-data; charset=utf-8; boundary="{BOUNDARY}"'),
+    "the longest boundary": (
+        body_of(ALL).replace(BOUNDARY.encode(), b"b" * 70),
+        f"multipart/form-data; boundary={'b' * 70}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ACCEPTED)
+def test_what_is_unusual_but_right(shared_service, token, what):
+    body, content_type = ACCEPTED[what]
+    assert post_body(shared_service, token, body, content_type).status == 200
+
+
+def test_a_chunked_body_is_a_body(shared_service, token):
+    body = body_of(ALL)
+    head = request_head(token, f"Content-Type: {MULTIPART}", "Transfer-Encoding: chunked")
+    pieces = [body[at : at + 97] for at in range(0, len(body), 97)]
+    assert (
+        send(
+            shared_service, head, *(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
+        ).status
+        == 200
+    )
+
+
+# Bodies that break off
+
+BROKEN_OFF = {
+    "known length": (["Content-Length: 100000"], body_of(ALL)[:500]),
+    "known length, nothing sent": (["Content-Length: 100000"], b""),
+    "known length, far too large": (["Content-Length: 100000000"], body_of(ALL)[:500]),
+    "chunked": (["Transfer-Encoding: chunked"], b"1000\r\n" + body_of(ALL)[:500]),
+    "chunked, at a chunk's end": (["Transfer-Encoding: chunked"], b"5\r\n--0f1\r\n"),
+    "chunked, no number": (["Transfer-Encoding: chunked"], b"what\r\n"),
+}
+
+
+@pytest.mark.parametrize("token_is_right", [True, False], ids=["right token", "wrong token"])
+@pytest.mark.parametrize("how", BROKEN_OFF)
+def test_a_body_that_breaks_off_stores_nothing_and_is_no_fault_of_ours(
+    shared_service, token, how, token_is_right
+):
+    headers, beginning = BROKEN_OFF[how]
+    stored, log = shared_service.stored_files(), shared_service.log
+    with connect(shared_service) as connection:
+        connection.sendall(
+            request_head(token if token_is_right else "x", f"Content-Type: {MULTIPART}", *headers) + beginning
+        )
+        connection.shutdown(socket.SHUT_WR)
+        reply = reply_or_none(connection)
+    assert reply is None or 400 <= reply.status < 500
+    assert post_body(shared_service, token, body_of(ALL, end=b"")).status == 400
+    assert shared_service.stored_files() == stored
+    assert "error" not in shared_service.log.removeprefix(log)
+
+
+def reply_or_none(connection: socket.socket) -> Reply | None:
+    try:
+        return read_reply(connection)
+    except OSError:
+        return None

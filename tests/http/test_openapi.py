@@ -1,0 +1,176 @@
+"""What /openapi.json promises, the running service keeps; and it promises all that the contract says."""
+
+import itertools
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from browser import chromium
+from wire import running
+
+from conftest import Service
+
+HERE = Path(__file__).parent
+SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
+
+
+@pytest.fixture(scope="module")
+def roomy_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Run a service that lets these tests upload as often as they like."""
+    with running(tmp_path_factory.mktemp("openapi"), UPLOADS_PER_MINUTE="100000") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def document(roomy_service: Service) -> dict[str, Any]:
+    return dict(httpx.get(f"{roomy_service.base_url}/openapi.json").raise_for_status().json())
+
+
+# The service keeps what the document promises
+
+
+@pytest.mark.parametrize(
+    ("phases", "hooks"),
+    [
+        ("examples,coverage", ""),
+        # Only here: with images of ours the coverage phase would leave the form's other fields empty.
+        ("fuzzing,stateful", "openapi_hooks"),
+    ],
+    ids=["each constraint's limits", "random data, right and wrong, and what follows an upload"],
+)
+def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks):
+    """All of its checks: statuses, types, schemas, headers, authentication, wrong data refused, right accepted."""
+    done = subprocess.run(
+        [
+            *(SCHEMATHESIS, "run", f"{roomy_service.base_url}/openapi.json", "--phases", phases),
+            *("--header", f"Authorization: Bearer {roomy_service.new_token()}", "--continue-on-failure"),
+            *(
+                "--max-examples",
+                "40",
+                "--generation-deterministic",
+                "--generation-allow-x00",
+                "false",
+                "--no-color",
+            ),
+        ],
+        env=roomy_service.env | {"SCHEMATHESIS_HOOKS": hooks, "PYTHONPATH": f"{HERE}:{HERE.parent}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2000:]
+    assert re.search(r"Tested: 5\b", done.stdout)
+    assert "internal error" not in roomy_service.log
+
+
+# The document promises what the contract says
+
+PR_NUMBER_REQUIRED = "pr_number required"
+DECLARED = "declared image/{}, but the file content is not a valid {}"
+CONTRACT = {
+    ("post", "/v1/upload", 400): {
+        "invalid multipart/form-data body",
+        "image file required",
+        "name required",
+        PR_NUMBER_REQUIRED,
+        "commit_sha required",
+        "viewport must be like 1280x800",
+    },
+    ("post", "/v1/upload", 401): {"unauthorized"},
+    ("post", "/v1/upload", 413): {"payload too large (max 5MB)"},
+    ("post", "/v1/upload", 415): {
+        "unsupported content-type (png/jpeg/webp)",
+        DECLARED.format("png", "PNG"),
+        DECLARED.format("jpeg", "JPEG"),
+        DECLARED.format("webp", "WEBP"),
+    },
+    ("post", "/v1/upload", 429): {"rate limited"},
+    ("delete", "/v1/images/{image_id}", 401): {"unauthorized"},
+    ("delete", "/v1/images/{image_id}", 404): {"not found"},
+    ("get", "/v1/comment", 400): {PR_NUMBER_REQUIRED},
+    ("get", "/v1/comment", 401): {"unauthorized"},
+    ("post", "/v1/expire", 400): {PR_NUMBER_REQUIRED},
+    ("post", "/v1/expire", 401): {"unauthorized"},
+}
+
+
+def described_errors(document: dict[str, Any], method: str, path: str, status: int) -> set[str]:
+    reply = document["paths"][path][method]["responses"][str(status)]
+    return set(reply["content"]["application/json"]["schema"]["properties"]["error"]["enum"])
+
+
+@pytest.mark.parametrize(("method", "path", "status"), CONTRACT)
+def test_every_error_of_the_contract_is_described(document, method, path, status):
+    assert described_errors(document, method, path, status) == CONTRACT[method, path, status]
+
+
+def test_a_failed_expiry_is_described(document):
+    assert "expire failed, retry later" in described_errors(document, "delete", "/v1/images/{image_id}", 503)
+
+
+def test_every_error_that_can_be_retried_says_when(document):
+    for operation in operations(document):
+        for status, reply in operation["responses"].items():
+            assert ("Retry-After" in reply.get("headers", {})) == (status in {"429", "503", "507"})
+
+
+def test_every_public_operation_needs_the_token_and_no_other_does(document):
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert ("security" in operation) == path.startswith("/v1/")
+    assert document["components"]["securitySchemes"]["uploadToken"]["scheme"] == "bearer"
+
+
+def test_the_upload_s_form_is_described(document):
+    form = document["paths"]["/v1/upload"]["post"]["requestBody"]["content"]["multipart/form-data"]
+    assert form["schema"]["required"] == ["image", "name", "pr_number", "commit_sha", "viewport"]
+    assert form["encoding"]["image"]["contentType"] == "image/png, image/jpeg, image/webp"
+    fields = form["schema"]["properties"]
+    assert fields["image"]["format"] == "binary"
+    assert "5,242,880 bytes" in fields["image"]["description"]
+    assert (fields["name"]["minLength"], fields["name"]["maxLength"]) == (1, 200)
+    assert (fields["pr_number"]["minimum"], fields["pr_number"]["maximum"]) == (1, 2_147_483_647)
+    assert re.fullmatch(fields["commit_sha"]["pattern"], "0123abcdEF")
+    assert re.fullmatch(fields["viewport"]["pattern"], fields["viewport"]["example"])
+
+
+def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in document["paths"].values():
+        yield from methods.values()
+
+
+# The page for people
+
+
+def test_the_page_says_all_that_the_document_says(roomy_service, document):
+    page = httpx.get(f"{roomy_service.base_url}/docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    for message in set().union(*CONTRACT.values()):
+        assert f"<code>{message}</code>" in page.text
+    for operation in operations(document):
+        assert f"<h2>{operation['summary']}</h2>" in page.text
+
+
+def test_the_page_stands_alone_and_fits(roomy_service):
+    """No word on the console, nothing loaded but the page itself, nothing to scroll sideways."""
+    url = f"{roomy_service.base_url}/docs"
+    with chromium() as browser:
+        for scheme, width in itertools.product(["light", "dark"], [360, 1280]):
+            asked: list[str] = []
+            said: list[str] = []
+            page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.on("console", lambda message, said=said: said.append(message.text))
+            page.goto(url, wait_until="networkidle")
+            root = "document.documentElement"
+            assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") == 0
+            assert (asked, said) == ([url], [])

@@ -1,0 +1,116 @@
+"""Real parts of the service, made small, and real trouble for them."""
+
+import contextlib
+import multiprocessing
+import os
+import secrets
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prshots.models import LOCAL_ORGANIZATION, Image, Policy, Project, UploadToken
+from prshots.stores.engine import Database, open_sqlite
+from prshots.stores.migrate import migrate
+from prshots.stores.sql import SqlRecords
+
+NOW = 1_800_000_000
+DAY = 86_400
+
+
+def open_records(folder: Path) -> SqlRecords:
+    engine = open_sqlite(folder / "prshots.db")
+    migrate(engine)
+    return SqlRecords(Database(engine))
+
+
+def a_project(policy: Policy = Policy.PR_CLOSE, retain_days: int | None = None, name: str = "") -> Project:
+    identity = secrets.token_hex(8)
+    return Project(identity, name or f"project-{identity}", LOCAL_ORGANIZATION, policy, retain_days, NOW)
+
+
+def an_image(project: Project, **changes: object) -> Image:
+    plain = Image(
+        id=secrets.token_hex(16),
+        project_id=project.id,
+        pr_number=7,
+        name="checkout/cart",
+        commit_sha="0123456789abcdef0123456789abcdef01234567",
+        viewport="1280x800",
+        ext="png",
+        size=1000,
+        uploaded_at=NOW,
+        kid="k1",
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def a_token(project: Project, **changes: object) -> UploadToken:
+    sha256 = secrets.token_hex(32)
+    plain = UploadToken(secrets.token_hex(6), project.id, "ci", f"msr_…{sha256[-4:]}", sha256, NOW)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def at_once(work: Callable[[], str], processes: int) -> list[str]:
+    """Do the same in several processes, let go in one moment, and return what each of them made of it."""
+    context = multiprocessing.get_context("fork")
+    together, results = context.Barrier(processes), context.Queue()
+
+    def run() -> None:
+        together.wait()
+        try:
+            results.put(work())
+        except Exception as error:  # noqa: BLE001 - the test compares what came back
+            results.put(repr(error))
+
+    started = [context.Process(target=run) for _ in range(processes)]
+    for process in started:
+        process.start()
+    made = [results.get(timeout=30) for _ in started]
+    for process in started:
+        process.join(timeout=30)
+    results.close()
+    results.join_thread()
+    return made
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a file system of its own in `folder`, with so little room that it can be filled up."""
+    with _mounted(folder, "-t", "tmpfs", "-o", f"size={size}", "tmpfs"):
+        yield folder
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Make a folder read-only, for root too, as a disk that the kernel gave up on."""
+    with _mounted(folder, "--bind", str(folder)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        yield
+
+
+@contextlib.contextmanager
+def filled_up(folder: Path) -> Iterator[None]:
+    """Take up all the room there is on the disk."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    yield
+    filler.unlink()
+
+
+@contextlib.contextmanager
+def _mounted(folder: Path, *what: str) -> Iterator[None]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system takes root")
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *what, folder], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"this machine lets nobody mount: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)

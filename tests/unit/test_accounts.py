@@ -1,0 +1,198 @@
+"""Projects, their policies and their tokens."""
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from parts import NOW, open_records
+from prshots.accounts import MAX_PROJECT_NAME, MAX_RETAIN_DAYS, TOUCH_SECONDS, Accounts
+from prshots.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
+from prshots.models import Policy
+
+
+class Clock:
+    now: float = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def accounts(tmp_path: Path, clock: Clock) -> AsyncIterator[Accounts]:
+    records = open_records(tmp_path)
+    yield Accounts(records, clock)
+    await records.close()
+
+
+class TestProjects:
+    async def test_a_new_one_is_found_by_its_name(self, accounts: Accounts) -> None:
+        made = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
+        assert await accounts.project("web") == made
+        assert await accounts.projects() == [made]
+        assert (made.policy, made.retain_days, made.created_at) == (Policy.RETAIN_DAYS, 30, NOW)
+
+    async def test_images_go_when_the_pr_closes_unless_said_otherwise(self, accounts: Accounts) -> None:
+        made = await accounts.create_project("web")
+        assert (made.policy, made.retain_days) == (Policy.PR_CLOSE, None)
+
+    @pytest.mark.parametrize("name", ["a", "owner/repo", "größer 日本", "x" * MAX_PROJECT_NAME])
+    async def test_a_name_is_free(self, accounts: Accounts, name: str) -> None:
+        await accounts.create_project(name)
+        assert (await accounts.project(name)).name == name
+
+    @pytest.mark.parametrize(
+        "name", ["", " ", " a", "a ", "a\nb", "a\x1b[31m", "\udcff", "x" * (MAX_PROJECT_NAME + 1)]
+    )
+    async def test_but_printable_and_not_too_long(self, accounts: Accounts, name: str) -> None:
+        with pytest.raises(InvalidInputError, match="printable"):
+            await accounts.create_project(name)
+        assert await accounts.projects() == []
+
+    async def test_a_name_is_taken_once(self, accounts: Accounts) -> None:
+        await accounts.create_project("web")
+        with pytest.raises(ConflictError, match="'web'"):
+            await accounts.create_project("web")
+
+    async def test_one_that_is_not_there(self, accounts: Accounts) -> None:
+        for asking in (
+            accounts.project("nope"),
+            accounts.tokens("nope"),
+            accounts.create_token("nope"),
+            accounts.change_policy("nope", Policy.MANUAL, None),
+        ):
+            with pytest.raises(NotFoundError, match="'nope'"):
+                await asking
+
+
+class TestPolicies:
+    @pytest.mark.parametrize("days", [0, -1, MAX_RETAIN_DAYS + 1])
+    async def test_days_have_a_range(self, accounts: Accounts, days: int) -> None:
+        with pytest.raises(InvalidInputError, match=f"got {days}"):
+            await accounts.create_project("web", Policy.MANUAL, days)
+        await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match=f"got {days}"):
+            await accounts.change_policy("web", None, days)
+
+    async def test_retain_days_needs_days(self, accounts: Accounts) -> None:
+        with pytest.raises(InvalidInputError, match="--retain-days N"):
+            await accounts.create_project("web", Policy.RETAIN_DAYS)
+        await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match="--retain-days N"):
+            await accounts.change_policy("web", Policy.RETAIN_DAYS, None)
+
+    async def test_a_change_leaves_what_is_not_given(self, accounts: Accounts) -> None:
+        await accounts.create_project("web", Policy.MANUAL, 30)
+        for change, after in (
+            ((Policy.PR_CLOSE, None), (Policy.PR_CLOSE, 30)),
+            ((None, 9), (Policy.PR_CLOSE, 9)),
+            ((Policy.RETAIN_DAYS, None), (Policy.RETAIN_DAYS, 9)),
+        ):
+            changed = await accounts.change_policy("web", *change)
+            assert (changed.policy, changed.retain_days) == after
+            assert await accounts.project("web") == changed
+
+    async def test_days_can_be_taken_away_where_the_policy_does_not_need_them(
+        self, accounts: Accounts
+    ) -> None:
+        await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
+        with pytest.raises(InvalidInputError):
+            await accounts.change_policy("web", None, None, clear_retain_days=True)
+        changed = await accounts.change_policy("web", Policy.MANUAL, None, clear_retain_days=True)
+        assert (changed.policy, changed.retain_days) == (Policy.MANUAL, None)
+
+
+class TestTokens:
+    async def test_the_secret_is_of_the_documented_form_and_kept_nowhere(
+        self, accounts: Accounts, tmp_path: Path
+    ) -> None:
+        await accounts.create_project("web")
+        token, secret = await accounts.create_token("web", "nightly")
+        assert re.fullmatch("msr_[0-9a-f]{64}", secret)
+        assert await accounts.tokens("web") == [token]
+        assert (token.label, token.hint) == ("nightly", f"msr_…{secret[-4:]}")
+        assert token.sha256 == hashlib.sha256(secret.encode()).hexdigest()
+        everything = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert token.sha256.encode() in everything
+        assert secret[4:].encode() not in everything
+
+    async def test_each_is_another(self, accounts: Accounts) -> None:
+        await accounts.create_project("web")
+        made = [await accounts.create_token("web") for _ in range(5)]
+        assert len({secret for _, secret in made}) == len({token.id for token, _ in made}) == 5
+
+    @pytest.mark.parametrize("label", ["x" * 201, "a\nb", "\x1b[31m"])
+    async def test_a_label_is_printable_and_not_too_long(self, accounts: Accounts, label: str) -> None:
+        await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match="label"):
+            await accounts.create_token("web", label)
+
+    async def test_stands_for_its_project(self, accounts: Accounts) -> None:
+        for name in ("web", "app"):
+            await accounts.create_project(name)
+            _, secret = await accounts.create_token(name)
+            assert (await accounts.authenticate(secret)).name == name
+
+    @pytest.mark.parametrize(
+        "wrong",
+        ["", "msr_", "msr_" + "0" * 64, "msr_" + "0" * 63, "x" * 68, "\udcff", "msr_" + "0" * 100_000],
+    )
+    async def test_any_other_text_stands_for_none(self, accounts: Accounts, wrong: str) -> None:
+        with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
+            await accounts.authenticate(wrong)
+
+    async def test_a_changed_one_stands_for_none(self, accounts: Accounts) -> None:
+        await accounts.create_project("web")
+        _, secret = await accounts.create_token("web")
+        for wrong in (secret.upper(), secret[:-1], secret + "0", " " + secret, secret + "\n", secret[4:]):
+            with pytest.raises(UnauthorizedError):
+                await accounts.authenticate(wrong)
+
+    async def test_a_revoked_one_stops_at_once_and_the_others_go_on(self, accounts: Accounts) -> None:
+        await accounts.create_project("web")
+        token, secret = await accounts.create_token("web")
+        _, other = await accounts.create_token("web")
+        await accounts.authenticate(secret)
+        await accounts.revoke_token(token.id)
+        with pytest.raises(UnauthorizedError):
+            await accounts.authenticate(secret)
+        assert (await accounts.authenticate(other)).name == "web"
+
+    async def test_revoking_one_that_is_not_there(self, accounts: Accounts) -> None:
+        with pytest.raises(NotFoundError, match="'nope'"):
+            await accounts.revoke_token("nope")
+
+    async def test_the_last_use_is_noted_to_the_minute(self, accounts: Accounts, clock: Clock) -> None:
+        await accounts.create_project("web")
+        _, secret = await accounts.create_token("web")
+
+        async def noted_after(seconds: int) -> int | None:
+            clock.now += seconds
+            await accounts.authenticate(secret)
+            return (await accounts.tokens("web"))[0].last_used_at
+
+        first = NOW + 5
+        assert await noted_after(5) == first
+        assert await noted_after(TOUCH_SECONDS - 1) == first
+        assert await noted_after(1) == first + TOUCH_SECONDS
+
+    async def test_a_last_use_that_cannot_be_noted_refuses_nobody(
+        self, accounts: Accounts, tmp_path: Path
+    ) -> None:
+        await accounts.create_project("web")
+        _, secret = await accounts.create_token("web")
+        with sqlite3.connect(tmp_path / "prshots.db") as database:
+            database.execute(
+                "CREATE TRIGGER broken BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'broken'); END"
+            )
+        database.close()
+        assert (await accounts.authenticate(secret)).name == "web"
+        assert (await accounts.tokens("web"))[0].last_used_at is None

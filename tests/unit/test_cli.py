@@ -1,0 +1,301 @@
+"""The `prshots` command as people and scripts run it."""
+
+import asyncio
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from conftest import PRSHOTS, Service, upload
+from parts import open_records, read_only
+from prshots.accounts import Accounts
+from prshots.cli import app
+from prshots.stores.keys import KeyFile
+
+
+@pytest.fixture(scope="module")
+def cli(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    """Give data that several tests share, with a project in it; no service runs."""
+    made = Service(tmp_path_factory.mktemp("cli"))
+    asyncio.run(with_project(made, "größer"))
+    return made
+
+
+async def with_project(service: Service, name: str) -> None:
+    records = open_records(service.data_dir)
+    await Accounts(records).create_project(name)
+    await records.close()
+
+
+def failure(service: Service, *args: str, code: int = 1, **settings: str) -> str:
+    """Run a command that cannot be done, and return the one line it says."""
+    done = subprocess.run(
+        [PRSHOTS, *args],
+        env=service.env | {f"PRSHOTS_{name}": value for name, value in settings.items()},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.splitlines()
+    if code == 1:
+        assert len(lines) == 1, done.stderr
+        assert lines[0].startswith("prshots: ")
+    return lines[-1]
+
+
+def table(printed: str) -> list[list[str]]:
+    return [re.split(r" {2,}", line) for line in printed.splitlines()]
+
+
+def listed(service: Service, *args: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads(service.run(*args, "--json").stdout)
+    return rows
+
+
+class TestProjects:
+    def test_create_list_set(self, service: Service) -> None:
+        created = service.run("project", "create", "web app")
+        assert created.stdout == ""
+        assert created.stderr == "Created project 'web app': images go when the pull request closes.\n"
+        service.run("project", "create", "docs", "--policy", "retain_days", "--retain-days", "30")
+
+        header, docs, web = table(service.run("project", "list").stdout)
+        assert header == ["NAME", "POLICY", "RETAIN DAYS", "CREATED"]
+        assert docs[:3] == ["docs", "retain_days", "30"]
+        assert web[:3] == ["web app", "pr_close", "-"]
+
+        service.run("project", "set", "docs", "--policy", "manual", "--no-retain-days")
+        docs, web = listed(service, "project", "list")
+        assert (docs["name"], docs["policy"], docs["retain_days"]) == ("docs", "manual", None)
+        assert abs(time.time() - web["created_at"]) < 60
+
+    def test_what_cannot_be_done(self, cli: Service) -> None:
+        assert "'größer'" in failure(cli, "project", "create", "größer")
+        assert "--retain-days N" in failure(cli, "project", "create", "x", "--policy", "retain_days")
+        assert "'nope'" in failure(cli, "project", "set", "nope", "--policy", "manual")
+        assert "not Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
+
+    def test_called_wrongly(self, cli: Service) -> None:
+        said = failure(cli, "project", "create", "x", "--policy", "never", code=2)
+        assert all(word in said for word in ("--policy", "'never'", "pr_close", "retain_days", "manual"))
+        assert "nothing to change" in failure(cli, "project", "set", "web", code=2)
+        assert "exclude" in failure(
+            cli, "project", "set", "web", "--retain-days", "1", "--no-retain-days", code=2
+        )
+        assert "'nonsense'" in failure(cli, "nonsense", code=2)
+
+
+class TestTokens:
+    def test_create_list_revoke(self, cli: Service) -> None:
+        created = cli.run("token", "create", "größer", "--label", "nightly build")
+        assert re.fullmatch(r"msr_[0-9a-f]{64}\n", created.stdout)
+        secret = created.stdout.strip()
+        assert secret[4:] not in created.stderr
+        cli.run("token", "create", "größer")
+
+        printed = cli.run("token", "list", "größer").stdout
+        header, first, second = table(printed)
+        assert header == ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"]
+        assert first[1:3] == ["nightly build", f"msr_…{secret[-4:]}"]
+        assert second[1] == "-"
+        assert f"Token {first[0]} " in created.stderr
+
+        cli.run("token", "revoke", first[0])
+        revoked, kept = listed(cli, "token", "list", "größer")
+        assert (revoked["id"], revoked["label"]) == (first[0], "nightly build")
+        assert abs(time.time() - revoked["revoked_at"]) < 60
+        assert kept["revoked_at"] is None
+        assert set(kept) == {"id", "label", "hint", "created_at", "last_used_at", "revoked_at"}
+        assert secret[4:-4] not in printed + json.dumps([revoked, kept])
+
+    def test_what_cannot_be_done(self, cli: Service) -> None:
+        assert "'nope'" in failure(cli, "token", "create", "nope")
+        assert "'nope'" in failure(cli, "token", "revoke", "nope")
+
+
+class TestKeys:
+    def test_list_rotate_retire(self, service: Service) -> None:
+        assert table(service.run("keys", "list").stdout) == [["KID", "USE"], ["k1", "signs and verifies"]]
+        assert "k2" in service.run("keys", "rotate").stderr
+        assert listed(service, "keys", "list") == [
+            {"kid": "k2", "signs": True},
+            {"kid": "k1", "signs": False},
+        ]
+        assert "keys rotate" in failure(service, "keys", "retire", "k2")
+        assert "URLs of 0 images" in service.run("keys", "retire", "k1").stderr
+        assert "'k1'" in failure(service, "keys", "retire", "k1")
+
+    def test_keys_from_a_setting_are_changed_there(self, cli: Service) -> None:
+        keys = f"fixed:{'5e' * 32}"
+        assert "PRSHOTS_SIGNING_KEYS" in failure(cli, "keys", "rotate", SIGNING_KEYS=keys)
+        assert "5e5e" not in failure(cli, "keys", "list", SIGNING_KEYS="5e" * 32)
+
+
+def test_sweep(cli: Service) -> None:
+    orphan = cli.images_dir / "ab" / f"{'ab' * 16}.png"
+    orphan.parent.mkdir(parents=True, exist_ok=True)
+    orphan.write_bytes(b"x")
+    os.utime(orphan, (0, 0))
+    assert re.fullmatch(
+        r"Expired 0 images \(0\.0 MB\) in [0-9.]+ s; removed 1 files without a record\.\n",
+        cli.run("sweep").stdout,
+    )
+    assert not orphan.exists()
+    orphan.mkdir()
+    os.utime(orphan, (0, 0))
+    stuck = cli.run("sweep", "--json", check=False)
+    assert stuck.returncode == 1
+    assert json.loads(stuck.stdout)["failed"] == 1
+    assert "the next sweep tries again" in stuck.stderr
+    orphan.rmdir()
+
+
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All groups and commands, by how they are called."""
+    group = group or typer.main.get_command(app)
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from commands(command, (*path, name))
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), list(commands()), ids=[" ".join(("prshots", *path)) for path, _ in commands()]
+)
+def test_help(path: tuple[str, ...], command: Any) -> None:
+    printed = CliRunner().invoke(app, [*path, "--help"], prog_name="prshots").output
+    assert printed.startswith(" ".join(("Usage: prshots", *path)))
+    assert command.help
+    assert command.help.split()[0] in printed
+    assert [param.name for param in command.params if not getattr(param, "help", "")] == []
+    for name in getattr(command, "commands", ()):
+        assert re.search(rf"^  {name} +\w", printed, re.MULTILINE)
+
+
+def test_help_and_version_of_the_program_itself(cli: Service) -> None:
+    assert cli.run("--help").stdout.startswith("Usage: prshots")
+    assert re.fullmatch(r"prshots \d+\.\d+\.\d+\n", cli.run("--version").stdout)
+
+
+class TestTrouble:
+    """A line that says what is wrong, whichever command it meets."""
+
+    def test_a_wrong_setting(self, cli: Service) -> None:
+        for command in (("project", "list"), ("serve",)):
+            said = failure(cli, *command, API_PORT="70000")
+            assert said == "prshots: PRSHOTS_API_PORT: got '70000', takes a port number from 1 to 65535"
+
+    def test_a_config_file_that_cannot_be_read(self, cli: Service, tmp_path: Path) -> None:
+        missing = tmp_path / "missing.toml"
+        said = f"prshots: cannot read the settings in {missing}: No such file or directory"
+        assert failure(cli, "project", "list", "--config", str(missing)) == said
+        assert failure(cli, "sweep", CONFIG=str(missing)) == said
+
+    def test_a_database_newer_than_the_program(self, service: Service) -> None:
+        asyncio.run(with_project(service, "web"))
+        with sqlite3.connect(service.data_dir / "prshots.db") as database:
+            database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.close()
+        assert "schema 9999" in failure(service, "project", "list")
+
+    def test_a_file_in_place_of_the_data_folder(self, cli: Service, tmp_path: Path) -> None:
+        in_the_way = tmp_path / "data"
+        in_the_way.write_text("")
+        for command in (("project", "list"), ("serve",)):
+            assert str(in_the_way) in failure(cli, *command, DATA_DIR=str(in_the_way))
+
+    def test_a_data_folder_that_cannot_be_written(self, service: Service) -> None:
+        asyncio.run(with_project(service, "web"))
+        KeyFile(service.data_dir / "signing-keys").create_if_missing()
+        with read_only(service.data_dir):
+            for command in (("project", "create", "x"), ("keys", "rotate")):
+                failure(service, *command)
+
+    def test_keys_that_are_none(self, service: Service) -> None:
+        service.data_dir.mkdir()
+        for content in (b"\xff\xfe", b"5e5e5e5e5e"):
+            (service.data_dir / "signing-keys").write_bytes(content)
+            said = failure(service, "keys", "rotate")
+            assert "signing-keys" in said
+            assert "5e5e" not in said
+
+
+class TestOutput:
+    def test_a_reader_that_has_gone(self, cli: Service) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [PRSHOTS, "keys", "list"],
+            env=cli.env,
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (1, b"")
+
+    def test_a_disk_that_takes_no_more_of_it(self, cli: Service) -> None:
+        with Path("/dev/full").open("wb") as full:
+            done = subprocess.run(
+                [PRSHOTS, "keys", "list"],
+                env=cli.env,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                timeout=60,
+                check=False,
+            )
+        assert done.returncode == 1
+        assert done.stderr == b"prshots: [Errno 28] No space left on device\n"
+
+    def test_a_terminal_that_cannot_show_it(self, cli: Service) -> None:
+        done = subprocess.run(
+            [PRSHOTS, "project", "list"],
+            env=cli.env | {"PYTHONIOENCODING": "ascii"},
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
+        assert rb"gr\xf6\xdfer" in done.stdout
+
+
+def test_beside_a_running_service(service: Service) -> None:
+    token = service.start().new_token("web")
+    with service.client(token) as client, httpx.Client(trust_env=False) as reader:
+        old_url = upload(client).json()["view_url"]
+        service.run("keys", "rotate")
+        new_url = wait_for(lambda: upload(client).json()["view_url"], lambda url: "token=k2." in url)
+        assert [reader.get(url).status_code for url in (old_url, new_url)] == [200, 200]
+
+        assert "URLs of 0 images" not in service.run("keys", "retire", "k1").stderr
+        wait_for(lambda: reader.get(old_url).status_code, lambda status: status == 403)
+        assert reader.get(new_url).status_code == 200
+        assert "token=k1." not in client.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
+
+        assert service.run("sweep").stdout.startswith("Expired 0 images")
+        (used,) = listed(service, "token", "list", "web")
+        assert used["last_used_at"]
+        service.run("token", "revoke", used["id"])
+        assert upload(client).status_code == 401
+
+
+def wait_for(ask: Any, fulfilled: Any) -> Any:
+    """Ask again until it is as wished, for the ten seconds that a change of keys may take."""
+    until = time.monotonic() + 10
+    while not fulfilled(answer := ask()):
+        assert time.monotonic() < until, answer
+        time.sleep(0.2)
+    return answer

@@ -1,0 +1,282 @@
+"""The life of an image, in any order of events: the real services on a real disk against a simple model."""
+
+import asyncio
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from conftest import PNG, SHA
+from parts import DAY, open_records
+from prshots.accounts import Accounts
+from prshots.errors import ExpireFailedError, NotFoundError
+from prshots.images import Images, UploadedFile, UploadForm
+from prshots.models import Policy, Project, origin_key
+from prshots.signing import KeyRing
+from prshots.stores.counters import MemoryCounter
+from prshots.stores.disk import DiskStore
+from prshots.stores.keys import FixedKeys
+from prshots.sweep import LEFTOVER_AGE_SECONDS, sweep
+
+HOUR = 3600
+PRS = (1, 2)
+PROJECTS = ("closing", "keeping")
+KEYS = FixedKeys(KeyRing.parse(f"k1:{'ab' * 32}"))
+
+T = TypeVar("T")
+
+
+@dataclass
+class Shot:
+    """What the model knows of an image that has a record."""
+
+    project: str
+    pr_number: int
+    uploaded_at: int
+    data: bytes
+    closed: bool = False
+    scheduled: bool = False
+    undeletable: bool = False
+
+
+class ImagesMachine(RuleBasedStateMachine):
+    empty_database: Path  # migrated once, then copied: a migration for every run would take most of the time
+
+    images = Bundle("images")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.folder = Path(tempfile.mkdtemp())
+        self.now = float(int(time.time()))  # whole seconds: a file's time must compare exactly
+        self.shots: dict[str, Shot] = {}
+        self.orphans: dict[str, float] = {}
+        shutil.copy(self.empty_database, self.folder / "prshots.db")
+        self._open()
+
+    def _open(self) -> None:
+        self.records = open_records(self.folder)
+        self.store = DiskStore(self.folder / "images")
+        self.accounts = Accounts(self.records, self.clock)
+        self.service = Images(
+            records=self.records,
+            store=self.store,
+            counter=MemoryCounter(1_000_000),
+            keys=KEYS,
+            img_url="http://img",
+            web_url="http://web",
+            max_image_bytes=5 * 1024**2,
+            clock=self.clock,
+        )
+
+    def _close(self) -> None:
+        self.run(self.records.close())
+        self.store.close()
+
+    def teardown(self) -> None:
+        self._close()
+        self.loop.close()
+        shutil.rmtree(self.folder)
+
+    def run(self, work: Awaitable[T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    def clock(self) -> float:
+        return self.now
+
+    def project(self, name: str) -> Project:
+        return self.run(self.accounts.project(name))
+
+    def path(self, image_id: str) -> Path:
+        return self.store.root / origin_key(image_id, "png")
+
+    @initialize()
+    def two_projects(self) -> None:
+        self.run(self.accounts.create_project("closing", Policy.PR_CLOSE))
+        self.run(self.accounts.create_project("keeping", Policy.RETAIN_DAYS, 3))
+
+    # What clients do
+
+    @rule(target=images, project=st.sampled_from(PROJECTS), pr_number=st.sampled_from(PRS))
+    def upload(self, project: str, pr_number: int) -> str:
+        data = PNG + secrets.token_bytes(8)
+        form = UploadForm(
+            UploadedFile("image/png", [data], len(data)),
+            {"name": "a", "pr_number": str(pr_number), "commit_sha": SHA, "viewport": "1x1"},
+        )
+        uploaded = self.run(self.service.upload(self.project(project), form))
+        self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
+        return uploaded.id
+
+    @rule(image_id=images)
+    def delete(self, image_id: str) -> None:
+        shot = self.shots.get(image_id)
+        deleting = self.service.delete(self.project(shot.project if shot else "closing"), image_id)
+        if shot is None:
+            with pytest.raises(NotFoundError):
+                self.run(deleting)
+        elif shot.undeletable:
+            with pytest.raises(ExpireFailedError):
+                self.run(deleting)
+            shot.scheduled = True
+        else:
+            self.run(deleting)
+            del self.shots[image_id]
+
+    @rule(image_id=images)
+    def delete_from_the_other_project(self, image_id: str) -> None:
+        owner = self.shots[image_id].project if image_id in self.shots else "closing"
+        other = next(name for name in PROJECTS if name != owner)
+        with pytest.raises(NotFoundError):
+            self.run(self.service.delete(self.project(other), image_id))
+
+    @rule(project=st.sampled_from(PROJECTS), pr_number=st.sampled_from(PRS))
+    def expire(self, project: str, pr_number: int) -> None:
+        policy = self.project(project).policy
+        of_pr = [
+            shot for shot in self.shots.values() if (shot.project, shot.pr_number) == (project, pr_number)
+        ]
+        newly_closed = sum(not shot.closed for shot in of_pr)
+        for shot in of_pr:
+            shot.closed = True
+            shot.scheduled |= policy is Policy.PR_CLOSE
+        gone = self._finish(of_pr) if policy is Policy.PR_CLOSE else 0
+
+        outcome = self.run(self.service.expire(self.project(project), pr_number))
+        assert (outcome.policy, outcome.marked, outcome.expired) == (policy, newly_closed, gone)
+
+    @rule(
+        project=st.sampled_from(PROJECTS),
+        policy=st.sampled_from(Policy),
+        days=st.sampled_from([1, 3, 30]),
+        limited=st.booleans(),
+    )
+    def change_policy(self, project: str, policy: Policy, days: int, limited: bool) -> None:
+        keeps_days = limited or policy is Policy.RETAIN_DAYS
+        self.run(
+            self.accounts.change_policy(
+                project, policy, days if keeps_days else None, clear_retain_days=not keeps_days
+            )
+        )
+
+    # What happens to the service
+
+    @rule(seconds=st.sampled_from([HOUR // 2, 2 * HOUR, DAY, 3 * DAY, 40 * DAY]))
+    def time_goes_by(self, seconds: int) -> None:
+        self.now += seconds
+
+    @rule(image_id=images)
+    def bytes_become_undeletable(self, image_id: str) -> None:
+        shot = self.shots.get(image_id)
+        if shot and not shot.undeletable:
+            self.path(image_id).unlink()
+            self.path(image_id).mkdir()  # in their place: no unlink gets rid of it, not even root's
+            shot.undeletable = True
+
+    @rule()
+    def the_disk_is_repaired(self) -> None:
+        for image_id, shot in self.shots.items():
+            if shot.undeletable:
+                self.path(image_id).rmdir()
+                self.path(image_id).write_bytes(shot.data)
+                shot.undeletable = False
+
+    @rule()
+    def a_crash_leaves_bytes_without_a_record(self) -> None:
+        image_id = secrets.token_hex(16)
+        self.run(self.store.put(origin_key(image_id, "png"), [PNG]))
+        os.utime(self.path(image_id), (self.now, self.now))
+        self.orphans[image_id] = self.now
+
+    @rule()
+    def restart(self) -> None:
+        self._close()
+        self._open()
+
+    @rule()
+    def sweep(self) -> None:
+        for shot in self.shots.values():
+            shot.scheduled |= self._is_due(shot)
+        expected_failures = sum(shot.scheduled and shot.undeletable for shot in self.shots.values())
+        expected_gone = self._finish(list(self.shots.values()))
+        old = {image_id for image_id, at in self.orphans.items() if at < self.now - LEFTOVER_AGE_SECONDS}
+        for image_id in old:
+            del self.orphans[image_id]
+
+        report = self.run(sweep(self.records, self.store, clock=self.clock))
+        assert (report.expired, report.failed, report.orphans) == (expected_gone, expected_failures, len(old))
+        if not expected_failures:
+            assert self.run(self.records.scheduled(0, 1)) == []
+
+    def _is_due(self, shot: Shot) -> bool:
+        project = self.project(shot.project)
+        too_old = (
+            project.retain_days is not None and shot.uploaded_at <= int(self.now) - project.retain_days * DAY
+        )
+        return too_old or (project.policy is Policy.PR_CLOSE and shot.closed)
+
+    def _finish(self, shots: list[Shot]) -> int:
+        """Let the scheduled ones go whose bytes can be deleted; return how many."""
+        gone = [
+            image_id
+            for image_id, shot in self.shots.items()
+            if shot in shots and shot.scheduled and not shot.undeletable
+        ]
+        for image_id in gone:
+            del self.shots[image_id]
+        return len(gone)
+
+    # What holds at any moment
+
+    @invariant()
+    def comments_show_the_active_images_in_upload_order(self) -> None:
+        for project in self.run(self.accounts.projects()):
+            for pr_number in PRS:
+                comment = self.run(self.service.comment(project, pr_number))
+                assert re.findall("/i/([0-9a-f]{32})", comment) == [
+                    image_id
+                    for image_id, shot in self.shots.items()
+                    if (shot.project, shot.pr_number) == (project.name, pr_number) and not shot.scheduled
+                ]
+
+    @invariant()
+    def the_scheduled_ones_wait_for_the_sweep(self) -> None:
+        waiting = {image.id for image in self.run(self.records.scheduled(0, 1000))}
+        assert waiting == {image_id for image_id, shot in self.shots.items() if shot.scheduled}
+
+    @invariant()
+    def the_disk_holds_what_it_should_and_nothing_else(self) -> None:
+        on_disk = {path.stem: path.read_bytes() for path in self.store.root.glob("??/*") if path.is_file()}
+        assert on_disk == {
+            image_id: shot.data for image_id, shot in self.shots.items() if not shot.undeletable
+        } | dict.fromkeys(self.orphans, PNG)
+
+
+def test_the_life_of_images(tmp_path: Path) -> None:
+    asyncio.run(open_records(tmp_path).close())
+    ImagesMachine.empty_database = tmp_path / "prshots.db"
+    bounded = settings(
+        max_examples=40,
+        stateful_step_count=25,
+        deadline=None,  # an fsync takes as long as it takes
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    run_state_machine_as_test(ImagesMachine, settings=bounded)

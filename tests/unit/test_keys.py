@@ -1,0 +1,190 @@
+"""The file of signing keys: made once, changed by whole, followed by every process."""
+
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from parts import at_once, filled_up, read_only, small_disk
+from prshots.errors import ConflictError, NotFoundError, SettingsError
+from prshots.signing import KeyRing
+from prshots.stores.keys import RECHECK_SECONDS, SECRET_BYTES, KeyFile
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> KeyFile:
+    made = KeyFile(tmp_path / "signing-keys")
+    made.create_if_missing()
+    return made
+
+
+def kids(keys: KeyFile) -> list[str]:
+    return [key.kid for key in keys.fresh_ring().keys]
+
+
+def test_is_for_its_owner_only(keys: KeyFile) -> None:
+    for _ in range(2):
+        assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
+        keys.rotate()
+
+
+def test_holds_one_strong_key_at_first(keys: KeyFile, tmp_path: Path) -> None:
+    (key,) = keys.ring().keys
+    assert (key.kid, len(key.secret)) == ("k1", SECRET_BYTES)
+    another = KeyFile(tmp_path / "elsewhere" / "signing-keys")
+    another.create_if_missing()
+    assert another.ring().keys[0].secret != key.secret
+
+
+def test_is_made_once_and_then_kept(keys: KeyFile) -> None:
+    before = keys.path.read_bytes()
+    assert not keys.create_if_missing()
+    assert keys.path.read_bytes() == before
+
+
+def test_is_made_once_by_processes_starting_at_once(tmp_path: Path) -> None:
+    def create() -> str:
+        keys = KeyFile(tmp_path / "new" / "signing-keys")
+        keys.create_if_missing()
+        return keys.ring().format()
+
+    (ring,) = set(at_once(create, processes=8))
+    assert KeyRing.parse(ring).signing_kid == "k1"
+
+
+def test_rotations_at_once_lose_no_key(keys: KeyFile) -> None:
+    def rotate() -> str:
+        return " ".join(KeyFile(keys.path).rotate() for _ in range(10))
+
+    made = " ".join(at_once(rotate, processes=2)).split()
+    assert len(set(made)) == 20
+    assert set(kids(keys)) == {"k1", *made}
+
+
+def test_a_rotation_puts_a_new_key_first(keys: KeyFile) -> None:
+    assert [keys.rotate(), keys.rotate()] == ["k2", "k3"]
+    assert kids(keys) == ["k3", "k2", "k1"]
+    assert len({key.secret for key in keys.ring().keys}) == 3
+
+
+def test_the_name_of_a_retired_key_is_not_given_again_while_a_newer_one_is_there(keys: KeyFile) -> None:
+    keys.rotate()
+    keys.retire("k1")
+    assert keys.rotate() == "k3"
+
+
+def test_names_of_another_form_are_kept(tmp_path: Path) -> None:
+    keys = KeyFile(tmp_path / "signing-keys")
+    keys.path.write_text(f"spring:{'ab' * 32}\n")
+    assert keys.rotate() == "k1"
+    assert kids(keys) == ["k1", "spring"]
+
+
+def test_retiring(keys: KeyFile) -> None:
+    keys.rotate()
+    with pytest.raises(ConflictError, match="keys rotate"):
+        keys.retire("k2")
+    with pytest.raises(NotFoundError, match="'k9'"):
+        keys.retire("k9")
+    keys.retire("k1")
+    assert kids(keys) == ["k2"]
+
+
+def test_a_change_holds_within_seconds(keys: KeyFile) -> None:
+    assert keys.ring().signing_kid == "k1"
+    KeyFile(keys.path).rotate()
+    assert keys.fresh_ring().signing_kid == "k2"
+    KeyFile(keys.path).rotate()
+    assert keys.ring().signing_kid == "k2"  # not asked again so soon
+    changed = time.monotonic()
+    while keys.ring().signing_kid != "k3":
+        assert time.monotonic() - changed < RECHECK_SECONDS + 1
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe\x00", None])
+def test_a_file_gone_bad_leaves_the_keys_in_use(keys: KeyFile, content: bytes | None) -> None:
+    ring, good = keys.ring(), keys.path.read_bytes()
+    keys.path.unlink()
+    if content is not None:
+        keys.path.write_bytes(content)
+    assert keys.fresh_ring() is ring
+    keys.path.write_bytes(good)
+    keys.rotate()
+    assert keys.fresh_ring().signing_kid == "k2"
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe\x00", None])
+def test_without_good_keys_there_is_no_start(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "signing-keys"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SettingsError, match=r"cannot read the signing keys in .*/signing-keys"):
+        KeyFile(path).ring()
+
+
+def test_a_reader_never_sees_a_part_of_it(keys: KeyFile) -> None:
+    seen: list[str] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            seen.append(keys.path.read_text())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    written = {keys.path.read_text()}
+    for _ in range(30):
+        KeyFile(keys.path).rotate()
+        written.add(keys.path.read_text())
+    done.set()
+    reader.join()
+    assert set(seen) <= written
+    assert len(set(seen)) > 1
+
+
+def test_a_crashed_rotation_is_no_hindrance(keys: KeyFile) -> None:
+    keys.path.with_name("signing-keys.new").write_text("k2:ab")
+    keys.rotate()
+    assert kids(keys) == ["k2", "k1"]
+
+
+def test_a_full_disk_leaves_the_keys_as_they_are(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        keys = KeyFile(disk / "signing-keys")
+        keys.create_if_missing()
+        before = keys.path.read_bytes()
+        with filled_up(disk), pytest.raises(SettingsError, match="No space left"):
+            keys.rotate()
+        assert keys.path.read_bytes() == before
+        keys.rotate()
+
+
+def test_a_read_only_folder_is_said_in_a_line(keys: KeyFile) -> None:
+    with read_only(keys.path.parent):
+        assert kids(keys) == ["k1"]
+        with pytest.raises(SettingsError, match=r"cannot write the signing keys to .*: Read-only"):
+            keys.rotate()
+
+
+def test_no_secret_in_an_error_or_a_log(keys: KeyFile, capfd: pytest.CaptureFixture[str]) -> None:
+    secret = keys.ring().keys[0].secret.hex()
+    keys.path.write_text(f"{secret}\nk1:{secret[:20]}\n")
+    os.utime(keys.path, (0, 0))
+    keys.fresh_ring()
+    with pytest.raises(SettingsError) as caught:
+        keys.rotate()
+    said = "".join(capfd.readouterr()) + str(caught.value)
+    assert "signing key number 1" in said
+    assert secret[:8] not in said
+
+
+def test_the_file_reads_as_documented(keys: KeyFile) -> None:
+    keys.rotate()
+    assert keys.path.read_text() == "".join(
+        f"{key.kid}:{key.secret.hex()}\n" for key in keys.fresh_ring().keys
+    )
+    assert KeyRing.parse(keys.path.read_text()).signing_kid == "k2"

@@ -1,0 +1,230 @@
+"""Settings: where they come from, and what is said when one is wrong."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from prshots.errors import SettingsError
+from prshots.settings import Settings, load_settings
+
+KEYS = f"k1:{'5e' * 32}"
+
+
+@dataclass(frozen=True)
+class Case:
+    default: object
+    text: str
+    value: object
+    wrong: str
+    takes: str
+
+
+PORT = "a port number from 1 to 65535"
+ADDRESS = "an http:// or https:// address without query or spaces"
+CASES = {
+    "DATA_DIR": Case(Path("data"), "/srv/shots", Path("/srv/shots"), "", ""),
+    "HOST": Case("127.0.0.1", "0.0.0.0", "0.0.0.0", "", ""),
+    "API_PORT": Case(8081, "9001", 9001, "70000", PORT),
+    "IMG_PORT": Case(8082, "9002", 9002, "0", PORT),
+    "WEB_PORT": Case(8080, "9003", 9003, "http", PORT),
+    "BASE_URL": Case(
+        "http://localhost:8081",
+        "https://shots.example.com/",
+        "https://shots.example.com",
+        "shots.example.com",
+        ADDRESS,
+    ),
+    "IMG_URL": Case(
+        "http://localhost:8082",
+        "https://img.example.com/a/",
+        "https://img.example.com/a",
+        "ftp://img",
+        ADDRESS,
+    ),
+    "WEB_URL": Case(
+        "http://localhost:8080", "http://[::1]:80", "http://[::1]:80", "http://a b?c=<d>", ADDRESS
+    ),
+    "DATABASE_URL": Case(
+        "sqlite:///data/prshots.db",
+        "sqlite:////srv/a.db",
+        "sqlite:////srv/a.db",
+        "mysql://db",
+        "sqlite:///<path>",
+    ),
+    "STORE_URL": Case(
+        f"file://{Path.cwd()}/data/images",
+        "file:///srv/images",
+        "file:///srv/images",
+        "/srv/images",
+        "file:///<path>",
+    ),
+    "COUNTER_URL": Case("memory://", "memory://", "memory://", "redis://localhost", "memory://"),
+    "SIGNING_KEYS": Case("", KEYS, KEYS, "", ""),
+    "SIGNING_KEYS_FILE": Case(Path("data/signing-keys"), "/run/keys", Path("/run/keys"), "", ""),
+    "UPLOADS_PER_MINUTE": Case(120, "5", 5, "0", "a whole number from 1"),
+    "MAX_IMAGE_BYTES": Case(
+        5 * 1024**2, "2048", 2048, "1023", "a whole number of bytes from 1024 to 104857600"
+    ),
+    "CACHE_SECONDS": Case(3600, "0", 0, "-1", "a whole number from 0 to 31536000"),
+    "WORKERS": Case(1, "1", 1, "many", "a whole number from 1 to 256"),
+}
+EVERY = pytest.mark.parametrize(("name", "case"), CASES.items(), ids=CASES)
+WITH_WRONG_VALUES = pytest.mark.parametrize(
+    ("name", "case"),
+    [item for item in CASES.items() if item[1].wrong],
+    ids=lambda item: item if isinstance(item, str) else "",
+)
+
+
+def value_of(settings: Settings, name: str) -> object:
+    return getattr(settings, name.lower())
+
+
+def error_of(config: Path | None = None) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(config)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("PRSHOTS_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "prshots.toml"
+
+
+def test_every_setting_is_tried_here() -> None:
+    assert {name.upper() for name in Settings.model_fields} == set(CASES)
+
+
+@EVERY
+def test_by_default(name: str, case: Case) -> None:
+    assert value_of(load_settings(), name) == case.default
+
+
+@EVERY
+def test_from_the_environment(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
+    monkeypatch.setenv(f"PRSHOTS_{name}", case.text)
+    assert value_of(load_settings(), name) == case.value
+
+
+@EVERY
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
+    monkeypatch.setenv(f"PRSHOTS_{name}", "")
+    assert value_of(load_settings(), name) == case.default
+
+
+@EVERY
+@pytest.mark.parametrize("spelling", ["PRSHOTS_{}", "{}", "prshots_{}"])
+def test_from_a_file(config: Path, name: str, case: Case, spelling: str) -> None:
+    for key in (spelling.format(name), spelling.format(name).lower()):
+        config.write_text(f'{key} = "{case.text}"')
+        assert value_of(load_settings(config), name) == case.value
+
+
+def test_a_number_in_a_file_is_a_number(config: Path) -> None:
+    config.write_text("api_port = 9001")
+    assert load_settings(config).api_port == 9001
+
+
+@EVERY
+def test_the_environment_stands_above_the_file(
+    monkeypatch: pytest.MonkeyPatch, config: Path, name: str, case: Case
+) -> None:
+    config.write_text(f'{name} = "{case.wrong or "from the file"}"')
+    monkeypatch.setenv(f"PRSHOTS_{name}", case.text)
+    assert value_of(load_settings(config), name) == case.value
+
+
+@WITH_WRONG_VALUES
+def test_a_wrong_value_is_named_with_what_it_takes(
+    monkeypatch: pytest.MonkeyPatch, config: Path, name: str, case: Case
+) -> None:
+    said = f"PRSHOTS_{name}: got {case.wrong!r}, takes {case.takes}"
+    config.write_text(f'{name} = "{case.wrong}"')
+    assert error_of(config) == said
+    monkeypatch.setenv(f"PRSHOTS_{name}", case.wrong)
+    assert error_of() == said
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///", "sqlite://host/name.db", "sqlite:name.db", "postgresql://db"]
+)
+def test_a_database_needs_a_path(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("PRSHOTS_DATABASE_URL", url)
+    assert error_of().startswith("PRSHOTS_DATABASE_URL: got ")
+
+
+def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRSHOTS_DATA_DIR", "/srv/shots")
+    monkeypatch.setenv("PRSHOTS_IMG_PORT", "9002")
+    loaded = load_settings()
+    assert loaded.img_url == "http://localhost:9002"
+    assert loaded.database_path == Path("/srv/shots/prshots.db")
+    assert loaded.store_path == Path("/srv/shots/images")
+    assert loaded.keys_path == Path("/srv/shots/signing-keys")
+
+
+def test_a_setting_nobody_knows_is_named(config: Path) -> None:
+    config.write_text('api_prot = "secret"')
+    assert error_of(config) == f"API_PROT in {config} is not a setting; docs/settings.md lists them"
+
+
+def test_a_file_that_cannot_be_read_is_named(config: Path) -> None:
+    assert error_of(config) == f"cannot read the settings in {config}: No such file or directory"
+    config.write_bytes(b"\xff\xfe")
+    assert error_of(config).startswith(f"cannot read the settings in {config}: ")
+    config.write_text("api_port = ")
+    assert error_of(config).startswith(f"cannot read the settings in {config}: ")
+    config.unlink()
+    config.mkdir()
+    assert error_of(config) == f"cannot read the settings in {config}: Is a directory"
+
+
+@pytest.mark.parametrize(
+    "keys", [f"{KEYS},{'5e' * 32}", f"{KEYS},{KEYS}", "5e" * 32, "k1:5e5e", f"k1={'5e' * 32}"]
+)
+def test_wrong_keys_are_refused_without_a_word_of_them(
+    monkeypatch: pytest.MonkeyPatch, config: Path, keys: str
+) -> None:
+    config.write_text(f'signing_keys = "{keys}"')
+    from_file = error_of(config)
+    monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", keys)
+    assert from_file == error_of()
+    assert from_file.startswith("PRSHOTS_SIGNING_KEYS: ")
+    assert "5e5e" not in from_file
+
+
+def test_keys_of_a_wrong_type_are_not_shown_either(config: Path) -> None:
+    config.write_text(f'signing_keys = ["{KEYS}"]')
+    assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got a value, takes kid:hex")
+    assert "5e5e" not in error_of(config)
+
+
+def test_the_keys_are_not_part_of_what_settings_print(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", KEYS)
+    assert "5e5e" not in repr(load_settings())
+    assert "5e5e" not in str(load_settings())
+
+
+def test_counters_in_memory_allow_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRSHOTS_WORKERS", "2")
+    said = error_of()
+    assert said.startswith("PRSHOTS_WORKERS: got 2, takes 1 while PRSHOTS_COUNTER_URL is memory://")
+
+
+def test_settings_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRSHOTS_API_PORT", "9001")
+    loaded = load_settings()
+    monkeypatch.setenv("PRSHOTS_API_PORT", "9002")
+    assert loaded.api_port == 9001
+    with pytest.raises(ValueError, match="frozen"):
+        loaded.api_port = 9003

@@ -1,0 +1,185 @@
+"""Signed URLs: what was signed verifies, and nothing else does."""
+
+import re
+import string
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from prshots.errors import SettingsError
+from prshots.signing import MIN_SECRET_BYTES, Key, KeyRing, Verdict, check
+
+NOW = 1_800_000_000
+SECRETS = st.binary(min_size=MIN_SECRET_BYTES, max_size=64)
+KIDS = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=32)
+RINGS = st.builds(
+    lambda secrets: KeyRing(Key(kid, secret) for kid, secret in secrets.items()),
+    st.dictionaries(KIDS, SECRETS, min_size=1, max_size=4),
+)
+IMAGE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
+EXTS = st.sampled_from(["png", "jpg", "webp"])
+TIMES = st.integers(1, 999_999_999_999)
+
+RING = KeyRing([Key("k2", b"b" * 32), Key("k1", b"a" * 32)])
+URL = RING.sign("0a" * 16, "png", NOW + 60, "k1")
+
+
+def verdict(ring: KeyRing, url: str, now: float = NOW) -> Verdict:
+    path, _, query = url.partition("?")
+    return check(ring, path, query, now).verdict
+
+
+@given(RINGS, IMAGE_IDS, EXTS, TIMES, st.data())
+def test_what_any_key_of_the_ring_signed_verifies(
+    ring: KeyRing, image_id: str, ext: str, exp: int, data: st.DataObject
+) -> None:
+    kid = data.draw(st.sampled_from([key.kid for key in ring.keys]))
+    path, _, query = ring.sign(image_id, ext, exp, kid).partition("?")
+    checked = check(ring, path, query, exp - 1)
+    assert (checked.verdict, checked.image_id, checked.ext, checked.exp) == (
+        Verdict.VALID,
+        image_id,
+        ext,
+        exp,
+    )
+    assert f"&token={kid}." in query
+
+
+def test_the_url_has_the_documented_form() -> None:
+    assert re.fullmatch(rf"/i/{'0a' * 16}\.png\?exp={NOW + 60}&token=k1\.[0-9a-f]{{64}}", URL)
+
+
+def test_the_signature_is_what_the_design_says() -> None:
+    """Known from outside: printf '/i/….png?exp=1' | openssl dgst -sha256 -hmac '<32 times a>'."""
+    ring = KeyRing([Key("k1", b"a" * 32)])
+    mac = "8fef8ab9e11589c0837e87fa2cfacf14ea03c78277b37dcd07f1d0981780db16"
+    assert ring.sign("0" * 32, "png", 1, "k1") == f"/i/{'0' * 32}.png?exp=1&token=k1.{mac}"
+
+
+REFUSED = {Verdict.INVALID, Verdict.UNKNOWN_KEY, Verdict.NOT_AN_IMAGE_PATH}
+
+
+def test_each_character_at_each_place_is_the_only_right_one() -> None:
+    for position, right in enumerate(URL):
+        for wrong in set(string.printable) - {right}:
+            assert verdict(RING, URL[:position] + wrong + URL[position + 1 :]) in REFUSED
+
+
+@settings(max_examples=500)
+@given(
+    position=st.integers(0, len(URL)),
+    kind=st.sampled_from(["replace", "insert", "delete", "swap", "repeat"]),
+    character=st.one_of(st.sampled_from(URL + "ABCDEF%+;&#/. \n\0"), st.characters()),
+)
+@example(position=URL.index("k1"), kind="replace", character="K")
+@example(position=len(URL), kind="insert", character="\n")
+@example(position=URL.index("exp=") + 4, kind="insert", character="0")
+@example(position=URL.index("exp=") + 4, kind="insert", character="٣")
+@example(position=URL.index("?"), kind="insert", character="/")
+def test_any_change_of_the_text_is_refused(position: int, kind: str, character: str) -> None:
+    before, after = URL[:position], URL[position:]
+    changed = {
+        "replace": before + character + after[1:],
+        "insert": before + character + after,
+        "delete": before + after[1:],
+        "swap": before + after[1:2] + after[:1] + after[2:],
+        "repeat": before + after[:1] * 2 + after[1:],
+    }[kind]
+    assume(changed != URL)
+    assert verdict(RING, changed) in REFUSED
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        URL.partition("?")[2].upper(),
+        "&".join(reversed(URL.partition("?")[2].split("&"))),
+        URL.partition("?")[2] + "&exp=1",
+        "exp=1&" + URL.partition("?")[2],
+        URL.partition("?")[2].replace("k1", "%6b1"),
+        URL.partition("?")[2] * 1000,
+    ],
+)
+def test_there_is_one_way_only_to_write_it(query: str) -> None:
+    assert check(RING, URL.partition("?")[0], query, NOW).verdict is Verdict.INVALID
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "/i/", f"/i/{'0A' * 16}.png", f"/i/{'0a' * 16}.gif", f"/i/..%2f{'0a' * 16}.png", "/i/../x"],
+)
+def test_other_paths_are_no_images(path: str) -> None:
+    assert check(RING, path, URL.partition("?")[2], NOW).verdict is Verdict.NOT_AN_IMAGE_PATH
+
+
+@given(RINGS, IMAGE_IDS, EXTS, TIMES, st.floats(0, 10**9))
+def test_past_its_time_it_is_expired(
+    ring: KeyRing, image_id: str, ext: str, exp: int, seconds: float
+) -> None:
+    url = ring.sign(image_id, ext, exp, ring.signing_kid)
+    assert verdict(ring, url, exp + seconds) is Verdict.EXPIRED
+
+
+def test_a_wrong_signature_past_its_time_is_wrong_and_not_expired() -> None:
+    assert verdict(RING, URL[:-1] + ("0" if URL[-1] != "0" else "1"), NOW + 3600) is Verdict.INVALID
+
+
+def test_after_rotation_old_urls_verify_and_after_retirement_they_do_not() -> None:
+    new, old = RING.keys
+    assert verdict(KeyRing([Key("k3", b"c" * 32), new, old]), URL) is Verdict.VALID
+    assert verdict(KeyRing([new]), URL) is Verdict.UNKNOWN_KEY
+    assert verdict(KeyRing([new, Key("k1", b"not the same")]), URL) is Verdict.INVALID
+
+
+def test_signing_with_a_key_that_is_gone_takes_the_first() -> None:
+    assert RING.sign("0a" * 16, "png", NOW, "gone") == RING.sign("0a" * 16, "png", NOW, "k2")
+
+
+@given(RINGS)
+def test_a_ring_written_down_is_read_back(ring: KeyRing) -> None:
+    assert KeyRing.parse(ring.format()).keys == ring.keys
+
+
+@given(RINGS, st.sampled_from([",", "\n", " , ", "\r\n", "\t", ",,"]))
+def test_commas_and_white_space_stand_between_keys(ring: KeyRing, between: str) -> None:
+    text = between.join(f"{key.kid}:{key.secret.hex().upper()}" for key in ring.keys)
+    assert KeyRing.parse(f"{between}{text}{between}").keys == ring.keys
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n,\n"])
+def test_no_key_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="no signing key"):
+        KeyRing.parse(text)
+
+
+def test_two_keys_of_one_name_are_refused() -> None:
+    with pytest.raises(SettingsError, match="same name"):
+        KeyRing.parse(f"k1:{'ab' * 32},k1:{'cd' * 32}")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "k1:" + "5e" * (MIN_SECRET_BYTES - 1),  # weak
+        "k1:" + "5e" * MIN_SECRET_BYTES + "5",  # half a byte
+        "k1:" + "5x" * 32,  # no hexadecimal
+        "5e" * 32,  # no name
+        "5e" * 16,
+        ":" + "5e" * 32,
+        "k 1:" + "5e" * 32,
+        "k.1:" + "5e" * 32,
+        "k" * 33 + ":" + "5e" * 32,
+        "5e" * 32 + ":k1",  # the wrong way round
+        "k1:" + "5e" * 32 + ":",
+        "k1:" + "\N{FULLWIDTH DIGIT FIVE}" * 64,
+    ],
+)
+def test_a_malformed_or_weak_key_is_refused_without_a_word_of_it(wrong: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        KeyRing.parse(f"k0:{'ab' * 32},{wrong}")
+    assert "5e5" not in str(caught.value)
+    assert "5x5" not in str(caught.value)
+    assert "abab" not in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,193 @@
+"""One sweep, on a real database and a real disk."""
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from parts import DAY, NOW, a_project, an_image, open_records
+from prshots.errors import RecordsError, StoreError
+from prshots.models import Image, Policy, Project, origin_key
+from prshots.stores.disk import DiskStore
+from prshots.stores.sql import SqlRecords
+from prshots.sweep import BATCH, LEFTOVER_AGE_SECONDS, Report, sweep
+
+
+@dataclass
+class Place:
+    """A database and a disk, with images in both."""
+
+    records: SqlRecords
+    store: DiskStore
+    projects: dict[tuple[Policy, int | None], Project] = field(default_factory=dict)
+
+    async def image(
+        self, policy: Policy = Policy.PR_CLOSE, days: int | None = None, **changes: object
+    ) -> Image:
+        if (policy, days) not in self.projects:
+            self.projects[policy, days] = a_project(policy, days)
+            await self.records.add_project(self.projects[policy, days])
+        image = an_image(self.projects[policy, days], **changes)
+        await self.store.put(image.key, [bytes(image.size)])
+        await self.records.add_image(image)
+        return image
+
+    async def sweep(self) -> Report:
+        return await sweep(self.records, self.store, clock=lambda: NOW)
+
+    def path(self, image: Image) -> Path:
+        return self.store.root / image.key
+
+    def orphan(self, age: float, name: str = "") -> Path:
+        path = self.store.root / (name or origin_key(secrets.token_hex(16), "png"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+        os.utime(path, (NOW - age, NOW - age))
+        return path
+
+    async def left(self) -> set[str]:
+        """Return the keys of all images there are: the records and the bytes must agree."""
+        on_disk = {str(path.relative_to(self.store.root)) for path in self.store.root.glob("??/*")}
+        ids = {key[3:35] for key in on_disk}
+        assert await self.records.known_ids(ids) == ids
+        return on_disk
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(open_records(tmp_path), DiskStore(tmp_path / "images"))
+    yield made
+    await made.records.close()
+    made.store.close()
+
+
+async def test_with_nothing_to_do(place: Place) -> None:
+    image = await place.image()
+    assert await place.sweep() == Report()
+    assert await place.left() == {image.key}
+
+
+@pytest.mark.parametrize("policy", Policy)
+async def test_images_go_when_their_days_have_passed(place: Place, policy: Policy) -> None:
+    await place.image(policy, 3, uploaded_at=NOW - 3 * DAY)
+    kept = await place.image(policy, 3, uploaded_at=NOW - 3 * DAY + 1)
+    assert await place.sweep() == Report(expired=1, freed_bytes=1000)
+    assert await place.left() == {kept.key}
+
+
+async def test_images_go_when_a_policy_says_so_after_the_pr_was_closed(place: Place) -> None:
+    image = await place.image(Policy.MANUAL)
+    await place.records.close_pr(image.project_id, 7, NOW, schedule=False)
+    assert (await place.sweep()).expired == 0
+    await place.records.set_policy(image.project_id, Policy.PR_CLOSE, None)
+    assert (await place.sweep()).expired == 1
+    assert await place.left() == set()
+
+
+async def test_what_failed_does_not_keep_the_others_and_is_tried_again(place: Place) -> None:
+    images = [await place.image() for _ in range(5)]
+    await place.records.schedule([image.id for image in images], NOW)
+    stuck = place.path(images[2])
+    stuck.unlink()
+    stuck.mkdir()  # cannot be unlinked, not even by root
+    assert await place.sweep() == Report(expired=4, failed=1, freed_bytes=4000)
+    assert await place.sweep() == Report(failed=1)
+    assert [image.id for image in await place.records.scheduled(0, 10)] == [images[2].id]
+    stuck.rmdir()
+    assert (await place.sweep()).expired == 1
+    assert await place.left() == set()
+
+
+async def test_a_record_whose_bytes_are_gone_already_goes_too(place: Place) -> None:
+    image = await place.image()
+    await place.records.schedule([image.id], NOW)
+    place.path(image).unlink()
+    assert (await place.sweep()).expired == 1
+    assert await place.records.known_ids([image.id]) == set()
+
+
+async def test_bytes_without_a_record_go_after_an_hour(place: Place) -> None:
+    image = await place.image()
+    os.utime(place.path(image), (NOW - 2 * DAY, NOW - 2 * DAY))
+    young = place.orphan(LEFTOVER_AGE_SECONDS - 1)
+    old = place.orphan(LEFTOVER_AGE_SECONDS + 1)
+    assert await place.sweep() == Report(orphans=1)
+    assert [path.exists() for path in (place.path(image), young, old)] == [True, True, False]
+
+
+async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place: Place) -> None:
+    stuck, *others = [place.orphan(2 * DAY, origin_key(f"ab{number:030x}", "png")) for number in range(3)]
+    stuck.unlink()
+    stuck.mkdir()
+    os.utime(stuck, (0, 0))
+    assert await place.sweep() == Report(orphans=2, failed=1)
+    assert not any(path.exists() for path in others)
+
+
+async def test_what_a_write_cut_short_left_goes_after_an_hour(place: Place) -> None:
+    young = place.orphan(LEFTOVER_AGE_SECONDS - 1, f".incoming/{'ab' * 16}.png")
+    old = place.orphan(LEFTOVER_AGE_SECONDS + 1, f".incoming/{'cd' * 16}.png")
+    assert await place.sweep() == Report(unfinished=1)
+    assert (young.exists(), old.exists()) == (True, False)
+
+
+async def test_with_another_database_nothing_looks_like_an_orphan(place: Place, tmp_path: Path) -> None:
+    await place.sweep()
+    (tmp_path / "other").mkdir()
+    elsewhere = open_records(tmp_path / "other")
+    image = await place.image()
+    os.utime(place.path(image), (0, 0))
+    report = await sweep(elsewhere, place.store, clock=time.time)
+    await elsewhere.close()
+    assert report == Report(foreign_store=True)
+    assert await place.left() == {image.key}
+
+
+async def test_two_at_once_do_no_harm(place: Place, tmp_path: Path) -> None:
+    kept = [await place.image() for _ in range(10)]
+    gone = [await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1) for _ in range(50)]
+    orphans = [place.orphan(DAY) for _ in range(10)]
+    other = Place(open_records(tmp_path), DiskStore(tmp_path / "images"))
+    reports = await asyncio.gather(place.sweep(), other.sweep())
+    await other.records.close()
+    other.store.close()
+    assert sum(report.expired for report in reports) == len(gone)
+    assert sum(report.failed for report in reports) == 0
+    assert not any(path.exists() for path in orphans)
+    assert await place.left() == {image.key for image in kept}
+
+
+async def test_uploads_go_on_during_a_sweep(place: Place) -> None:
+    for _ in range(20):
+        await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1)
+    kept = [place.image(Policy.RETAIN_DAYS, 1) for _ in range(20)]
+    _, *images = await asyncio.gather(place.sweep(), *kept)
+    assert await place.left() == {image.key for image in images}
+
+
+async def test_more_than_one_batch_and_its_progress(place: Place) -> None:
+    project = a_project(Policy.MANUAL, 1)
+    await place.records.add_project(project)
+    images = [an_image(project, uploaded_at=1, size=1) for _ in range(2 * BATCH + 5)]
+    await asyncio.gather(*(place.records.add_image(image) for image in images))
+    seen: list[int] = []
+    report = await sweep(place.records, place.store, lambda so_far: seen.append(so_far.expired), lambda: NOW)
+    assert report.expired == report.freed_bytes == len(images)
+    assert sorted(set(seen)) == [0, BATCH, 2 * BATCH, 2 * BATCH + 5]
+
+
+async def test_a_database_or_disk_that_is_gone_is_said(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    nowhere = DiskStore(tmp_path / "file" / "images")
+    with pytest.raises(StoreError):
+        await sweep(place.records, nowhere)
+    nowhere.close()
+    database = place.records._database
+    await database.write(lambda connection: connection.exec_driver_sql("DROP TABLE images"))
+    with pytest.raises(RecordsError):
+        await place.sweep()
