@@ -124,7 +124,9 @@ class Service:
 
     def stored_files(self) -> set[str]:
         """All files under the images folder, temporary ones too, as keys."""
-        return {str(path.relative_to(self.images_dir)) for path in self.images_dir.rglob("*") if path.is_file()}
+        return {
+            str(path.relative_to(self.images_dir)) for path in self.images_dir.rglob("*") if path.is_file()
+        }
 
 
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:

@@ -5,8 +5,7 @@ crosses a port.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from prshots.models import Image, Policy, Project, UploadToken
 from prshots.signing import KeyRing
@@ -79,8 +78,7 @@ class Records(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class OpenObject:
+class OpenObject(NamedTuple):
     """An open file of the origin store: whoever gets it closes it."""
 
     fd: int

@@ -9,13 +9,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from hashlib import sha256
+from typing import NamedTuple
 
 from prshots.errors import SettingsError
 
 MIN_SECRET_BYTES = 16
 _KEY = re.compile(r"([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]+)")
-_PATH = re.compile(r"/i/([0-9a-f]{32})\.(png|jpg|webp)")
-_QUERY = re.compile(r"exp=([1-9][0-9]{0,11})&token=([A-Za-z0-9_-]{1,32})\.([0-9a-f]{64})")
+_BLOCK_BYTES = 64  # of SHA-256
+_PATH = re.compile(r"/i/[0-9a-f]{32}\.(?:png|jpg|webp)")
+_TARGET = re.compile(
+    r"(/i/([0-9a-f]{32})\.(png|jpg|webp)\?exp=([1-9][0-9]{0,11}))&token=([A-Za-z0-9_-]{1,32})\.([0-9a-f]{64})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class KeyRing:
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.keys = tuple(keys)
-        self._by_kid = {key.kid: key.secret for key in self.keys}
+        self._by_kid = {key.kid: _Mac(key.secret) for key in self.keys}
         if not self.keys:
             raise SettingsError("no signing key: there must be at least one")
         if len(self._by_kid) != len(self.keys):
@@ -56,11 +61,11 @@ class KeyRing:
         if kid not in self._by_kid:
             kid = self.signing_kid
         signed = f"/i/{image_id}.{ext}?exp={exp}"
-        return f"{signed}&token={kid}.{_mac(self._by_kid[kid], signed)}"
+        return f"{signed}&token={kid}.{self._by_kid[kid].of(signed)}"
 
     def verifies(self, kid: str, signed: str, mac: str) -> bool:
-        secret = self._by_kid.get(kid)
-        return secret is not None and hmac.compare_digest(_mac(secret, signed), mac)
+        key = self._by_kid.get(kid)
+        return key is not None and hmac.compare_digest(key.of(signed), mac)
 
 
 class Verdict(Enum):
@@ -71,33 +76,44 @@ class Verdict(Enum):
     NOT_AN_IMAGE_PATH = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     verdict: Verdict
     image_id: str = ""
     ext: str = ""
     exp: int = 0
 
 
-def check(ring: KeyRing, path: str, query: str, now: float) -> Checked:
-    """Judge a request's raw path and raw query, just as they came over the wire."""
-    at = _PATH.fullmatch(path)
-    if at is None:
-        return Checked(Verdict.NOT_AN_IMAGE_PATH)
-    asked = _QUERY.fullmatch(query)
-    if asked is None:
-        return Checked(Verdict.INVALID)
-    exp, kid, mac = asked.groups()
-    if kid not in ring:
-        return Checked(Verdict.UNKNOWN_KEY)
-    if not ring.verifies(kid, f"{path}?exp={exp}", mac):
-        return Checked(Verdict.INVALID)
-    verdict = Verdict.VALID if int(exp) > now else Verdict.EXPIRED
-    return Checked(verdict, at[1], at[2], int(exp))
+def check(ring: KeyRing, target: str, now: float) -> Checked:
+    """Judge a request's target, path and query, just as it came over the wire."""
+    match = _TARGET.fullmatch(target)
+    if match is None:
+        is_image = _PATH.fullmatch(target.partition("?")[0])
+        return Checked(Verdict.INVALID if is_image else Verdict.NOT_AN_IMAGE_PATH)
+    signed, image_id, ext, exp, kid, mac = match.groups()
+    if not ring.verifies(kid, signed, mac):
+        return Checked(Verdict.INVALID if kid in ring else Verdict.UNKNOWN_KEY)
+    expires = int(exp)
+    return Checked(Verdict.VALID if expires > now else Verdict.EXPIRED, image_id, ext, expires)
 
 
-def _mac(secret: bytes, signed: str) -> str:
-    return hmac.digest(secret, signed.encode(), "sha256").hex()
+class _Mac:
+    """HMAC-SHA256 (RFC 2104) with the key's half of the work done once.
+
+    Delivery checks one per request, and `hmac.digest` would cost a quarter of all it does there.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        block = (secret if len(secret) <= _BLOCK_BYTES else sha256(secret).digest()).ljust(
+            _BLOCK_BYTES, b"\0"
+        )
+        self._inner = sha256(bytes(byte ^ 0x36 for byte in block))
+        self._outer = sha256(bytes(byte ^ 0x5C for byte in block))
+
+    def of(self, signed: str) -> str:
+        inner, outer = self._inner.copy(), self._outer.copy()
+        inner.update(signed.encode())
+        outer.update(inner.digest())
+        return outer.hexdigest()
 
 
 def _parse_key(item: str, number: int) -> Key:

@@ -42,9 +42,8 @@ class Client:
     def ask(
         self, target: str = TARGET, method: str = "GET", **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
-        path, _, query = target.partition("?")
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return read(self.delivery.respond(Request(method, path, query, named)))
+        return read(self.delivery.respond(Request(method, target, named)))
 
 
 def read(reply: Reply) -> tuple[int, dict[str, str], bytes]:
@@ -385,8 +384,24 @@ def test_the_smallest_files(client: Client, size: int) -> None:
 
 
 def test_the_body_is_a_part_of_the_open_file(client: Client) -> None:
-    path, _, query = TARGET.partition("?")
-    reply = client.delivery.respond(Request("GET", path, query, {"range": "bytes=3-5"}))
+    reply = client.delivery.respond(Request("GET", TARGET, {"range": "bytes=3-5"}))
     assert isinstance(reply.body, FileSlice)
     assert reply.body[1:] == (3, 3)
     os.close(reply.body.file.fd)
+
+
+def test_a_retired_key_ends_what_was_verified_before(client: Client, tmp_path: Path) -> None:
+    """Checked URLs are remembered, but only as long as the keys they were checked with."""
+    keys = KeyFile(tmp_path / "keys")
+    keys.path.write_text(RING.format())
+    delivery = Delivery(DiskReader(client.root), keys, 3600, lambda: float(NOW))
+    assert read(delivery.respond(Request("GET", TARGET, {})))[0] == 200
+    KeyFile(keys.path).retire("k1")
+    keys.fresh_ring()
+    assert read(delivery.respond(Request("GET", TARGET, {})))[0] == 403
+
+
+def test_a_remembered_url_still_expires(client: Client) -> None:
+    assert client.ask()[0] == 200
+    client.now = EXP
+    assert client.ask()[0] == 410

@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from prshots import __version__
 from prshots.accounts import Accounts
-from prshots.errors import PrshotsError, RequestTimeoutError, UnauthorizedError
+from prshots.errors import InvalidInputError, PrshotsError, RequestTimeoutError, UnauthorizedError
 from prshots.http import openapi
 from prshots.http.docs_page import docs_page
 from prshots.http.edge import Edge, error_reply
@@ -54,7 +54,6 @@ def create_api(
     app.include_router(_service_routes(app))
     app.add_exception_handler(PrshotsError, _on_our_error)
     app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(ClientDisconnect, _on_hang_up)
     app.add_exception_handler(Exception, _on_fault)
     document = openapi.complete(app.openapi())
     app.openapi = lambda: document  # type: ignore[method-assign]  # as FastAPI's manual has it
@@ -73,7 +72,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
     @routes.post("/upload", **openapi.upload(max_image_bytes))
     async def upload(request: Request, project: TheProject) -> JSONResponse:
         headers = request.headers
-        async with _in_time():
+        async with _receiving(incomplete="invalid multipart/form-data body"):
             form = await read_upload_form(
                 headers.get("content-type", ""),
                 headers.get("content-length", ""),
@@ -96,7 +95,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
 
     @routes.post("/expire", **openapi.EXPIRE)
     async def expire(request: Request, project: TheProject) -> JSONResponse:
-        async with _in_time():
+        async with _receiving(incomplete="pr_number required"):
             pr_number = pr_number_from_json(await _json_member(request, "pr_number"))
         outcome = await images.expire(project, pr_number)
         return JSONResponse(
@@ -152,12 +151,15 @@ async def _json_member(request: Request, name: str) -> object:
 
 
 @contextlib.asynccontextmanager
-async def _in_time() -> AsyncIterator[None]:
+async def _receiving(*, incomplete: str) -> AsyncIterator[None]:
+    """Refuse a body that takes too long, or that breaks off: what was meant to follow is not known."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
             yield
     except TimeoutError as error:
         raise RequestTimeoutError("request body timed out") from error
+    except ClientDisconnect as error:  # it may have closed only its own half, and still read the reply
+        raise InvalidInputError(incomplete) from error
 
 
 async def _on_our_error(_: Request, error: Exception) -> JSONResponse:
@@ -172,11 +174,6 @@ async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, HTTPException):
         raise error
     return JSONResponse({"error": error.detail.lower()}, error.status_code, error.headers)
-
-
-async def _on_hang_up(_: Request, __: Exception) -> JSONResponse:
-    """Answer a request that broke off. Hardly anybody reads it, but it is no fault of ours to be logged."""
-    return JSONResponse({"error": "request body incomplete"}, 400)
 
 
 async def _on_fault(_: Request, __: Exception) -> JSONResponse:

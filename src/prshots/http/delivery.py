@@ -18,17 +18,19 @@ from prshots.errors import StoreError
 from prshots.formats import FORMATS
 from prshots.models import origin_key
 from prshots.ports import KeySource, ObjectReader, OpenObject
-from prshots.signing import Checked, Verdict, check
+from prshots.signing import KeyRing, Verdict, check
+
+MAX_VERIFIED = 4096
+"""How many checked URLs are remembered: about 3 MB."""
 
 _log = structlog.get_logger()
 
 
 class Request(NamedTuple):
-    """Path and query are raw, just as on the wire; the names of the headers are lower-case."""
+    """The target is raw, just as on the wire; the names of the headers are lower-case."""
 
     method: str
-    path: str
-    query: str
+    target: str
     headers: Mapping[str, str]
 
 
@@ -85,9 +87,19 @@ _IMAGE_FIELDS = {
     for image_format in FORMATS
 }
 
+_METHODS = frozenset({"GET", "HEAD"})
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 # Thirty digits are far past every file, and few enough for int() to take.
 _RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
+
+
+class _Verified(NamedTuple):
+    """An image whose URL has been checked, and what every reply with it says."""
+
+    image_id: str
+    exp: int
+    key: str
+    fields: str
 
 
 class Delivery:
@@ -103,6 +115,8 @@ class Delivery:
         self._cache_seconds = cache_seconds
         self._clock = clock
         self._storage_works = True
+        self._verified: dict[str, _Verified] = {}
+        self._verified_with: KeyRing | None = None
 
     def respond(self, request: Request) -> Reply:
         """Answer, whatever happens; a fault of our own is logged under the id that the reply carries."""
@@ -110,33 +124,58 @@ class Delivery:
             reply = self._answer(request)
         except Exception:  # noqa: BLE001 - the one place where a fault becomes a reply
             request_id = secrets.token_hex(8)
-            _log.exception("internal error", request_id=request_id, path=request.path[:200])
+            _log.exception(
+                "internal error", request_id=request_id, path=request.target.partition("?")[0][:200]
+            )
             reply = error_reply(500, "internal error", f"X-Request-Id: {request_id}\r\n")
-        return reply if request.method != "HEAD" else reply._replace(body=b"")
+        return reply._replace(body=b"") if request.method == "HEAD" else reply
 
     def _answer(self, request: Request) -> Reply:
-        if request.method not in {"GET", "HEAD"}:
+        if request.method not in _METHODS:
             return METHOD_NOT_ALLOWED
-        if request.path == "/healthz":
-            return HEALTHY
         now = self._clock()
-        checked = self._check(request, now)
-        if checked.verdict is not Verdict.VALID:
-            return _REFUSALS[checked.verdict]
+        image = self._verify(request.target, now)
+        if not isinstance(image, _Verified):
+            is_health_check = request.target.partition("?")[0] == "/healthz"
+            return HEALTHY if is_health_check else _REFUSALS[image]
         try:
-            file = self._reader.open(origin_key(checked.image_id, checked.ext))
+            file = self._reader.open(image.key)
         except StoreError as error:
             return self._storage_failed(error)
         self._storage_works = True
         if file is None:
             return EXPIRED
-        return self._image(request, checked, file, now)
+        return self._image(request, image, file, now)
 
-    def _check(self, request: Request, now: float) -> Checked:
-        checked = check(self._keys.ring(), request.path, request.query, now)
+    def _verify(self, target: str, now: float) -> "_Verified | Verdict":
+        """Check a URL, or remember having done so: who opens a comment asks for what others just did."""
+        ring = self._keys.ring()
+        if ring is not self._verified_with:
+            self._forget_verified(ring)
+        image = self._verified.get(target)
+        if image is not None:
+            return image if image.exp > now else Verdict.EXPIRED
+        checked = check(ring, target, now)
         if checked.verdict is Verdict.UNKNOWN_KEY:  # perhaps one made a moment ago
-            checked = check(self._keys.fresh_ring(), request.path, request.query, now)
-        return checked
+            ring = self._keys.fresh_ring()
+            self._forget_verified(ring)
+            checked = check(ring, target, now)
+        if checked.verdict is not Verdict.VALID:
+            return checked.verdict
+        if len(self._verified) >= MAX_VERIFIED:
+            self._verified.clear()
+        image = self._verified[target] = _Verified(
+            checked.image_id,
+            checked.exp,
+            origin_key(checked.image_id, checked.ext),
+            f'ETag: "{checked.image_id}"\r\n{_IMAGE_FIELDS[checked.ext]}',
+        )
+        return image
+
+    def _forget_verified(self, ring: KeyRing) -> None:
+        """Begin anew with other keys: a retired one's URLs are not valid any more."""
+        self._verified_with = ring
+        self._verified.clear()
 
     def _storage_failed(self, error: StoreError) -> Reply:
         if self._storage_works:  # one line for an outage, not one for each request in it
@@ -144,16 +183,15 @@ class Delivery:
         self._storage_works = False
         return STORAGE_UNAVAILABLE
 
-    def _image(self, request: Request, checked: Checked, file: OpenObject, now: float) -> Reply:
+    def _image(self, request: Request, image: "_Verified", file: OpenObject, now: float) -> Reply:
         """Answer with the file, or as the request's conditions ask; only a reply with a body keeps it."""
+        max_age = min(self._cache_seconds, int(image.exp - now))
+        fields = f"{image.fields}Cache-Control: public, max-age={max_age}\r\n"
+        if not request.headers and request.method == "GET":
+            return _with_all(file, fields)
         reply = None
         try:
-            max_age = min(self._cache_seconds, int(checked.exp - now))
-            fields = (
-                f'ETag: "{checked.image_id}"\r\nCache-Control: public, max-age={max_age}\r\n'
-                f"{_IMAGE_FIELDS[checked.ext]}"
-            )
-            reply = _with_file(request, checked.image_id, file, fields)
+            reply = _with_file(request, image.image_id, file, fields)
         finally:
             if reply is None or isinstance(reply.body, bytes):
                 os.close(file.fd)
@@ -170,6 +208,10 @@ def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Rep
         asked = _RANGE.fullmatch(headers["range"])
         if asked is not None and (part := _part(asked[1], asked[2], file.size)) is not None:
             return _with_part(part, file, fields)
+    return _with_all(file, fields)
+
+
+def _with_all(file: OpenObject, fields: str) -> Reply:
     return Reply(200, f"{fields}Content-Length: {file.size}\r\n", FileSlice(file, 0, file.size))
 
 

@@ -46,7 +46,9 @@ HEAD_TOO_LARGE = error_reply(431, "request header fields too large")
 
 _log = structlog.get_logger()
 # The parser forgives two spaces or no version. We do not: there is one way only to write a valid URL.
-_REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ ?\r\n]*)(?:\?([^ \r\n]*))? HTTP/1\.[01]\r\n")
+_REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ \r\n]*) HTTP/1\.[01]\r\n")
+_PLAIN_LINE = re.compile(rb"GET (/i/[!-~]{1,256}) HTTP/1\.1\r\n")
+_NO_CONDITIONS: dict[str, str] = {}
 _CONDITIONS = re.compile(r"\r\n((?i:range|if-range|if-none-match)):[ \t]*([^\r\n]*)")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
@@ -139,6 +141,7 @@ class _Connection:
     def __init__(self, server: DeliveryServer, sock: socket.socket) -> None:
         self._server = server
         self._sock = sock
+        self._fd = sock.fileno()
         self._parser = httptools.HttpRequestParser(self)
         self._received = b""
         self._parsed = 0  # how much of it the parser has had
@@ -175,6 +178,9 @@ class _Connection:
             self.close()
         elif self._is_lingering:
             self._discard(data)
+        elif not self._received and (target := _plain_target(data)) is not None:
+            self._is_last = self._server.is_stopping
+            self._send(self._server.respond(Request("GET", target, _NO_CONDITIONS)))
         else:
             self._received = self._received + data if self._received else data.lstrip(b"\r\n")
             self._answer_received()
@@ -215,8 +221,7 @@ class _Connection:
         if line is None:
             self._send_last(BAD_REQUEST)
             return
-        method, path, query = line.groups("")
-        request = Request(method, path, query, _conditions(head))
+        request = Request(line[1], line[2], _conditions(head))
         # A body may look like a next request: so none is taken from a connection after it.
         self._is_last = not self._keep_alive or self._server.is_stopping
         self._received = self._received[end:].lstrip(b"\r\n")
@@ -259,7 +264,7 @@ class _Connection:
                 sent = self._sock.send(self._unsent, _MORE_FOLLOWS if self._file_left else 0)
                 self._unsent = self._unsent[sent:]
             if self._file_left and not self._unsent:
-                sent = os.sendfile(self._sock.fileno(), self._file_fd, self._file_offset, self._file_left)
+                sent = os.sendfile(self._fd, self._file_fd, self._file_offset, self._file_left)
                 if not sent:  # the file has become shorter, and the client must not take this for the whole
                     self.close()
                     return
@@ -324,6 +329,27 @@ class _Connection:
             os.close(self._file_fd)
             self._file_fd = _NO_FILE
             self._file_left = 0
+
+
+def _plain_target(data: bytes) -> str | None:
+    """Return the target if this is one whole request for an image that names nothing else we heed.
+
+    Most are. It has no body and no conditions, so the parser has nothing to find in it, and need not look.
+    """
+    line = _PLAIN_LINE.match(data)
+    if line is None or data.find(b"\r\n\r\n") != len(data) - 4:
+        return None
+    lower = data.lower()
+    if (
+        b"connection" in lower
+        or b"content-length" in lower
+        or b"transfer-encoding" in lower
+        or b"upgrade" in lower
+        or b"range" in lower
+        or b"if-none-match" in lower
+    ):
+        return None
+    return line[1].decode("ascii")
 
 
 def _conditions(head: str) -> dict[str, str]:
