@@ -79,7 +79,11 @@ class Service:
     def start(self) -> "Service":
         with (self.folder / "serve.log").open("ab") as log:
             self.process = subprocess.Popen([PRSHOTS, "serve"], env=self.env, stdout=log, stderr=log)
-        self.wait_until_up()
+        try:
+            self.wait_until_up()
+        except BaseException:  # pytest.fail raises one; whatever it is, nothing may be left running
+            self.stop()
+            raise
         return self
 
     def wait_until_up(self, seconds: float = 30) -> None:
