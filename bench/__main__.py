@@ -33,12 +33,13 @@ def main() -> int:
     def say(text: str) -> None:
         console.print(f"[dim]{time.monotonic() - started:4.0f} s[/dim]  {escape(text)}", soft_wrap=True)
 
-    if (load := os.getloadavg()[0]) > BUSY_LOAD:
+    load = os.getloadavg()[0]
+    if load > BUSY_LOAD:
         say(f"the load average is {load:.1f}: other work on this machine will distort the figures")
     rows, failures = _measure_all(options, say)
-    print_table(rows)
+    print_table(rows, load)
     if options.json is not None:
-        write_json(rows, options.json)
+        write_json(rows, load, options.json)
     for failure in failures:
         console.print(f"[bold red]failed[/bold red]  {escape(failure)}", soft_wrap=True)
     return 1 if failures else 0

@@ -49,8 +49,9 @@ class Row:
         return "ok" if self.target.met_by(self.ours if self.ratio is None else self.ratio) else "short"
 
 
-def print_table(rows: Sequence[Row]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+def print_table(rows: Sequence[Row], load: float) -> None:
+    caption = f"load average before the run: {load:.1f}"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
     for heading in ("measure", "ours", "peer", "ratio", "target", "verdict"):
         table.add_column(heading, justify="right" if heading in {"ours", "ratio", "target"} else "left")
     for row in rows:
@@ -71,6 +72,7 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def write_json(rows: Sequence[Row], file: Path) -> None:
-    content = [asdict(row) | {"ratio": row.ratio, "verdict": row.verdict} for row in rows]
+def write_json(rows: Sequence[Row], load: float, file: Path) -> None:
+    told = [asdict(row) | {"ratio": row.ratio, "verdict": row.verdict} for row in rows]
+    content = {"load_average": load, "rows": told}
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")

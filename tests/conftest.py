@@ -149,7 +149,7 @@ def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """A service of the test's own, not yet started."""
+    """Give the test a service of its own, not yet started."""
     made = Service(tmp_path)
     yield made
     if made.process is not None:
@@ -158,7 +158,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A running service that many tests share; each makes a project of its own."""
+    """Run one service that many tests share; each makes a project of its own."""
     made = Service(tmp_path_factory.mktemp("shared")).start()
     yield made
     assert made.stop() == 0

@@ -273,9 +273,10 @@ def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: S
         shutil.move(file, aside)
     (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
     kill(part_pids(service)["api"])
-    time.sleep(4)
-    # Pauses of 0.05, 0.1, 0.2, 0.4, 0.8 and 1.6 s leave room for six in this time, on the fastest machine.
-    assert 2 <= service.log.count("worker died") <= 7
+    wait_until(lambda: service.log.count("worker died") == 6, "the sixth death")
+    died_at = time.monotonic()
+    wait_until(lambda: "api" in part_pids(service), "the seventh life")
+    assert time.monotonic() - died_at > 0.8  # the pause is twice that by now
     assert "Traceback" not in service.log
     assert health(service.img_url) == 200
 

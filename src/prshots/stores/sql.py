@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, or_, select, update
 from sqlalchemy import delete as delete_from
 from sqlalchemy.exc import IntegrityError
 
@@ -29,6 +29,28 @@ _PROJECT = [
 _PROJECTS = projects.join(organizations)
 _SCHEDULED = images.c.scheduled_at.is_not(None)
 _WAITING = images.c.scheduled_at.is_(None)
+
+
+# What every request asks for is built once: building costs more than asking.
+_PROJECT_OF_TOKEN = (
+    select(*_TOKEN, *_PROJECT)
+    .select_from(tokens.join(_PROJECTS))
+    .where(tokens.c.sha256 == bindparam("sha256"), tokens.c.revoked_at.is_(None))
+)
+_IMAGE_OF_PROJECT = select(*_IMAGE).where(
+    images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
+)
+_ACTIVE_OF_PR = (
+    images.c.project_id == bindparam("project_id"),
+    images.c.pr_number == bindparam("pr_number"),
+    _WAITING,
+)
+_COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
+_NEWEST_OF_PR = select(*_IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_ADD_IMAGES = insert(images)
+_GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
+_SCHEDULE = update(images).where(_GIVEN_IDS, _WAITING).values(scheduled_at=bindparam("now"))
+_REMOVE = delete_from(images).where(_GIVEN_IDS)
 
 
 class SqlRecords:
@@ -63,7 +85,7 @@ class SqlRecords:
     async def _commit(self, batch: list[tuple[Image, asyncio.Future[None]]]) -> None:
         rows = [_image_row(image) for image, _ in batch]
         try:
-            await self._database.write(lambda connection: connection.execute(insert(images), rows))
+            await self._database.write(lambda connection: connection.execute(_ADD_IMAGES, rows))
         except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
             if len(batch) > 1:  # one bad record must not take the others with it
                 for alone in batch:
@@ -81,25 +103,26 @@ class SqlRecords:
                 done.set_exception(outcome)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        query = select(*_IMAGE).where(images.c.id == image_id, images.c.project_id == project_id)
-        row = await self._database.read(lambda connection: connection.execute(query).first())
+        wanted = {"image_id": image_id, "project_id": project_id}
+        row = await self._database.read(
+            lambda connection: connection.execute(_IMAGE_OF_PROJECT, wanted).first()
+        )
         return Image(*row) if row else None
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        active = (images.c.project_id == project_id, images.c.pr_number == pr_number, _WAITING)
-        total = select(func.count()).select_from(images).where(*active)
-        page = select(*_IMAGE).where(*active).order_by(images.c.seq.desc()).limit(newest)
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
 
         def both(connection: Connection) -> tuple[int, list[Image]]:
-            found = [Image(*row) for row in connection.execute(page)]
-            count = connection.execute(total).scalar_one() if len(found) == newest else len(found)
+            found = [Image(*row) for row in connection.execute(_NEWEST_OF_PR, of_pr | {"newest": newest})]
+            cut_off = len(found) == newest
+            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
             return count, found[::-1]
 
         return await self._database.read(both)
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
-        marking = update(images).where(images.c.id.in_(image_ids), _WAITING).values(scheduled_at=now)
-        await self._database.write(lambda connection: connection.execute(marking))
+        marks = {"image_ids": list(image_ids), "now": now}
+        await self._database.write(lambda connection: connection.execute(_SCHEDULE, marks))
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
@@ -143,8 +166,8 @@ class SqlRecords:
         return await self._database.write(mark)
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        removing = delete_from(images).where(images.c.id.in_(image_ids))
-        return await self._database.write(lambda connection: connection.execute(removing).rowcount)
+        gone = {"image_ids": list(image_ids)}
+        return await self._database.write(lambda connection: connection.execute(_REMOVE, gone).rowcount)
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         query = select(images.c.id).where(images.c.id.in_(image_ids))
@@ -196,12 +219,10 @@ class SqlRecords:
         await self._database.write(lambda connection: connection.execute(adding))
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
-        query = (
-            select(*_TOKEN, *_PROJECT)
-            .select_from(tokens.join(_PROJECTS))
-            .where(tokens.c.sha256 == sha256, tokens.c.revoked_at.is_(None))
+        wanted = {"sha256": sha256}
+        row = await self._database.read(
+            lambda connection: connection.execute(_PROJECT_OF_TOKEN, wanted).first()
         )
-        row = await self._database.read(lambda connection: connection.execute(query).first())
         return (UploadToken(*row[: len(_TOKEN)]), _project(row[len(_TOKEN) :])) if row else None
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
