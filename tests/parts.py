@@ -98,8 +98,10 @@ def filled_up(folder: Path) -> Iterator[None]:
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(4096)):
             pass
-    yield
-    filler.unlink()
+    try:
+        yield
+    finally:
+        filler.unlink()
 
 
 @contextlib.contextmanager

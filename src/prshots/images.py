@@ -1,6 +1,7 @@
 """Upload, delete, comment, expire: what the service does with images."""
 
 import asyncio
+import contextlib
 import re
 import secrets
 import time
@@ -18,6 +19,7 @@ from prshots.errors import (
     PayloadTooLargeError,
     RateLimitedError,
     RecordsError,
+    RecordsFullError,
     StoreError,
     UnsupportedTypeError,
 )
@@ -108,7 +110,9 @@ class Images:
         if image is None:
             raise NotFoundError("not found")
         try:
-            await self._records.schedule([image.id], self._now())
+            # On a full disk not even the mark can be written; deleting the bytes makes room for the rest.
+            with contextlib.suppress(RecordsFullError):
+                await self._records.schedule([image.id], self._now())
             outcome = await expire_scheduled(self._records, self._store, [image])
         except (RecordsError, StoreError) as error:
             _log.error("expiry did not complete", image=image.id, reason=str(error))
@@ -127,9 +131,20 @@ class Images:
     async def expire(self, project: Project, pr_number: int) -> Expired:
         """Apply the project's policy to a closed PR. What cannot be deleted now stays scheduled."""
         at_once = project.policy is Policy.PR_CLOSE
-        marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
+        try:
+            marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
+        except RecordsFullError:
+            if not at_once or not await self._make_room(project, pr_number):
+                raise
+            marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
         expired = await self._expire_pr(project, pr_number) if at_once else 0
         return Expired(project.policy, marked, expired)
+
+    async def _make_room(self, project: Project, pr_number: int) -> bool:
+        """Delete bytes of a PR that is to go anyway: the disk has no room to mark its images first."""
+        _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
+        failed = await self._store.delete([image.key for image in images])
+        return len(failed) < len(images)
 
     async def _expire_pr(self, project: Project, pr_number: int) -> int:
         expired, after = 0, 0

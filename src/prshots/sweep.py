@@ -1,9 +1,11 @@
 """One pass over what is due: it finishes expiries, applies the policies, and takes away what crashes left."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from prshots.errors import RecordsFullError
 from prshots.expiry import expire_scheduled
 from prshots.ports import ObjectStore, Records
 
@@ -38,8 +40,10 @@ async def sweep(
     """Run one pass. Idempotent, so two at once do no harm. Raises RecordsError, StoreError."""
     report = Report()
     now = clock()
-    while await records.schedule_due(int(now), BATCH) == BATCH:
-        progress(report)
+    # On a full disk nothing more can be marked; what is marked already makes room for the next pass.
+    with contextlib.suppress(RecordsFullError):
+        while await records.schedule_due(int(now), BATCH) == BATCH:
+            progress(report)
     await _expire_scheduled(records, store, report, progress)
     # With the wrong database every image would look like an orphan.
     installation_id = await records.installation_id()

@@ -60,7 +60,8 @@ def open_records(settings: Settings) -> SqlRecords:
         engine = open_sqlite(settings.database_path)
         migrate(engine)
     except DBAPIError as error:
-        raise translated(error) from error
+        reason = translated(error)
+        raise type(reason)(f"{settings.database_path}: {reason}") from error
     except OSError as error:
         raise RecordsError(f"cannot open {settings.database_path}: {error.strerror}") from error
     return SqlRecords(Database(engine))

@@ -17,9 +17,11 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
+    MultipleResults,
     RuleBasedStateMachine,
     initialize,
     invariant,
+    multiple,
     precondition,
     rule,
     run_state_machine_as_test,
@@ -109,14 +111,19 @@ class ImagesMachine(RuleBasedStateMachine):
     def path(self, image_id: str) -> Path:
         return self.store.root / origin_key(image_id, "png")
 
-    @initialize()
-    def two_projects(self) -> None:
+    @initialize(target=images)
+    def two_projects_with_images(self) -> MultipleResults[str]:
+        """Begin with some: Hypothesis leaves rules out of a run at random, and without uploads it is a dull one."""
         self.run(self.accounts.create_project("closing", Policy.PR_CLOSE))
         self.run(self.accounts.create_project("keeping", Policy.RETAIN_DAYS, 3))
+        return multiple(*(self.upload(project, pr_number) for project in PROJECTS for pr_number in PRS))
 
     # What clients do
 
     @rule(target=images, project=st.sampled_from(PROJECTS), pr_number=st.sampled_from(PRS))
+    def upload_one(self, project: str, pr_number: int) -> str:
+        return self.upload(project, pr_number)
+
     def upload(self, project: str, pr_number: int) -> str:
         data = PNG + secrets.token_bytes(8)
         form = UploadForm(
@@ -282,7 +289,7 @@ def test_the_life_of_images(tmp_path: Path) -> None:
     asyncio.run(open_records(tmp_path).close())
     ImagesMachine.empty_database = tmp_path / "prshots.db"
     bounded = settings(
-        max_examples=40,
+        max_examples=60,
         stateful_step_count=25,
         deadline=None,  # an fsync takes as long as it takes
         phases=[Phase.explicit, Phase.reuse, Phase.generate],  # 25 steps can be read; shrinking takes minutes
