@@ -138,9 +138,9 @@ class SqlRecords:
         return await self._database.write(mark)
 
     async def scheduled(
-        self, after: int, limit: int, project_id: str | None = None, pr_number: int | None = None
+        self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        query = select(*_IMAGE).where(_SCHEDULED, images.c.seq > after).order_by(images.c.seq).limit(limit)
+        query = select(*_IMAGE).where(_SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
         if project_id is not None:
             query = query.where(images.c.project_id == project_id)
         if pr_number is not None:
