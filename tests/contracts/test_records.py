@@ -216,9 +216,8 @@ class TestClosingAPr:
         images += await added(records, project)
         assert await records.close_pr(project.id, 7, NOW + 60, schedule=True) == 1
         marked = await records.scheduled("", 10)
-        assert [(image.id, image.scheduled_at) for image in marked] == [
-            (image.id, time) for image, time in zip(images, (NOW, NOW + 60, NOW + 60), strict=True)
-        ]
+        times = dict(zip(ids(images), (NOW, NOW + 60, NOW + 60), strict=True))
+        assert {image.id: image.scheduled_at for image in marked} == times
 
     async def test_leaves_others_alone(self, records: Records, project: Project) -> None:
         other = await added_project(records)

@@ -103,10 +103,8 @@ class SqlRecords:
                 done.set_exception(outcome)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        wanted = {"image_id": image_id, "project_id": project_id}
-        row = await self._database.read(
-            lambda connection: connection.execute(_IMAGE_OF_PROJECT, wanted).first()
-        )
+        ids = {"image_id": image_id, "project_id": project_id}
+        row = self._database.look_up(lambda connection: connection.execute(_IMAGE_OF_PROJECT, ids).first())
         return Image(*row) if row else None
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
@@ -220,9 +218,7 @@ class SqlRecords:
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         wanted = {"sha256": sha256}
-        row = await self._database.read(
-            lambda connection: connection.execute(_PROJECT_OF_TOKEN, wanted).first()
-        )
+        row = self._database.look_up(lambda connection: connection.execute(_PROJECT_OF_TOKEN, wanted).first())
         return (UploadToken(*row[: len(_TOKEN)]), _project(row[len(_TOKEN) :])) if row else None
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
