@@ -147,10 +147,10 @@ class Images:
         return len(failed) < len(images)
 
     async def _expire_pr(self, project: Project, pr_number: int) -> int:
-        expired, after = 0, 0
+        expired, after = 0, ""
         while batch := await self._records.scheduled(after, EXPIRE_BATCH, project.id, pr_number):
             outcome = await expire_scheduled(self._records, self._store, batch)
-            expired, after = expired + outcome.expired, batch[-1].seq
+            expired, after = expired + outcome.expired, batch[-1].id
         return expired
 
     def _validated(self, project: Project, form: UploadForm) -> tuple[UploadedFile, Image]:

@@ -33,9 +33,12 @@ class Records(Protocol):
         """
 
     async def scheduled(
-        self, after: int, limit: int, project_id: str | None = None, pr_number: int | None = None
+        self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        """Return the next images scheduled for expiry past the upload order `after`, in that order."""
+        """Return the next images scheduled for expiry whose id is past `after`, in the order of their ids.
+
+        In that order their bytes lie together, so that a batch touches few folders.
+        """
 
     async def schedule_due(self, now: int, limit: int) -> int:
         """Schedule up to `limit` images that a policy wants gone; return how many.

@@ -57,13 +57,13 @@ async def sweep(
 async def _expire_scheduled(
     records: Records, store: ObjectStore, report: Report, progress: Callable[[Report], None]
 ) -> None:
-    after = 0
+    after = ""
     while batch := await records.scheduled(after, BATCH):
         outcome = await expire_scheduled(records, store, batch)
         report.expired += outcome.expired
         report.failed += outcome.failed
         report.freed_bytes += outcome.freed_bytes
-        after = batch[-1].seq  # onward, also past the ones that failed
+        after = batch[-1].id  # onward, also past the ones that failed
         progress(report)
 
 

@@ -23,7 +23,7 @@ EVERY_CALL: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule(["0" * 32], NOW),
     "close_pr": lambda records: records.close_pr(PROJECT.id, 7, NOW, schedule=True),
-    "scheduled": lambda records: records.scheduled(0, 10),
+    "scheduled": lambda records: records.scheduled("", 10),
     "schedule_due": lambda records: records.schedule_due(NOW, 10),
     "remove_images": lambda records: records.remove_images(["0" * 32]),
     "known_ids": lambda records: records.known_ids(["0" * 32]),

@@ -153,14 +153,14 @@ def test_unknown_routes(client, path, method):
         ("OPTIONS", "/v1/upload", "POST"),
         ("BREW", "/v1/upload", "POST"),
         ("GET", f"/v1/images/{'0' * 32}", "DELETE"),
-        ("POST", "/v1/comment", "GET"),
+        ("POST", "/v1/comment", "GET, HEAD"),
         ("GET", "/v1/expire", "POST"),
-        ("DELETE", "/healthz", "GET"),
-        ("POST", "/docs", "GET"),
+        ("DELETE", "/healthz", "GET, HEAD"),
+        ("POST", "/docs", "GET, HEAD"),
     ],
 )
 def test_wrong_methods(client, method, path, allowed):
     reply = client.request(method, path)
     assert (reply.status_code, reply.content) == (405, b'{"error":"method not allowed"}')
-    assert reply.headers["allow"] == allowed
+    assert sorted(reply.headers["allow"].split(", ")) == sorted(allowed.split(", "))
     assert reply.headers["content-type"] == "application/json"

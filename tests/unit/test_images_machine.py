@@ -239,7 +239,7 @@ class ImagesMachine(RuleBasedStateMachine):
         report = self.run(sweep(self.records, self.store, clock=self.clock))
         assert (report.expired, report.failed, report.orphans) == (expected_gone, expected_failures, len(old))
         if not expected_failures:
-            assert self.run(self.records.scheduled(0, 1)) == []
+            assert self.run(self.records.scheduled("", 1)) == []
 
     def _is_due(self, shot: Shot) -> bool:
         project = self.project(shot.project)
@@ -274,7 +274,7 @@ class ImagesMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_scheduled_ones_wait_for_the_sweep(self) -> None:
-        waiting = {image.id for image in self.run(self.records.scheduled(0, 1000))}
+        waiting = {image.id for image in self.run(self.records.scheduled("", 1000))}
         assert waiting == {image_id for image_id, shot in self.shots.items() if shot.scheduled}
 
     @invariant()

@@ -97,7 +97,7 @@ async def test_what_failed_does_not_keep_the_others_and_is_tried_again(place: Pl
     stuck.mkdir()  # cannot be unlinked, not even by root
     assert await place.sweep() == Report(expired=4, failed=1, freed_bytes=4000)
     assert await place.sweep() == Report(failed=1)
-    assert [image.id for image in await place.records.scheduled(0, 10)] == [images[2].id]
+    assert [image.id for image in await place.records.scheduled("", 10)] == [images[2].id]
     stuck.rmdir()
     assert (await place.sweep()).expired == 1
     assert await place.left() == set()

@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated
+from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI, Path, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Route
 
 from prshots import __version__
 from prshots.accounts import Accounts
@@ -36,42 +37,26 @@ def create_api(
     close: Callable[[], Awaitable[None]],
 ) -> Edge:
     @contextlib.asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await close()
 
-    app = FastAPI(
-        title="prshots",
-        version=__version__,
-        description=openapi.DESCRIPTION,
-        servers=[{"url": base_url}],
+    document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+    app = Starlette(
+        routes=[*_public_routes(images, accounts, max_image_bytes), *_service_routes(document)],
         lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
+        exception_handlers={PrshotsError: _on_our_error, HTTPException: _on_http_error, Exception: _on_fault},
     )
-    app.include_router(_public_routes(images, accounts, max_image_bytes))
-    app.include_router(_service_routes(app))
-    app.add_exception_handler(PrshotsError, _on_our_error)
-    app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(Exception, _on_fault)
-    document = openapi.complete(app.openapi())
-    app.openapi = lambda: document  # type: ignore[method-assign]  # as FastAPI's manual has it
+    app.router.redirect_slashes = False
     return Edge(app)
 
 
-def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> APIRouter:
-    routes = APIRouter(prefix="/v1")
-
+def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> list[Route]:
     async def authenticated(request: Request) -> Project:
         return await accounts.authenticate(_bearer(request))
 
-    TheProject = Annotated[Project, Depends(authenticated)]  # noqa: N806 - a type
-    ImageId = Annotated[str, Path(description=openapi.ABOUT_IMAGE_ID)]  # noqa: N806 - likewise
-
-    @routes.post("/upload", **openapi.upload(max_image_bytes))
-    async def upload(request: Request, project: TheProject) -> JSONResponse:
-        headers = request.headers
+    async def upload(request: Request) -> JSONResponse:
+        project, headers = await authenticated(request), request.headers
         async with _receiving(incomplete="invalid multipart/form-data body"):
             form = await read_upload_form(
                 headers.get("content-type", ""),
@@ -82,19 +67,18 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
         uploaded = await images.upload(project, form)
         return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
 
-    @routes.delete("/images/{image_id}", **openapi.DELETE)
-    async def delete(image_id: ImageId, project: TheProject) -> JSONResponse:
+    async def delete(request: Request) -> JSONResponse:
+        project, image_id = await authenticated(request), request.path_params["image_id"]
         await images.delete(project, image_id)
         return JSONResponse({"ok": True, "id": image_id})
 
-    @routes.get("/comment", **openapi.COMMENT)
-    async def comment(request: Request, project: TheProject) -> JSONResponse:
-        given = request.query_params.getlist("pr_number")
+    async def comment(request: Request) -> JSONResponse:
+        project, given = await authenticated(request), request.query_params.getlist("pr_number")
         pr_number = pr_number_from_text(given[0] if len(given) == 1 else None)
         return JSONResponse({"pr_number": pr_number, "markdown": await images.comment(project, pr_number)})
 
-    @routes.post("/expire", **openapi.EXPIRE)
-    async def expire(request: Request, project: TheProject) -> JSONResponse:
+    async def expire(request: Request) -> JSONResponse:
+        project = await authenticated(request)
         async with _receiving(incomplete="pr_number required"):
             pr_number = pr_number_from_json(await _json_member(request, "pr_number"))
         outcome = await images.expire(project, pr_number)
@@ -107,25 +91,28 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
             }
         )
 
-    return routes
+    return [
+        Route("/v1/upload", upload, methods=["POST"]),
+        Route("/v1/images/{image_id}", delete, methods=["DELETE"]),
+        Route("/v1/comment", comment, methods=["GET"]),
+        Route("/v1/expire", expire, methods=["POST"]),
+    ]
 
 
-def _service_routes(app: FastAPI) -> APIRouter:
-    routes = APIRouter()
-
-    @routes.head("/healthz", include_in_schema=False)
-    @routes.get("/healthz", **openapi.HEALTH)
-    async def healthz() -> JSONResponse:
+def _service_routes(document: dict[str, Any]) -> list[Route]:
+    async def healthz(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
-    @routes.get("/docs", include_in_schema=False)
-    async def docs() -> HTMLResponse:
+    async def openapi_json(_: Request) -> JSONResponse:
+        return JSONResponse(document)
+
+    async def docs(_: Request) -> HTMLResponse:
         return HTMLResponse(
-            docs_page(app.openapi()),
+            docs_page(document),
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 
-    return routes
+    return [Route("/healthz", healthz), Route("/openapi.json", openapi_json), Route("/docs", docs)]
 
 
 def _bearer(request: Request) -> str:

@@ -1,7 +1,7 @@
 """The edge of the API: the one table of errors, request ids, and replies that a client gets to read."""
 
 import asyncio
-import secrets
+import random
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -76,7 +76,7 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = secrets.token_hex(8)
+        request_id = f"{random.getrandbits(64):016x}"
         body = _Body(scope, receive)
 
         async def send_with_id(message: Message) -> None:
@@ -86,12 +86,12 @@ class Edge:
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            try:
-                await self._app(scope, body.receive, send_with_id)
-            except Exception:  # noqa: BLE001 - the last line of defence
-                # The framework has sent the reply `internal error` before it raised this to us.
-                _log.exception("internal error", method=scope["method"], path=scope["path"])
+        structlog.contextvars.bind_contextvars(request_id=request_id)  # each request is a task of its own
+        try:
+            await self._app(scope, body.receive, send_with_id)
+        except Exception:  # noqa: BLE001 - the last line of defence
+            # The framework has sent the reply `internal error` before it raised this to us.
+            _log.exception("internal error", method=scope["method"], path=scope["path"])
 
 
 class _Body:

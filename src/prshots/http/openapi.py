@@ -10,7 +10,7 @@ DESCRIPTION = (
     'pull request lists them all. Every error is `{"error": "<message>"}`.'
 )
 
-ABOUT_IMAGE_ID = "The `id` that the upload answered with: 32 hexadecimal characters."
+_ABOUT_IMAGE_ID = "The `id` that the upload answered with: 32 hexadecimal characters."
 
 _PR_NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
 _NAME = {
@@ -34,7 +34,7 @@ _VIEWPORT = {
 _IMAGE_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 _TOKEN: list[dict[str, list[str]]] = [{"uploadToken": []}]
 
-SECURITY_SCHEMES = {
+_SECURITY_SCHEMES = {
     "uploadToken": {
         "type": "http",
         "scheme": "bearer",
@@ -91,15 +91,15 @@ _UPLOADED = _json(
 }
 
 
-def upload(max_image_bytes: int) -> dict[str, Any]:
+def _upload(max_image_bytes: int) -> dict[str, Any]:
     too_large = str(payload_too_large(max_image_bytes))
     too_much = f"The image is {max_image_bytes:,} bytes or more, or the form around it is absurdly long."
     return {
         "summary": "Upload a screenshot",
-        "operation_id": "upload",
+        "operationId": "upload",
         "responses": {
-            200: _UPLOADED,
-            400: _error(
+            "200": _UPLOADED,
+            "400": _error(
                 "The form is wrong; the message says where.",
                 "invalid multipart/form-data body",
                 "image file required",
@@ -108,23 +108,21 @@ def upload(max_image_bytes: int) -> dict[str, Any]:
                 "commit_sha required",
                 "viewport must be like 1280x800",
             ),
-            401: _UNAUTHORIZED,
-            408: _TIMEOUT,
-            413: _error(too_much, too_large),
-            415: _error("The image is of another type, or not of the type it says it is.", *_WRONG_TYPES),
-            429: _error(
+            "401": _UNAUTHORIZED,
+            "408": _TIMEOUT,
+            "413": _error(too_much, too_large),
+            "415": _error("The image is of another type, or not of the type it says it is.", *_WRONG_TYPES),
+            "429": _error(
                 "More uploads in a minute than a project may make: 120, unless the service is set otherwise.",
                 "rate limited",
                 retry_after=True,
             ),
-            500: _FAULT,
-            503: _UNAVAILABLE,
-            507: _FULL,
+            "500": _FAULT,
+            "503": _UNAVAILABLE,
+            "507": _FULL,
         },
-        "openapi_extra": {
-            "security": _TOKEN,
-            "requestBody": {"required": True, "content": {"multipart/form-data": _form(max_image_bytes)}},
-        },
+        "security": _TOKEN,
+        "requestBody": {"required": True, "content": {"multipart/form-data": _form(max_image_bytes)}},
     }
 
 
@@ -158,52 +156,58 @@ def _form(max_image_bytes: int) -> dict[str, Any]:
     }
 
 
-DELETE: dict[str, Any] = {
+_DELETE: dict[str, Any] = {
     "summary": "Delete an image now, whatever the policy",
-    "operation_id": "deleteImage",
+    "operationId": "deleteImage",
     "responses": {
-        200: _json(
+        "200": _json(
             "Gone: the bytes first, then the record.", _object({"ok": {"const": True}, "id": _IMAGE_ID})
         ),
-        401: _UNAUTHORIZED,
-        404: _error("No such image, or another project's.", "not found"),
-        500: _FAULT,
-        503: _error(
+        "401": _UNAUTHORIZED,
+        "404": _error("No such image, or another project's.", "not found"),
+        "500": _FAULT,
+        "503": _error(
             "It could not be deleted now. It is scheduled, and the hourly sweep finishes it.",
             "expire failed, retry later",
             "database unavailable, retry later",
             retry_after=True,
         ),
-        507: _FULL,
+        "507": _FULL,
     },
-    "openapi_extra": {"security": _TOKEN},
+    "security": _TOKEN,
+    "parameters": [
+        {
+            "name": "image_id",
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "description": _ABOUT_IMAGE_ID},
+        }
+    ],
 }
 
-COMMENT: dict[str, Any] = {
+_COMMENT: dict[str, Any] = {
     "summary": "The pull request's comment, as markdown",
-    "operation_id": "comment",
+    "operationId": "comment",
     "responses": {
-        200: _json(
+        "200": _json(
             "The first line is the marker `<!-- svc:pr-<pr_number> -->`, by which to find the comment again.",
             _object({"pr_number": _PR_NUMBER, "markdown": {"type": "string", "maxLength": 65_536}}),
         ),
-        400: _error("`pr_number` is not a positive integer.", "pr_number required"),
-        401: _UNAUTHORIZED,
-        500: _FAULT,
-        503: _UNAVAILABLE,
-        507: _FULL,
+        "400": _error("`pr_number` is not a positive integer.", "pr_number required"),
+        "401": _UNAUTHORIZED,
+        "500": _FAULT,
+        "503": _UNAVAILABLE,
+        "507": _FULL,
     },
-    "openapi_extra": {
-        "security": _TOKEN,
-        "parameters": [{"name": "pr_number", "in": "query", "required": True, "schema": _PR_NUMBER}],
-    },
+    "security": _TOKEN,
+    "parameters": [{"name": "pr_number", "in": "query", "required": True, "schema": _PR_NUMBER}],
 }
 
-EXPIRE: dict[str, Any] = {
+_EXPIRE: dict[str, Any] = {
     "summary": "Apply the expiry policy to a closed pull request",
-    "operation_id": "expire",
+    "operationId": "expire",
     "responses": {
-        200: _json(
+        "200": _json(
             "Done. What could not be deleted now is scheduled, and the hourly sweep finishes it.",
             _object(
                 {
@@ -214,33 +218,38 @@ EXPIRE: dict[str, Any] = {
                 }
             ),
         ),
-        400: _error("The body is not JSON with a positive integer `pr_number`.", "pr_number required"),
-        401: _UNAUTHORIZED,
-        408: _TIMEOUT,
-        500: _FAULT,
-        503: _UNAVAILABLE,
-        507: _FULL,
+        "400": _error("The body is not JSON with a positive integer `pr_number`.", "pr_number required"),
+        "401": _UNAUTHORIZED,
+        "408": _TIMEOUT,
+        "500": _FAULT,
+        "503": _UNAVAILABLE,
+        "507": _FULL,
     },
-    "openapi_extra": {
-        "security": _TOKEN,
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": _object({"pr_number": _PR_NUMBER})}},
-        },
+    "security": _TOKEN,
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": _object({"pr_number": _PR_NUMBER})}},
     },
 }
 
-HEALTH: dict[str, Any] = {
+_HEALTH: dict[str, Any] = {
     "summary": "Whether this part is up",
-    "operation_id": "healthz",
+    "operationId": "healthz",
     "responses": {200: _json("It is.", _object({"status": {"const": "ok"}}))},
 }
 
 
-def complete(document: dict[str, Any]) -> dict[str, Any]:
-    """Add what the framework leaves out, and take out the 422 it promises for us: ours are 400 and 404."""
-    document["components"] = {"securitySchemes": SECURITY_SCHEMES}
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            operation["responses"].pop("422", None)
-    return document
+def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, Any]:
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "prshots", "version": version, "description": DESCRIPTION},
+        "servers": [{"url": base_url}],
+        "paths": {
+            "/v1/upload": {"post": _upload(max_image_bytes)},
+            "/v1/images/{image_id}": {"delete": _DELETE},
+            "/v1/comment": {"get": _COMMENT},
+            "/v1/expire": {"post": _EXPIRE},
+            "/healthz": {"get": _HEALTH},
+        },
+        "components": {"securitySchemes": _SECURITY_SCHEMES},
+    }

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -58,7 +58,7 @@ class DiskStore(DiskReader):
         super().__init__(root)
         self.root = root
         self._incoming = root / _INCOMING
-        self._ready_folders: set[Path] = set()
+        self._ready_folders: set[str] = set()
         self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="disk")
 
     def close(self) -> None:
@@ -82,9 +82,11 @@ class DiskStore(DiskReader):
         def read_or_claim() -> str:
             mark = self.root / _OWNER
             if not mark.exists():
-                self._make_ready(self._incoming)
+                self._make_ready(str(self._incoming))
                 claim = self._incoming / f"{secrets.token_hex(16)}.own"
-                _write_durably(claim, [claimant.encode()])
+                with _new_file(str(claim)) as fd:
+                    _write_all(fd, [claimant.encode()])
+                    os.fsync(fd)
                 with contextlib.suppress(FileExistsError):  # somebody was faster
                     mark.hardlink_to(claim)
                 claim.unlink()
@@ -95,7 +97,7 @@ class DiskStore(DiskReader):
     async def discard_unfinished(self, cutoff: float) -> int:
         def discard() -> int:
             leftovers = _names(self._incoming, _OBJECT, written_before=cutoff)
-            return sum(_unlinked(self._incoming / name) for name in leftovers)
+            return sum(_unlinked(f"{self._root}{_INCOMING}/{name}") for name in leftovers)
 
         return await self._in_thread(discard)
 
@@ -107,37 +109,40 @@ class DiskStore(DiskReader):
             raise kind(f"{error.strerror}: {error.filename or self.root}") from error
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
-        target = self.root / key
-        self._make_ready(self._incoming)
-        self._make_ready(target.parent)
-        unfinished = self._incoming / target.name
+        shard, _, name = key.rpartition("/")
+        target, folder, unfinished = self._root + key, self._root + shard, f"{self._root}{_INCOMING}/{name}"
         try:
-            _write_durably(unfinished, chunks)
-            unfinished.rename(target)
-            sync_folder(target.parent)
+            self._make_ready(folder)
+            self._make_ready(f"{self._root}{_INCOMING}")
+            with _new_file(unfinished) as fd:
+                _write_all(fd, chunks)
+                os.fsync(fd)
+            os.rename(unfinished, target)
+            sync_folder(folder)
         except OSError:
             for path in (unfinished, target):
                 with contextlib.suppress(OSError):
-                    path.unlink()
+                    os.unlink(path)
             self._ready_folders.clear()  # perhaps somebody took a folder away
             raise
 
-    def _make_ready(self, folder: Path) -> None:
+    def _make_ready(self, folder: str) -> None:
         if folder in self._ready_folders:
             return
-        if not folder.parent.exists():
-            self._make_ready(folder.parent)  # each new folder on the way has to survive a power cut too
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+        parent = os.path.dirname(folder)
+        if not os.path.exists(parent):
+            self._make_ready(parent)  # each new folder on the way has to survive a power cut too
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)
+        sync_folder(parent)
         self._ready_folders.add(folder)
 
     def _delete(self, keys: Collection[str]) -> set[str]:
         failed: set[str] = set()
-        by_folder: dict[Path, list[str]] = {}
+        by_folder: dict[str, list[str]] = {}
         for key in keys:
-            path = self.root / key
-            if _unlinked(path):
-                by_folder.setdefault(path.parent, []).append(key)
+            if _unlinked(self._root + key):
+                by_folder.setdefault(self._root + key.rpartition("/")[0], []).append(key)
             else:
                 failed.add(key)
         for folder, unlinked in by_folder.items():
@@ -146,16 +151,18 @@ class DiskStore(DiskReader):
             except FileNotFoundError:
                 continue  # no folder, so no bytes either
             except OSError as error:
-                _log.error("a delete could not be made durable", folder=folder.name, reason=error.strerror)
+                _log.error("a delete could not be made durable", folder=folder, reason=error.strerror)
                 failed.update(unlinked)
         return failed
 
 
-def _unlinked(path: Path) -> bool:
+def _unlinked(path: str) -> bool:
     try:
-        path.unlink(missing_ok=True)
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
     except OSError as error:  # one that cannot be deleted must not keep the others
-        _log.error("image bytes could not be deleted", file=path.name, reason=error.strerror)
+        _log.error("image bytes could not be deleted", file=path, reason=error.strerror)
         return False
     return True
 
@@ -180,15 +187,19 @@ def _older(entry: os.DirEntry[str], cutoff: float) -> bool:
         return False
 
 
-def _write_durably(path: Path, chunks: Sequence[bytes]) -> None:
+@contextlib.contextmanager
+def _new_file(path: str) -> Iterator[int]:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
-        rest = [memoryview(chunk) for chunk in chunks]
-        while rest:
-            rest = _without_first(rest, os.writev(fd, rest[:_IOV_MAX]))
-        os.fsync(fd)
+        yield fd
     finally:
         os.close(fd)
+
+
+def _write_all(fd: int, chunks: Sequence[bytes]) -> None:
+    rest = [memoryview(chunk) for chunk in chunks]
+    while rest:
+        rest = _without_first(rest, os.writev(fd, rest[:_IOV_MAX]))
 
 
 def _without_first(views: list[memoryview], written: int) -> list[memoryview]:
@@ -199,7 +210,7 @@ def _without_first(views: list[memoryview], written: int) -> list[memoryview]:
     return []
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: str | Path) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -89,4 +89,4 @@ Index(
     postgresql_where=_waiting,
 )
 Index("images_closed", images.c.project_id, images.c.seq, sqlite_where=_closed, postgresql_where=_closed)
-Index("images_scheduled", images.c.seq, sqlite_where=_scheduled, postgresql_where=_scheduled)
+Index("images_scheduled", images.c.id, sqlite_where=_scheduled, postgresql_where=_scheduled)

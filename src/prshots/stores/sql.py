@@ -103,10 +103,8 @@ class SqlRecords:
                 done.set_exception(outcome)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        wanted = {"image_id": image_id, "project_id": project_id}
-        row = await self._database.read(
-            lambda connection: connection.execute(_IMAGE_OF_PROJECT, wanted).first()
-        )
+        ids = {"image_id": image_id, "project_id": project_id}
+        row = self._database.look_up(lambda connection: connection.execute(_IMAGE_OF_PROJECT, ids).first())
         return Image(*row) if row else None
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
@@ -138,9 +136,9 @@ class SqlRecords:
         return await self._database.write(mark)
 
     async def scheduled(
-        self, after: int, limit: int, project_id: str | None = None, pr_number: int | None = None
+        self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        query = select(*_IMAGE).where(_SCHEDULED, images.c.seq > after).order_by(images.c.seq).limit(limit)
+        query = select(*_IMAGE).where(_SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
         if project_id is not None:
             query = query.where(images.c.project_id == project_id)
         if pr_number is not None:
@@ -220,9 +218,7 @@ class SqlRecords:
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         wanted = {"sha256": sha256}
-        row = await self._database.read(
-            lambda connection: connection.execute(_PROJECT_OF_TOKEN, wanted).first()
-        )
+        row = self._database.look_up(lambda connection: connection.execute(_PROJECT_OF_TOKEN, wanted).first())
         return (UploadToken(*row[: len(_TOKEN)]), _project(row[len(_TOKEN) :])) if row else None
 
     async def tokens(self, project_id: str) -> list[UploadToken]:

@@ -83,5 +83,5 @@ def _create_images() -> None:
         "images_closed", "images", ["project_id", "seq"], sqlite_where=_closed, postgresql_where=_closed
     )
     op.create_index(
-        "images_scheduled", "images", ["seq"], sqlite_where=_scheduled, postgresql_where=_scheduled
+        "images_scheduled", "images", ["id"], sqlite_where=_scheduled, postgresql_where=_scheduled
     )
