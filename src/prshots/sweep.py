@@ -9,7 +9,7 @@ from prshots.errors import RecordsFullError
 from prshots.expiry import expire_scheduled
 from prshots.ports import ObjectStore, Records
 
-BATCH = 1000
+BATCH = 4000
 """Small enough that uploads hardly wait behind its transaction, large enough that commits cost little."""
 
 LEFTOVER_AGE_SECONDS = 3600

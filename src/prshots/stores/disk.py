@@ -9,6 +9,7 @@ import secrets
 import stat
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,7 +69,14 @@ class DiskStore(DiskReader):
         await self._in_thread(lambda: self._put(key, chunks))
 
     async def delete(self, keys: Collection[str]) -> set[str]:
-        return await self._in_thread(lambda: self._delete(keys))
+        """Delete folder by folder, several at a time: unlinking waits for the disk, and so does syncing."""
+        by_shard: dict[str, list[str]] = {}
+        for key in keys:
+            by_shard.setdefault(key.rpartition("/")[0], []).append(key)
+        failed = await asyncio.gather(
+            *(self._in_thread(partial(self._delete_in, shard, some)) for shard, some in by_shard.items())
+        )
+        return set().union(*failed)
 
     async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
         for shard in await self._in_thread(lambda: _names(self.root, _SHARD)):
@@ -137,22 +145,15 @@ class DiskStore(DiskReader):
         sync_folder(parent)
         self._ready_folders.add(folder)
 
-    def _delete(self, keys: Collection[str]) -> set[str]:
-        failed: set[str] = set()
-        by_folder: dict[str, list[str]] = {}
-        for key in keys:
-            if _unlinked(self._root + key):
-                by_folder.setdefault(self._root + key.rpartition("/")[0], []).append(key)
-            else:
-                failed.add(key)
-        for folder, unlinked in by_folder.items():
-            try:
-                sync_folder(folder)
-            except FileNotFoundError:
-                continue  # no folder, so no bytes either
-            except OSError as error:
-                _log.error("a delete could not be made durable", folder=folder, reason=error.strerror)
-                failed.update(unlinked)
+    def _delete_in(self, shard: str, keys: Collection[str]) -> set[str]:
+        failed = {key for key in keys if not _unlinked(self._root + key)}
+        try:
+            sync_folder(self._root + shard)
+        except FileNotFoundError:
+            pass  # no folder, so no bytes either
+        except OSError as error:
+            _log.error("a delete could not be made durable", folder=shard, reason=error.strerror)
+            failed.update(keys)
         return failed
 
 
