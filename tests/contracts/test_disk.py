@@ -91,7 +91,6 @@ async def test_folders_taken_away_are_made_again(store: DiskStore) -> None:
     await store.put(KEY, [b"x"])
     (store.root / KEY).unlink()
     (store.root / "ab").rmdir()
-    (store.root / ".incoming").rmdir()
     with pytest.raises(StoreError):  # it finds out by failing once
         await store.put(KEY, [b"x"])
     await store.put(KEY, [b"x"])
@@ -127,9 +126,9 @@ async def test_a_read_only_disk_serves_but_takes_and_deletes_nothing(store: Disk
 
 
 async def test_only_leftovers_of_some_age_are_discarded(store: DiskStore) -> None:
-    incoming = store.root / ".incoming"
-    old = [written(incoming / f"{secrets.token_hex(16)}.png", age=2 * HOUR) for _ in range(3)]
-    young = written(incoming / f"{secrets.token_hex(16)}.png")
+    folder = store.root / "ab"
+    old = [written(folder / f".{secrets.token_hex(16)}.png", age=2 * HOUR) for _ in range(3)]
+    young = written(folder / f".{secrets.token_hex(16)}.png")
     old[1].unlink()
     old[1].mkdir()  # cannot be unlinked, and does not keep the others
     os.utime(old[1], (0, 0))
@@ -151,7 +150,7 @@ async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
         f"ab/{'AB' * 16}.png",
         f"ab/{'ab' * 16}",
         f"abc/{'ab' * 16}.png",
-        ".incoming/notes.txt",
+        "ab/.notes.txt",
     }
     for name in names:
         written(store.root / name, age=2 * HOUR)
@@ -162,7 +161,7 @@ async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
 
 async def test_an_owner_is_never_half_written(store: DiskStore) -> None:
     """A claim that a crash cut short is none: the next one to claim gets the store."""
-    written(store.root / ".incoming" / f"{'ab' * 16}.own", b"", age=2 * HOUR)
+    written(store.root / f".{'ab' * 16}.own", b"", age=2 * HOUR)
     assert await store.owner("cd" * 16) == "cd" * 16
     assert await store.discard_unfinished(time.time() - HOUR) == 1
     assert files(store.root) == {".installation"}

@@ -130,8 +130,8 @@ async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place:
 
 
 async def test_what_a_write_cut_short_left_goes_after_an_hour(place: Place) -> None:
-    young = place.orphan(LEFTOVER_AGE_SECONDS - 1, f".incoming/{'ab' * 16}.png")
-    old = place.orphan(LEFTOVER_AGE_SECONDS + 1, f".incoming/{'cd' * 16}.png")
+    young = place.orphan(LEFTOVER_AGE_SECONDS - 1, f"ab/.{'ab' * 16}.png")
+    old = place.orphan(LEFTOVER_AGE_SECONDS + 1, f"cd/.{'cd' * 16}.png")
     assert await place.sweep() == Report(unfinished=1)
     assert (young.exists(), old.exists()) == (True, False)
 

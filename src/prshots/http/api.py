@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -26,6 +26,8 @@ BODY_SECONDS = 120.0
 """How long a body may take to arrive: 5 MB in this time is a third of a megabit a second."""
 
 MAX_JSON_BYTES = 64 * 1024
+
+T = TypeVar("T")
 
 
 def create_api(
@@ -57,13 +59,13 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
 
     async def upload(request: Request) -> JSONResponse:
         project, headers = await authenticated(request), request.headers
-        async with _receiving(incomplete="invalid multipart/form-data body"):
-            form = await read_upload_form(
-                headers.get("content-type", ""),
-                headers.get("content-length", ""),
-                request.stream(),
-                max_image_bytes,
-            )
+        reading = read_upload_form(
+            headers.get("content-type", ""),
+            headers.get("content-length", ""),
+            request.stream(),
+            max_image_bytes,
+        )
+        form = await _received(reading, incomplete="invalid multipart/form-data body")
         uploaded = await images.upload(project, form)
         return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
 
@@ -79,8 +81,8 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
 
     async def expire(request: Request) -> JSONResponse:
         project = await authenticated(request)
-        async with _receiving(incomplete="pr_number required"):
-            pr_number = pr_number_from_json(await _json_member(request, "pr_number"))
+        reading = _json_member(request, "pr_number")
+        pr_number = pr_number_from_json(await _received(reading, incomplete="pr_number required"))
         outcome = await images.expire(project, pr_number)
         return JSONResponse(
             {
@@ -137,12 +139,11 @@ async def _json_member(request: Request, name: str) -> object:
     return value.get(name) if isinstance(value, dict) else None
 
 
-@contextlib.asynccontextmanager
-async def _receiving(*, incomplete: str) -> AsyncIterator[None]:
+async def _received(reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
     """Refuse a body that takes too long, or that breaks off: what was meant to follow is not known."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            yield
+            return await reading
     except TimeoutError as error:
         raise RequestTimeoutError("request body timed out") from error
     except ClientDisconnect as error:  # it may have closed only its own half, and still read the reply

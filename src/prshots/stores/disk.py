@@ -25,7 +25,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 _IOV_MAX = 1024
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _OBJECT = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
-_INCOMING = ".incoming"
+_UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
 _OWNER = ".installation"
 
 T = TypeVar("T")
@@ -53,12 +53,15 @@ class DiskReader:
 
 
 class DiskStore(DiskReader):
-    """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder."""
+    """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder.
+
+    The temporary file lies in the same folder, under a name with a dot before it: one folder for all of them
+    would be the one place where every upload waits for every other.
+    """
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.root = root
-        self._incoming = root / _INCOMING
         self._ready_folders: set[str] = set()
         self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="disk")
 
@@ -90,8 +93,8 @@ class DiskStore(DiskReader):
         def read_or_claim() -> str:
             mark = self.root / _OWNER
             if not mark.exists():
-                self._make_ready(str(self._incoming))
-                claim = self._incoming / f"{secrets.token_hex(16)}.own"
+                self._make_ready(str(self.root))
+                claim = self.root / f".{secrets.token_hex(16)}.own"
                 with _new_file(str(claim)) as fd:
                     _write_all(fd, [claimant.encode()])
                     os.fsync(fd)
@@ -104,8 +107,12 @@ class DiskStore(DiskReader):
 
     async def discard_unfinished(self, cutoff: float) -> int:
         def discard() -> int:
-            leftovers = _names(self._incoming, _OBJECT, written_before=cutoff)
-            return sum(_unlinked(f"{self._root}{_INCOMING}/{name}") for name in leftovers)
+            folders = [self.root, *(self.root / shard for shard in _names(self.root, _SHARD))]
+            return sum(
+                _unlinked(f"{folder}/{name}")
+                for folder in folders
+                for name in _names(folder, _UNFINISHED, written_before=cutoff)
+            )
 
         return await self._in_thread(discard)
 
@@ -118,10 +125,9 @@ class DiskStore(DiskReader):
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
         shard, _, name = key.rpartition("/")
-        target, folder, unfinished = self._root + key, self._root + shard, f"{self._root}{_INCOMING}/{name}"
+        target, folder, unfinished = self._root + key, self._root + shard, f"{self._root}{shard}/.{name}"
         try:
             self._make_ready(folder)
-            self._make_ready(f"{self._root}{_INCOMING}")
             with _new_file(unfinished) as fd:
                 _write_all(fd, chunks)
                 os.fsync(fd)

@@ -103,8 +103,7 @@ class SqlRecords:
                 done.set_exception(outcome)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        ids = {"image_id": image_id, "project_id": project_id}
-        row = self._database.look_up(lambda connection: connection.execute(_IMAGE_OF_PROJECT, ids).first())
+        row = self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
         return Image(*row) if row else None
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
@@ -217,8 +216,7 @@ class SqlRecords:
         await self._database.write(lambda connection: connection.execute(adding))
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
-        wanted = {"sha256": sha256}
-        row = self._database.look_up(lambda connection: connection.execute(_PROJECT_OF_TOKEN, wanted).first())
+        row = self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
         return (UploadToken(*row[: len(_TOKEN)]), _project(row[len(_TOKEN) :])) if row else None
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
