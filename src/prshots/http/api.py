@@ -6,18 +6,16 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 from prshots import __version__
 from prshots.accounts import Accounts
-from prshots.errors import InvalidInputError, PrshotsError, RequestTimeoutError, UnauthorizedError
+from prshots.errors import InvalidInputError, RequestTimeoutError, UnauthorizedError
 from prshots.http import openapi
 from prshots.http.docs_page import docs_page
-from prshots.http.edge import Edge, error_reply
+from prshots.http.edge import Edge
 from prshots.http.upload_form import read_upload_form
 from prshots.images import Images, pr_number_from_json, pr_number_from_text
 from prshots.models import Project
@@ -39,18 +37,13 @@ def create_api(
     close: Callable[[], Awaitable[None]],
 ) -> Edge:
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: object) -> AsyncIterator[None]:
         yield
         await close()
 
     document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
-    app = Starlette(
-        routes=[*_public_routes(images, accounts, max_image_bytes), *_service_routes(document)],
-        lifespan=lifespan,
-        exception_handlers={PrshotsError: _on_our_error, HTTPException: _on_http_error, Exception: _on_fault},
-    )
-    app.router.redirect_slashes = False
-    return Edge(app)
+    routes = [*_public_routes(images, accounts, max_image_bytes), *_service_routes(document)]
+    return Edge(Router(routes, redirect_slashes=False, lifespan=lifespan))
 
 
 def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> list[Route]:
@@ -148,21 +141,3 @@ async def _received(reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
         raise RequestTimeoutError("request body timed out") from error
     except ClientDisconnect as error:  # it may have closed only its own half, and still read the reply
         raise InvalidInputError(incomplete) from error
-
-
-async def _on_our_error(_: Request, error: Exception) -> JSONResponse:
-    if not isinstance(error, PrshotsError):
-        raise error
-    status, message, headers = error_reply(error)
-    return JSONResponse({"error": message}, status, headers)
-
-
-async def _on_http_error(_: Request, error: Exception) -> JSONResponse:
-    """Answer for what the router refuses: unknown paths, wrong methods."""
-    if not isinstance(error, HTTPException):
-        raise error
-    return JSONResponse({"error": error.detail.lower()}, error.status_code, error.headers)
-
-
-async def _on_fault(_: Request, __: Exception) -> JSONResponse:
-    return JSONResponse({"error": "internal error"}, 500)

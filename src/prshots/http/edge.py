@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import structlog
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from prshots import errors
 
@@ -62,7 +64,7 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
 
 
 class Edge:
-    """Wraps the API: gives each request an id, and reads a refused body to its end before the reply.
+    """Wraps the API: gives each request an id, makes replies of errors, and reads a refused body to its end.
 
     Most clients send the whole body before they read anything. If the server replied early and closed, they
     would find a broken pipe where the reply should be. A client that asked first (`Expect: 100-continue`) has
@@ -79,19 +81,37 @@ class Edge:
         request_id = f"{random.getrandbits(64):016x}"
         body = _Body(scope, receive)
 
+        started = False
+
         async def send_with_id(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 if message["status"] != STATUS[errors.RequestTimeoutError]:  # it has been waited for already
                     await body.drain()
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
             await send(message)
 
         structlog.contextvars.bind_contextvars(request_id=request_id)  # each request is a task of its own
+        scope["app"] = self  # has the router raise what it refuses, instead of replying in plain text
         try:
             await self._app(scope, body.receive, send_with_id)
-        except Exception:  # noqa: BLE001 - the last line of defence
-            # The framework has sent the reply `internal error` before it raised this to us.
-            _log.exception("internal error", method=scope["method"], path=scope["path"])
+        except Exception as error:  # noqa: BLE001 - the one place where an error becomes a reply
+            reply = _reply_to(error, scope)
+            if not started:
+                await reply(scope, body.receive, send_with_id)
+
+
+def _reply_to(error: Exception, scope: Message) -> JSONResponse:
+    match error:
+        case errors.PrshotsError():
+            status, message, headers = error_reply(error)
+            return JSONResponse({"error": message}, status, headers)
+        case HTTPException():  # of the router: an unknown path, a wrong method
+            return JSONResponse({"error": error.detail.lower()}, error.status_code, error.headers)
+        case _:
+            _log.error("internal error", method=scope["method"], path=scope["path"], exc_info=error)
+            return JSONResponse({"error": "internal error"}, 500)
 
 
 class _Body:
