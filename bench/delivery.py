@@ -63,8 +63,7 @@ def _compare_unseen(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterato
     first = list(SIZES).index(size) * count
     paths = {name: peer.many_paths[first : first + count] for name, peer in servers.items()}
     rates, processor = _load_in_turn(run, size, servers, paths, f"delivery of {size}, unseen links")
-    target = TARGETS[size, NGINX]
-    yield Row(f"delivery, {size}, unseen links", "images/s", rates["ours"], NGINX, rates[NGINX], target)
+    yield Row(f"delivery, {size}, unseen links", "images/s", rates["ours"], NGINX, rates[NGINX])
     yield _processor_row(f"delivery, {size}, unseen links", processor)
 
 
