@@ -158,7 +158,7 @@ class Load:
         seen: set[str] = set()
         while not self._stop.wait(0.05):
             for path in self.service.images_dir.glob("??/*"):
-                if path.name in seen:
+                if path.name in seen or path.name.startswith("."):  # unfinished: no URL names it
                     continue
                 seen.add(path.name)
                 try:
