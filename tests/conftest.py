@@ -162,3 +162,15 @@ def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service
     made = Service(tmp_path_factory.mktemp("shared")).start()
     yield made
     assert made.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def token(shared_service: Service) -> str:
+    """Make a project on the shared service for one module of tests."""
+    return shared_service.new_token()
+
+
+@pytest.fixture(scope="module")
+def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
+    with shared_service.client(token) as made:
+        yield made

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from prshots.errors import RecordsFullError
@@ -14,7 +14,6 @@ BATCH = 4000
 
 LEFTOVER_AGE_SECONDS = 3600
 """Bytes without a record may be an upload under way; after an hour they are not."""
-
 
 FOREIGN_STORE = "the image store belongs to another database; files without a record were left alone"
 
@@ -87,5 +86,4 @@ def _image_id(key: str) -> str:
 
 
 def _in_batches(keys: list[str]) -> Iterator[list[str]]:
-    starts: Iterable[int] = range(0, len(keys), BATCH)
-    return (keys[start : start + BATCH] for start in starts)
+    return (keys[start : start + BATCH] for start in range(0, len(keys), BATCH))

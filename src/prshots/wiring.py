@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from prshots.errors import RecordsError, SettingsError
+from prshots.errors import RecordsError, SchemaTooNewError, SettingsError
 from prshots.signing import KeyRing
 
 if TYPE_CHECKING:
@@ -50,18 +50,18 @@ def key_source(settings: Settings) -> KeySource:
 
 def open_records(settings: Settings) -> SqlRecords:
     """Open the database, migrated. Raises RecordsError."""
-    from sqlalchemy.exc import DBAPIError
-
-    from prshots.stores.engine import Database, open_sqlite, translated
+    from prshots.stores.engine import Database, open_sqlite, translating
     from prshots.stores.migrate import migrate
     from prshots.stores.sql import SqlRecords
 
     try:
-        engine = open_sqlite(settings.database_path)
-        migrate(engine)
-    except DBAPIError as error:
-        reason = translated(error)
-        raise type(reason)(f"{settings.database_path}: {reason}") from error
+        with translating():
+            engine = open_sqlite(settings.database_path)
+            migrate(engine)
+    except SchemaTooNewError:
+        raise
+    except RecordsError as error:
+        raise type(error)(f"{settings.database_path}: {error}") from error
     except OSError as error:
         raise RecordsError(f"cannot open {settings.database_path}: {error.strerror}") from error
     return SqlRecords(Database(engine))

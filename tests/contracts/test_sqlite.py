@@ -13,7 +13,7 @@ from prshots import wiring
 from prshots.errors import RecordsError, RecordsFullError
 from prshots.models import LOCAL_ORGANIZATION, Policy, Project
 from prshots.settings import Settings
-from prshots.stores.engine import open_sqlite
+from prshots.stores.engine import Database, open_sqlite
 from prshots.stores.sql import SqlRecords
 
 PROJECT = a_project()
@@ -116,3 +116,14 @@ def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert connection.execute(text("PRAGMA synchronous")).scalar() == 2  # FULL
     engine.dispose()
+
+
+@pytest.mark.parametrize("call", EVERY_CALL.values(), ids=EVERY_CALL)
+async def test_a_connection_that_cannot_be_opened(
+    tmp_path: Path, call: Callable[[SqlRecords], Awaitable[object]]
+) -> None:
+    (tmp_path / "prshots.db").write_bytes(b"no such thing " * 500)
+    records = SqlRecords(Database(open_sqlite(tmp_path / "prshots.db")))
+    with pytest.raises(RecordsError, match="file is not a database"):
+        await call(records)
+    await records.close()

@@ -1,7 +1,6 @@
 """Who may call: the token is asked for first, on every public route, and every refusal reads the same."""
 
 import json
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -15,17 +14,6 @@ ROUTES = [
     ("GET", "/v1/comment?pr_number=7"),
     ("POST", "/v1/expire"),
 ]
-
-
-@pytest.fixture(scope="module")
-def token(shared_service: Service) -> str:
-    return shared_service.new_token()
-
-
-@pytest.fixture(scope="module")
-def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
-    with shared_service.client(token) as made:
-        yield made
 
 
 def call(service: Service, route: tuple[str, str], *authorization: bytes) -> Reply:

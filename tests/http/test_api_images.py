@@ -21,12 +21,6 @@ NOBODYS_ID = "0123456789abcdef" * 2
 
 
 @pytest.fixture(scope="module")
-def client(shared_service: Service) -> Iterator[httpx.Client]:
-    with shared_service.client(shared_service.new_token()) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
 def stranger(shared_service: Service) -> Iterator[httpx.Client]:
     """Make a client of another project."""
     with shared_service.client(shared_service.new_token()) as made:

@@ -18,17 +18,6 @@ from conftest import JPEG, MAX_BYTES, PNG, SHA, WEBP, Service, png, upload
 YEAR = 365 * 86_400
 
 
-@pytest.fixture(scope="module")
-def token(shared_service: Service) -> str:
-    return shared_service.new_token()
-
-
-@pytest.fixture(scope="module")
-def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
-    with shared_service.client(token) as made:
-        yield made
-
-
 # What comes back
 
 

@@ -26,7 +26,7 @@ from wire import (
     text_parts,
 )
 
-from conftest import MAX_BYTES, Service, png
+from conftest import MAX_BYTES, png
 from prshots.errors import InvalidInputError, PayloadTooLargeError
 from prshots.http.upload_form import MAX_FIELD_BYTES, MAX_PARTS, read_upload_form
 from prshots.images import UploadForm
@@ -204,11 +204,6 @@ def test_a_length_that_is_absurd_is_refused_before_anything_is_read():
 
 
 # Over the wire
-
-
-@pytest.fixture(scope="module")
-def token(shared_service: Service) -> str:
-    return shared_service.new_token()
 
 
 INVALID = (400, "invalid multipart/form-data body")

@@ -43,11 +43,6 @@ class Form:
 Sender = Callable[[Service, str, list[Form]], list[httpx.Response]]
 
 
-@pytest.fixture(scope="module")
-def token(shared_service: Service) -> str:
-    return shared_service.new_token()
-
-
 def by_curl(service: Service, token: str, forms: list[Form]) -> list[httpx.Response]:
     def send(form: Form) -> httpx.Response:
         quoted = form.filename.replace("\\", "\\\\").replace('"', '\\"')

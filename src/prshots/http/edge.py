@@ -80,7 +80,6 @@ class Edge:
             return
         request_id = f"{random.getrandbits(64):016x}"
         body = _Body(scope, receive)
-
         started = False
 
         async def send_with_id(message: Message) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 import structlog
 
 from prshots.errors import SettingsError
+from prshots.processes import BACKLOG
 from prshots.settings import Settings
 
 STOP_SECONDS, KILL_SECONDS = 4.6, 0.2
 """How long children may take to end: asked to, a little longer than their own grace; and killed."""
 
-BACKLOG = 1024
 SWEEP_INTERVAL_SECONDS = 3600.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0

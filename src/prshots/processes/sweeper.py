@@ -4,33 +4,29 @@ Run as `python -m prshots.processes.sweeper LIFELINE_FD` by the supervisor.
 """
 
 import asyncio
-import os
 import sys
-from pathlib import Path
 
 import structlog
 
 from prshots import wiring
 from prshots.errors import PrshotsError
+from prshots.processes import settings_of_child
 from prshots.processes.lifeline import hold
 from prshots.processes.logs import configure_logs
-from prshots.settings import load_settings
 from prshots.sweep import FOREIGN_STORE, sweep
 
 
 def main() -> None:
     configure_logs()
-    config = os.environ.get("PRSHOTS_CONFIG")
     try:
-        asyncio.run(_sweep_once(Path(config) if config else None, int(sys.argv[1])))
+        asyncio.run(_sweep_once(int(sys.argv[1])))
     except PrshotsError as error:
         sys.exit(f"prshots sweep: {error}")
 
 
-async def _sweep_once(config: Path | None, lifeline_fd: int) -> None:
+async def _sweep_once(lifeline_fd: int) -> None:
     hold(lifeline_fd)
-    settings = load_settings(config)
-    async with wiring.opened_for_sweep(settings) as (records, store):
+    async with wiring.opened_for_sweep(settings_of_child()) as (records, store):
         report = await sweep(records, store)
     if report.foreign_store:
         structlog.get_logger().error(FOREIGN_STORE)

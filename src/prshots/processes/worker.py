@@ -10,29 +10,26 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import uvloop
 
 from prshots.errors import PrshotsError
+from prshots.processes import BACKLOG, settings_of_child
 from prshots.processes.lifeline import hold
 from prshots.processes.logs import configure_logs
-from prshots.settings import Settings, load_settings
+from prshots.settings import Settings
 
 GRACE_SECONDS = 4.0
 """How long requests under way may take to finish after SIGTERM; the supervisor waits a little longer."""
-
-BACKLOG = 1024
 
 
 def main() -> None:
     part, *fds = sys.argv[1:]
     listener_fd, ready_fd, lifeline_fd = map(int, fds)
     configure_logs()
-    config = os.environ.get("PRSHOTS_CONFIG")
     try:
-        settings = load_settings(Path(config) if config else None)
+        settings = settings_of_child()
         serve = {"api": _serve_api, "delivery": _serve_delivery}[part]
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)

@@ -17,7 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from prshots.errors import PrshotsError, RecordsError, RecordsFullError
+from prshots.errors import RecordsError, RecordsFullError
 
 READERS = 4
 BUSY_SECONDS = 10
@@ -30,7 +30,7 @@ def open_sqlite(path: Path) -> Engine:
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
         URL.create("sqlite", database=str(path)),  # a path may hold what a URL would give another meaning
-        pool_size=READERS + 1,
+        pool_size=READERS + 2,  # and the two that are kept, to look up and to write
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
     )
 
@@ -73,15 +73,12 @@ class Database:
         mode a reader waits for nobody.
         """
         text, names = self._as_text(query)
-        try:
-            with self._looking_up.connection() as connection:
-                cursor = connection.connection.cursor()
-                cursor.execute(text, [parameters[name] for name in names])
-                row = cursor.fetchone()
-                cursor.close()
-                return row
-        except sqlite3.Error as error:
-            raise _ours(error) from error
+        with translating(), self._looking_up.connection() as connection:
+            cursor = connection.connection.cursor()
+            cursor.execute(text, [parameters[name] for name in names])
+            row = cursor.fetchone()
+            cursor.close()
+            return row
 
     def _as_text(self, query: Select[Any]) -> tuple[str, list[str]]:
         """Return the query's SQL and the names of its parameters in their order, compiled once."""
@@ -114,7 +111,7 @@ class Database:
         self.engine.dispose()
 
     async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        with _translating():
+        with translating():
             return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
@@ -142,21 +139,19 @@ class _Kept:
 
 
 @contextlib.contextmanager
-def _translating() -> Iterator[None]:
+def translating() -> Iterator[None]:
+    """Turn SQLAlchemy's exceptions and the driver's own into ours, with the reason but without the SQL."""
     try:
         yield
     except DBAPIError as error:
-        raise translated(error) from error
+        raise _ours(error.orig) from error
+    except sqlite3.Error as error:
+        raise _ours(error) from error
     except UnicodeEncodeError as error:
         raise RecordsError("the database takes no text that is not Unicode") from error
 
 
-def translated(error: DBAPIError) -> PrshotsError:
-    """Turn the driver's exception into ours, with its reason but without its SQL."""
-    return _ours(error.orig)
-
-
-def _ours(error: BaseException | None) -> PrshotsError:
+def _ours(error: BaseException | None) -> RecordsError:
     if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:  # the low byte: the primary code
         return RecordsFullError("the database has no room left on its disk")
     return RecordsError(f"the database did not answer: {error}")
