@@ -29,9 +29,16 @@ def png(size: int = 1000) -> bytes:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that stays free until it is listened on: below those that the kernel gives to connections.
+
+    From among those, a client waiting for the service to come up would one day be given the very port that it
+    waits for, and take it.
+    """
+    while True:
+        port = secrets.choice(range(10_000, 32_000))
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @dataclass

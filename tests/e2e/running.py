@@ -14,6 +14,8 @@ import httpx
 
 from conftest import PRSHOTS, SHA, Service
 
+WORKERS = ("api", "delivery")
+
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 30) -> None:
     until = time.monotonic() + seconds
@@ -67,6 +69,17 @@ def part_pids(service: Service) -> dict[str, int]:
     found = {part_of(pid): pid for pid in children(supervisor_pid(service))}
     found.pop("", None)
     return found
+
+
+def wait_for_first_sweep(service: Service) -> None:
+    """Wait until the sweep at the start has come and gone, and left nothing but the workers."""
+    pid = supervisor_pid(service)
+    # Its mark in the images folder tells that it has come; asked for its process alone, one that is yet to
+    # be started looks like one that has ended.
+    wait_until((service.images_dir / ".installation").exists, "the first sweep")
+    wait_until(
+        lambda: all(part_of(child) in WORKERS for child in children(pid)), "the end of the first sweep"
+    )
 
 
 def is_alive(pid: int) -> bool:

@@ -12,7 +12,17 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running import change_database, delete_all, fetch, image_files, key_of, part_pids, records, wait_until
+from running import (
+    change_database,
+    delete_all,
+    fetch,
+    image_files,
+    key_of,
+    part_pids,
+    records,
+    wait_for_first_sweep,
+    wait_until,
+)
 
 from conftest import Service, png, upload
 from parts import read_only
@@ -25,7 +35,7 @@ TAKES_HOLD_SECONDS = 10
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("failures"), {"UPLOADS_PER_MINUTE": "1000"}).start()
-    wait_until(lambda: "sweeper" not in part_pids(service), "the end of the first sweep")
+    wait_for_first_sweep(service)
     workers = part_pids(service)
     yield service
     survived = part_pids(service) == workers

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from running import part_pids, resident_bytes, supervisor_pid, wait_until
+from running import resident_bytes, supervisor_pid, wait_for_first_sweep
 
 from conftest import MAX_BYTES, Service, png, upload
 
@@ -39,7 +39,7 @@ def watched(service: Service) -> Iterator[list[float]]:
 
 def test_large_uploads_at_once_take_little_memory(service: Service) -> None:
     service.start()
-    wait_until(lambda: "sweeper" not in part_pids(service), "the end of the first sweep")
+    wait_for_first_sweep(service)
     image = png(MAX_BYTES - 1)
     begin = threading.Barrier(UPLOADS_AT_ONCE)
     with service.client(service.new_token()) as client, ThreadPoolExecutor(UPLOADS_AT_ONCE) as threads:
