@@ -26,7 +26,8 @@ def _public_url(url: str) -> str:
 
 def _file_url(scheme: str) -> AfterValidator:
     def check(url: str) -> str:
-        if url and not (url.startswith(f"{scheme}:///") and len(url) > len(f"{scheme}:///")):
+        path = url.removeprefix(f"{scheme}:///")
+        if url and path in {"", url, ":memory:"}:  # each of our processes would have a memory of its own
             raise ValueError(f"{scheme}:///<path>")
         return url
 

@@ -156,7 +156,15 @@ def test_a_wrong_value_is_named_with_what_it_takes(
 
 
 @pytest.mark.parametrize(
-    "url", ["sqlite://", "sqlite:///", "sqlite://host/name.db", "sqlite:name.db", "postgresql://db"]
+    "url",
+    [
+        "sqlite://",
+        "sqlite:///",
+        "sqlite:///:memory:",
+        "sqlite://host/name.db",
+        "sqlite:name.db",
+        "postgresql://db",
+    ],
 )
 def test_a_database_needs_a_path(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("PRSHOTS_DATABASE_URL", url)
