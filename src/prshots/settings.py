@@ -24,10 +24,10 @@ def _public_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def _file_url(scheme: str) -> AfterValidator:
+def _file_url(scheme: str, no_path: str = "") -> AfterValidator:
     def check(url: str) -> str:
         path = url.removeprefix(f"{scheme}:///")
-        if url and path in {"", url, ":memory:"}:  # each of our processes would have a memory of its own
+        if url and path in {"", url, no_path}:
             raise ValueError(f"{scheme}:///<path>")
         return url
 
@@ -67,13 +67,18 @@ class Settings(BaseSettings):
     base_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     img_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     web_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
-    database_url: Annotated[str, _file_url("sqlite")] = Field("", description="sqlite:///<path>")
+    # SQLite would take :memory:, but each of our processes would have a memory of its own.
+    database_url: Annotated[str, _file_url("sqlite", no_path=":memory:")] = Field(
+        "", description="sqlite:///<path>"
+    )
     store_url: Annotated[str, _file_url("file")] = Field("", description="file:///<path>")
     counter_url: Annotated[str, AfterValidator(_memory_only)] = Field("memory://", description="memory://")
     signing_keys: Annotated[str, AfterValidator(_keys)] = Field(
         "", repr=False, description="kid:hex,kid:hex; the first signs, all verify"
     )
-    signing_keys_file: Path | None = Field(None, description="a file of kid:hex lines")
+    signing_keys_file: Path = Field(
+        default_factory=lambda data: data["data_dir"] / "signing-keys", description="a file of kid:hex lines"
+    )
     uploads_per_minute: int = Field(120, ge=1, description="a whole number from 1")
     max_image_bytes: int = Field(
         5 * 1024**2, ge=1024, le=100 * 1024**2, description="a whole number of bytes from 1024 to 104857600"
@@ -90,7 +95,6 @@ class Settings(BaseSettings):
             "web_url": f"http://localhost:{self.web_port}",
             "database_url": f"sqlite:///{self.data_dir}/prshots.db",
             "store_url": f"file://{self.data_dir.absolute()}/images",
-            "signing_keys_file": self.data_dir / "signing-keys",
         }
         for name, value in derived.items():
             if not getattr(self, name):
@@ -109,10 +113,6 @@ class Settings(BaseSettings):
     @property
     def store_path(self) -> Path:
         return Path(self.store_url.removeprefix("file://"))
-
-    @property
-    def keys_path(self) -> Path:
-        return self.signing_keys_file or self.data_dir / "signing-keys"
 
     @classmethod
     def settings_customise_sources(

@@ -30,7 +30,7 @@ def key_file(settings: Settings) -> KeyFile:
 
     if settings.signing_keys:
         raise SettingsError("the keys come from PRSHOTS_SIGNING_KEYS: change them there and restart")
-    return KeyFile(settings.keys_path)
+    return KeyFile(settings.signing_keys_file)
 
 
 def key_source(settings: Settings) -> KeySource:

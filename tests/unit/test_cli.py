@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import pytest
@@ -235,30 +235,26 @@ class TestTrouble:
 
 
 class TestOutput:
-    def test_a_reader_that_has_gone(self, cli: Service) -> None:
-        reading, writing = os.pipe()
-        os.close(reading)
-        done = subprocess.run(
+    def list_keys_into(self, stdout: int | IO[bytes], cli: Service) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
             [PRSHOTS, "keys", "list"],
             env=cli.env,
-            stdout=writing,
+            stdout=stdout,
             stderr=subprocess.PIPE,
             timeout=60,
             check=False,
         )
+
+    def test_a_reader_that_has_gone(self, cli: Service) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = self.list_keys_into(writing, cli)
         os.close(writing)
         assert (done.returncode, done.stderr) == (1, b"")
 
     def test_a_disk_that_takes_no_more_of_it(self, cli: Service) -> None:
         with Path("/dev/full").open("wb") as full:
-            done = subprocess.run(
-                [PRSHOTS, "keys", "list"],
-                env=cli.env,
-                stdout=full,
-                stderr=subprocess.PIPE,
-                timeout=60,
-                check=False,
-            )
+            done = self.list_keys_into(full, cli)
         assert done.returncode == 1
         assert done.stderr == b"prshots: [Errno 28] No space left on device\n"
 

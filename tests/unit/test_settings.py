@@ -178,7 +178,7 @@ def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: 
     assert loaded.img_url == "http://localhost:9002"
     assert loaded.database_path == Path("/srv/shots/prshots.db")
     assert loaded.store_path == Path("/srv/shots/images")
-    assert loaded.keys_path == Path("/srv/shots/signing-keys")
+    assert loaded.signing_keys_file == Path("/srv/shots/signing-keys")
 
 
 def test_a_setting_nobody_knows_is_named(config: Path) -> None:
