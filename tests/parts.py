@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,8 @@ import pytest
 from prshots.models import LOCAL_ORGANIZATION, Image, Policy, Project, UploadToken
 from prshots.stores.engine import Database, open_sqlite
 from prshots.stores.migrate import migrate
+from prshots.stores.overview import SqlOverview
+from prshots.stores.people import SqlPeople
 from prshots.stores.sql import SqlRecords
 
 NOW = 1_800_000_000
@@ -26,9 +28,33 @@ def open_records(folder: Path) -> SqlRecords:
     return SqlRecords(Database(engine))
 
 
+@contextlib.asynccontextmanager
+async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, SqlOverview]]:
+    """Open the three stores on one database, as the API has them."""
+    engine = open_sqlite(folder / "prshots.db")
+    migrate(engine)
+    database = Database(engine)
+    yield SqlRecords(database), SqlPeople(database), SqlOverview(database)
+    await database.close()
+
+
+@contextlib.asynccontextmanager
+async def open_people(folder: Path) -> AsyncIterator[SqlPeople]:
+    async with open_all(folder) as (_, people, _):
+        yield people
+
+
 def a_project(policy: Policy = Policy.PR_CLOSE, retain_days: int | None = None, name: str = "") -> Project:
     identity = secrets.token_hex(8)
-    return Project(identity, name or f"project-{identity}", LOCAL_ORGANIZATION, policy, retain_days, NOW)
+    return Project(
+        identity,
+        name or f"project-{identity}",
+        LOCAL_ORGANIZATION,
+        LOCAL_ORGANIZATION,
+        policy,
+        retain_days,
+        NOW,
+    )
 
 
 def an_image(project: Project, **changes: object) -> Image:

@@ -6,21 +6,30 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypedDict, Unpack
 
 import structlog
 
 from prshots.errors import InvalidInputError, NotFoundError, RecordsError, UnauthorizedError
-from prshots.models import LOCAL_ORGANIZATION, Policy, Project, UploadToken
+from prshots.models import LOCAL_ORGANIZATION, Organization, Policy, Project, UploadToken
+from prshots.names import check_name
 from prshots.ports import Records
 
-MAX_PROJECT_NAME = 100
 MAX_LABEL = 200
 MAX_RETAIN_DAYS = 36_500
 TOUCH_SECONDS = 60
 """How exact "last used" is: a write per token and minute, not per request."""
 
+LOCAL = Organization(LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, personal=False, created_at=0)
+
 _TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 _log = structlog.get_logger()
+
+
+class ProjectChanges(TypedDict, total=False):
+    name: str
+    policy: Policy
+    retain_days: int | None
 
 
 class Accounts:
@@ -30,18 +39,23 @@ class Accounts:
         self._touched: dict[str, int] = {}
 
     async def create_project(
-        self, name: str, policy: Policy = Policy.PR_CLOSE, retain_days: int | None = None
+        self,
+        name: str,
+        policy: Policy = Policy.PR_CLOSE,
+        retain_days: int | None = None,
+        organization: Organization = LOCAL,
     ) -> Project:
         """Raise InvalidInputError, ConflictError."""
-        if not 1 <= len(name) <= MAX_PROJECT_NAME or not name.isprintable() or name != name.strip():
-            raise InvalidInputError(
-                f"a project's name is 1 to {MAX_PROJECT_NAME} printable characters, not beginning or ending "
-                f"with a space; got {name!r}"
-            )
-        _check_policy(policy, retain_days)
         project = Project(
-            secrets.token_hex(8), name, LOCAL_ORGANIZATION, policy, retain_days, int(self._clock())
+            secrets.token_hex(8),
+            name,
+            organization.id,
+            organization.name,
+            policy,
+            retain_days,
+            int(self._clock()),
         )
+        _check_project(project)
         await self._records.add_project(project)
         return project
 
@@ -49,27 +63,25 @@ class Accounts:
         return await self._records.projects()
 
     async def project(self, name: str) -> Project:
+        """Return a project that the command line made."""
         project = await self._records.project(name, LOCAL_ORGANIZATION)
         if project is None:
             raise NotFoundError(f"no project {name!r}; `prshots project list` shows them")
         return project
 
-    async def change_policy(
-        self, name: str, policy: Policy | None, retain_days: int | None, *, clear_retain_days: bool = False
-    ) -> Project:
-        """Change what is given and leave the rest. Raises InvalidInputError, NotFoundError."""
-        before = await self.project(name)
-        kept_days = None if clear_retain_days else before.retain_days
-        after = replace(before, policy=policy or before.policy, retain_days=retain_days or kept_days)
-        _check_policy(after.policy, after.retain_days if retain_days is None else retain_days)
-        await self._records.set_policy(after.id, after.policy, after.retain_days)
+    async def change_project(self, before: Project, **changes: Unpack[ProjectChanges]) -> Project:
+        """Change what is given and leave the rest. Raises InvalidInputError, ConflictError."""
+        after = replace(before, **changes)
+        _check_project(after)
+        await self._records.change_project(after)
         return after
 
-    async def create_token(self, project_name: str, label: str = "") -> tuple[UploadToken, str]:
+    async def create_token(
+        self, project: Project, label: str = "", created_by: str = ""
+    ) -> tuple[UploadToken, str]:
         """Return the new token's record and its secret, which is kept nowhere."""
         if len(label) > MAX_LABEL or not label.isprintable():
             raise InvalidInputError(f"a label is at most {MAX_LABEL} printable characters; got {label!r}")
-        project = await self.project(project_name)
         secret = f"msr_{secrets.token_hex(32)}"
         token = UploadToken(
             id=secrets.token_hex(6),
@@ -78,16 +90,18 @@ class Accounts:
             hint=f"msr_…{secret[-4:]}",
             sha256=_sha256(secret),
             created_at=int(self._clock()),
+            created_by=created_by,
         )
         await self._records.add_token(token)
         return token, secret
 
-    async def tokens(self, project_name: str) -> list[UploadToken]:
-        project = await self.project(project_name)
+    async def tokens(self, project: Project) -> list[UploadToken]:
         return await self._records.tokens(project.id)
 
-    async def revoke_token(self, token_id: str) -> None:
-        if not await self._records.revoke_token(token_id, int(self._clock())):
+    async def revoke_token(self, token_id: str, project: Project | None = None) -> None:
+        """Revoke a token, of any project or of this one. Raises NotFoundError."""
+        project_id = project.id if project else None
+        if not await self._records.revoke_token(token_id, int(self._clock()), project_id):
             raise NotFoundError(f"no token {token_id!r}; `prshots token list PROJECT` shows them")
 
     async def authenticate(self, secret: str) -> Project:
@@ -110,11 +124,13 @@ class Accounts:
             _log.warning("last use of a token not noted", token=token.id, reason=str(error))
 
 
-def _check_policy(policy: Policy, retain_days: int | None) -> None:
-    if policy is Policy.RETAIN_DAYS and retain_days is None:
-        raise InvalidInputError("policy retain_days needs a number of days: add --retain-days N")
-    if retain_days is not None and not 1 <= retain_days <= MAX_RETAIN_DAYS:
-        raise InvalidInputError(f"retain_days is 1 to {MAX_RETAIN_DAYS} days; got {retain_days}")
+def _check_project(project: Project) -> None:
+    check_name("a project", project.name)
+    days = project.retain_days
+    if project.policy is Policy.RETAIN_DAYS and days is None:
+        raise InvalidInputError("policy retain_days needs a number of days: give one (--retain-days N)")
+    if days is not None and not 1 <= days <= MAX_RETAIN_DAYS:
+        raise InvalidInputError(f"retain_days is 1 to {MAX_RETAIN_DAYS} days; got {days}")
 
 
 def _sha256(secret: str) -> str:

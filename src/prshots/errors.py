@@ -8,6 +8,9 @@ PrshotsError
 ├── RequestTimeoutError      the client stopped sending halfway
 ├── RateLimitedError         too many uploads for this project in the last minute
 ├── UnauthorizedError        no token, or not one that works
+├── ForbiddenError           yours to see, but not to change; or asked for by a page of another site
+├── SignInRefusedError       nobody was signed in; its `refusal` says why
+├── ProviderError            the login provider did not answer, or not in its own protocol
 ├── NotFoundError            nothing of that name here, or not yours
 ├── ConflictError            the name is taken
 ├── ExpireFailedError        the bytes could not be deleted now; the image stays scheduled
@@ -18,6 +21,8 @@ PrshotsError
 │   └── SchemaTooNewError    … because a newer program has migrated it
 └── CounterUnavailableError  the rate counter did not answer
 """
+
+from enum import StrEnum
 
 
 class PrshotsError(Exception):
@@ -49,6 +54,31 @@ class RateLimitedError(PrshotsError):
 
 
 class UnauthorizedError(PrshotsError):
+    pass
+
+
+class ForbiddenError(PrshotsError):
+    pass
+
+
+class Refusal(StrEnum):
+    """Why a sign-in ended without one. The value is part of the sign-in page's address."""
+
+    DENIED = "denied"
+    EXPIRED = "expired"
+    OTHER_BROWSER = "other_browser"
+    NOT_ALLOWED = "not_allowed"
+    PROVIDER_FAILED = "provider_failed"
+    LINK_USED = "link_used"
+
+
+class SignInRefusedError(PrshotsError):
+    def __init__(self, refusal: Refusal, reason: str = "") -> None:
+        super().__init__(reason or refusal.value)
+        self.refusal = refusal
+
+
+class ProviderError(PrshotsError):
     pass
 
 

@@ -5,9 +5,25 @@ crosses a port.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-from prshots.models import Image, Policy, Project, UploadToken
+from prshots.models import (
+    DayOfUploads,
+    Identity,
+    Image,
+    LoginState,
+    Member,
+    Organization,
+    Policy,
+    Project,
+    ProjectSummary,
+    PullRequest,
+    Role,
+    Session,
+    Shot,
+    UploadToken,
+    User,
+)
 from prshots.signing import KeyRing
 
 
@@ -60,11 +76,21 @@ class Records(Protocol):
     async def add_project(self, project: Project) -> None:
         """Raise ConflictError when the organization has a project of that name."""
 
-    async def project(self, name: str, organization: str) -> Project | None: ...
+    async def project(self, name: str, organization_id: str) -> Project | None: ...
 
     async def projects(self) -> list[Project]: ...
 
-    async def set_policy(self, project_id: str, policy: Policy, retain_days: int | None) -> None: ...
+    async def change_project(self, project: Project) -> None:
+        """Write its name, policy and retain_days. Raises ConflictError when the name is taken."""
+
+    async def retire_project(self, project_id: str, now: int, limit: int) -> int:
+        """Revoke the project's tokens and schedule up to `limit` of its images; return how many it has."""
+
+    async def remove_project(self, project_id: str) -> bool:
+        """Remove a project with its tokens and what was counted of it; False while it has images."""
+
+    async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
+        """Note what became of an image's thumbnail; False when the image has gone or is about to."""
 
     async def add_token(self, token: UploadToken) -> None: ...
 
@@ -73,12 +99,151 @@ class Records(Protocol):
 
     async def tokens(self, project_id: str) -> list[UploadToken]: ...
 
-    async def revoke_token(self, token_id: str, now: int) -> bool:
-        """Return False when there is no such token; revoking one twice keeps the first time."""
+    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
+        """Return False when there is no such token, in this project if one is given.
+
+        Revoking one twice keeps the first time.
+        """
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
     async def close(self) -> None: ...
+
+
+class Overview(Protocol):
+    """What the dashboard shows. Lists come in pages, by the key of the last entry seen; raises RecordsError.
+
+    None of it slows down with the number of images in a project.
+    """
+
+    async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
+        """Find a project by its id, if this user is a member of its organization; else, as if it were not."""
+
+    async def projects_of(
+        self, user_id: str, after: tuple[str, str] | None, limit: int
+    ) -> list[ProjectSummary]:
+        """Return projects in the order of (name, id)."""
+
+    async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None: ...
+
+    async def days(self, project_ids: Collection[str], since_day: int) -> dict[str, list[DayOfUploads]]:
+        """Return the days with uploads from `since_day` on, oldest first, for each project that has any."""
+
+    async def pulls(
+        self,
+        project_id: str,
+        *,
+        closed: bool | None,
+        search: str,
+        before: tuple[int, int] | None,
+        limit: int,
+    ) -> list[PullRequest]:
+        """Return pull requests, newest (last_upload_at, pr_number) first.
+
+        `search` finds a number by its first digits, a last commit by its beginning, and a part of a name of
+        one of the screenshots.
+        """
+
+    async def pull(self, project_id: str, pr_number: int) -> PullRequest | None: ...
+
+    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]: ...
+
+    async def newest_images(
+        self, project_id: str, pr_numbers: Collection[int], each: int
+    ) -> dict[int, list[Image]]:
+        """Return the newest images of each pull request, newest first."""
+
+    async def shots(
+        self, project_id: str, pr_number: int, after: tuple[str, str] | None, limit: int
+    ) -> list[Shot]:
+        """Return the gallery in the order of (name, viewport)."""
+
+    async def images_of_shot(
+        self, project_id: str, pr_number: int, shot: tuple[str, str], before: int, limit: int
+    ) -> list[Image]:
+        """Return the images of one (name, viewport), newest first, with a `seq` below `before`."""
+
+    async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
+        """Return those of these images that the project has and that are not scheduled for expiry."""
+
+    async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
+        """Return tokens, newest (created_at, id) first."""
+
+    async def would_expire(
+        self, project_id: str, policy: Policy, retain_days: int | None, now: int
+    ) -> tuple[int, int]:
+        """Return how many images, and how many bytes, a sweep would expire now under these rules."""
+
+
+class People(Protocol):
+    """Who signs in, and to what they belong. Raises RecordsError; the writing ones also RecordsFullError."""
+
+    async def add_login_state(self, state: LoginState) -> None: ...
+
+    async def take_login_state(self, sha256: str) -> LoginState | None:
+        """Remove it and return it; of two who ask at once, one gets it."""
+
+    async def user_of_subject(self, provider: str, subject: str) -> User | None: ...
+
+    async def users_of_login(self, login: str) -> list[User]:
+        """Return the users of this login, whatever the provider and the case of its letters."""
+
+    async def add_user(self, user: User, organization: Organization | None) -> None:
+        """Add a user, and the organization that is theirs. Raises ConflictError when either is there."""
+
+    async def update_user(self, user: User) -> None:
+        """Write the login, name and avatar."""
+
+    async def add_session(self, session: Session) -> None: ...
+
+    async def session(self, sha256: str) -> tuple[Session, User] | None: ...
+
+    async def touch_session(self, sha256: str, now: int) -> None: ...
+
+    async def end_session(self, sha256: str) -> None: ...
+
+    async def end_sessions_of(self, user_id: str) -> None: ...
+
+    async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
+        """Remove login states and sessions made before these times, and sessions unseen since the third.
+
+        Return how many.
+        """
+
+    async def add_organization(self, organization: Organization, owner_id: str) -> None:
+        """Raise ConflictError when the name is taken."""
+
+    async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
+        """Return them by name, the personal one first."""
+
+    async def organization_of(self, user_id: str, organization_id: str) -> tuple[Organization, Role] | None:
+        """Find an organization by its id, if this user is a member; else, as if it were not."""
+
+    async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
+        """Return a page of members in the order of (login, id)."""
+
+    async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
+        """Add a member or change their role. Raises ConflictError for the last owner's."""
+
+    async def remove_member(self, organization_id: str, user_id: str) -> bool:
+        """Return False when there is no such member. Raises ConflictError for the last owner."""
+
+
+class LoginProvider(Protocol):
+    """A code host or OpenID issuer that people sign in with: OAuth 2.0, code with PKCE."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def label(self) -> str:
+        """What the sign-in button calls it."""
+
+    async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
+        """Return where to send the browser. Raises ProviderError."""
+
+    async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
+        """Exchange the code, and ask who it is. Raises ProviderError."""
 
 
 class OpenObject(NamedTuple):

@@ -13,6 +13,7 @@ from prshots.errors import SettingsError
 from prshots.signing import KeyRing
 
 PREFIX = "PRSHOTS_"
+PROVIDERS = ("github", "gitlab", "gitea", "oidc")
 
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
 
@@ -22,6 +23,12 @@ def _public_url(url: str) -> str:
     if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname):
         raise ValueError("an http:// or https:// address without query or spaces")
     return url.rstrip("/")
+
+
+def _reachable(host: str) -> str:
+    """Return where a part on this machine is reached that listens on `host`, as it stands in a URL."""
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - it is what is listened on
+    return f"[{own}]" if ":" in own else own
 
 
 def _file_url(scheme: str, no_path: str = "") -> AfterValidator:
@@ -67,6 +74,7 @@ class Settings(BaseSettings):
     base_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     img_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     web_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
+    api_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     # SQLite would take :memory:, but each of our processes would have a memory of its own.
     database_url: Annotated[str, _file_url("sqlite", no_path=":memory:")] = Field(
         "", description="sqlite:///<path>"
@@ -84,6 +92,22 @@ class Settings(BaseSettings):
         5 * 1024**2, ge=1024, le=100 * 1024**2, description="a whole number of bytes from 1024 to 104857600"
     )
     cache_seconds: int = Field(3600, ge=0, le=31_536_000, description="a whole number from 0 to 31536000")
+    github_client_id: str = Field("", description="the id of an OAuth app")
+    github_client_secret: str = Field("", repr=False, description="the secret of that OAuth app")
+    github_url: PublicUrl = Field("https://github.com", description="GitHub's address, or your own GitHub's")
+    gitlab_client_id: str = Field("", description="the id of an application")
+    gitlab_client_secret: str = Field("", repr=False, description="the secret of that application")
+    gitlab_url: PublicUrl = Field("https://gitlab.com", description="GitLab's address, or your own GitLab's")
+    gitea_client_id: str = Field("", description="the id of an OAuth2 application")
+    gitea_client_secret: str = Field("", repr=False, description="the secret of that application")
+    gitea_url: PublicUrl = Field("", description="your Gitea's or Forgejo's address")
+    oidc_client_id: str = Field("", description="the id of a client")
+    oidc_client_secret: str = Field("", repr=False, description="the secret of that client")
+    oidc_issuer: PublicUrl = Field("", description="the issuer's address")
+    oidc_name: str = Field("single sign-on", min_length=1, max_length=40, description="1 to 40 characters")
+    allowed_users: str = Field("", description="logins, apart by commas; * for everyone")
+    allowed_organizations: str = Field("", description="organizations or groups, apart by commas")
+    allowed_email_domains: str = Field("", description="domains such as example.org, apart by commas")
     workers: int = Field(1, ge=1, le=256, description="a whole number from 1 to 256")
 
     @model_validator(mode="after")
@@ -93,6 +117,7 @@ class Settings(BaseSettings):
             "base_url": f"http://localhost:{self.api_port}",
             "img_url": f"http://localhost:{self.img_port}",
             "web_url": f"http://localhost:{self.web_port}",
+            "api_url": f"http://{_reachable(self.host)}:{self.api_port}",
             "database_url": f"sqlite:///{self.data_dir}/prshots.db",
             "store_url": f"file://{self.data_dir.absolute()}/images",
         }
@@ -105,6 +130,28 @@ class Settings(BaseSettings):
                 "because each worker would count uploads on its own"
             )
         return self
+
+    @property
+    def providers(self) -> list[str]:
+        """The login providers that are set up, in the order of the sign-in page."""
+        return [name for name in PROVIDERS if getattr(self, f"{name}_client_id")]
+
+    def check_providers(self) -> None:
+        """Raise SettingsError for half a provider, and for one that nobody said who may come in by."""
+        for name in self.providers:
+            for part in (f"{name}_client_secret", "oidc_issuer" if name == "oidc" else f"{name}_url"):
+                if not getattr(self, part):
+                    takes, since = type(self).model_fields[part].description, f"{name}_client_id".upper()
+                    raise SettingsError(
+                        f"{PREFIX}{part.upper()}: got nothing, takes {takes}, since {PREFIX}{since} is set"
+                    )
+        if self.providers and not (
+            self.allowed_users or self.allowed_organizations or self.allowed_email_domains
+        ):
+            raise SettingsError(
+                f"{PREFIX}ALLOWED_USERS: got nothing, takes logins, or * for everyone the provider lets in; "
+                f"{PREFIX}ALLOWED_ORGANIZATIONS and {PREFIX}ALLOWED_EMAIL_DOMAINS do as well"
+            )
 
     @property
     def database_path(self) -> Path:
@@ -152,5 +199,5 @@ def _explain(error: ValidationError, config: Path | None) -> str:
     field = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
         return f"{field.upper()} in {config} is not a setting; docs/settings.md lists them"
-    got = "a value" if field == "signing_keys" else repr(first["input"])
+    got = "a value" if field == "signing_keys" or field.endswith("_secret") else repr(first["input"])
     return f"{PREFIX}{field.upper()}: got {got}, takes {Settings.model_fields[field].description}"

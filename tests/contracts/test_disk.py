@@ -97,6 +97,17 @@ async def test_folders_taken_away_are_made_again(store: DiskStore) -> None:
     assert files(store.root) == {KEY}
 
 
+async def test_a_put_that_fails_leaves_what_was_there_before(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "256k") as disk:
+        store = DiskStore(disk / "images")
+        await store.put(KEY, [b"first"])
+        with pytest.raises(StoreFullError):
+            await store.put(KEY, [bytes(64 * 1024)] * 8)
+        assert files(store.root) == {KEY}
+        assert (store.root / KEY).read_bytes() == b"first"
+        store.close()
+
+
 async def test_a_full_disk_is_said_to_be_full_and_keeps_no_part(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "256k") as disk:
         store = DiskStore(disk / "images")
@@ -149,6 +160,9 @@ async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
         "ab/notes.txt",
         f"ab/{'AB' * 16}.png",
         f"ab/{'ab' * 16}",
+        f"ab/{'ab' * 16}.thumbs.webp",
+        f"ab/{'ab' * 16}.thumb.thumb.webp",
+        f"ab/{'ab' * 16}.thumb.",
         f"abc/{'ab' * 16}.png",
         "ab/.notes.txt",
     }

@@ -262,7 +262,7 @@ class TestScheduleDue:
         project = await added_project(records, Policy.MANUAL)
         await added(records, project, uploaded_at=NOW - 3 * DAY)
         assert await records.schedule_due(NOW, 10) == 0
-        await records.set_policy(project.id, Policy.RETAIN_DAYS, 3)
+        await records.change_project(replace(project, policy=Policy.RETAIN_DAYS, retain_days=3))
         assert await records.schedule_due(NOW, 10) == 1
 
     async def test_never_more_than_the_limit_over_all_projects(self, records: Records) -> None:
@@ -291,11 +291,14 @@ class TestProjects:
             await records.add_project(a_project(name=name))
         assert [project.name for project in await records.projects()] == ["a", "b", "c"]
 
-    async def test_a_policy_can_be_set(self, records: Records, project: Project) -> None:
+    async def test_can_be_changed(self, records: Records, project: Project) -> None:
         other = await added_project(records)
-        await records.set_policy(project.id, Policy.MANUAL, 9)
-        changed = replace(project, policy=Policy.MANUAL, retain_days=9)
-        assert await records.project(project.name, LOCAL_ORGANIZATION) == changed
+        changed = replace(project, name="another", policy=Policy.MANUAL, retain_days=9)
+        await records.change_project(changed)
+        assert await records.project(project.name, LOCAL_ORGANIZATION) is None
+        with pytest.raises(ConflictError, match=re.escape(repr(other.name))):
+            await records.change_project(replace(changed, name=other.name))
+        assert await records.project("another", LOCAL_ORGANIZATION) == changed
         assert await records.project(other.name, LOCAL_ORGANIZATION) == other
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from parts import NOW, a_project, a_token, an_image, filled_up, open_records, read_only, small_disk
 from prshots import wiring
 from prshots.errors import RecordsError, RecordsFullError
-from prshots.models import LOCAL_ORGANIZATION, Policy, Project
+from prshots.models import LOCAL_ORGANIZATION, Project
 from prshots.settings import Settings
 from prshots.stores.engine import Database, open_sqlite
 from prshots.stores.sql import SqlRecords
@@ -32,7 +32,10 @@ EVERY_CALL: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_project": lambda records: records.add_project(PROJECT),
     "project": lambda records: records.project(PROJECT.name, LOCAL_ORGANIZATION),
     "projects": lambda records: records.projects(),
-    "set_policy": lambda records: records.set_policy(PROJECT.id, Policy.MANUAL, None),
+    "change_project": lambda records: records.change_project(PROJECT),
+    "retire_project": lambda records: records.retire_project(PROJECT.id, NOW, 10),
+    "remove_project": lambda records: records.remove_project(PROJECT.id),
+    "set_thumbnail": lambda records: records.set_thumbnail("0" * 32, "made"),
     "add_token": lambda records: records.add_token(a_token(PROJECT)),
     "project_of_token": lambda records: records.project_of_token("0" * 64),
     "tokens": lambda records: records.tokens(PROJECT.id),

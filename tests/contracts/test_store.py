@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.models import origin_key
+from prshots.models import THUMBNAIL_EXT, origin_key
 from prshots.ports import ObjectReader, ObjectStore
 from prshots.stores.disk import DiskReader, DiskStore
 
@@ -77,6 +77,17 @@ async def test_what_was_not_put_is_not_there(store: ObjectStore, reader: ObjectR
     assert reader.open("00/" + "0" * 31 + "1.png") is None
 
 
+async def test_the_same_put_by_many_at_once_is_one_of_them_whole(
+    store: ObjectStore, reader: ObjectReader
+) -> None:
+    key = a_key()
+    versions = [bytes([number]) * 100_000 for number in range(32)]
+    await asyncio.gather(*(store.put(key, [data]) for data in versions))
+    assert content(reader, key) in versions
+    assert await listed(store, LATER) == {key}
+    assert await store.discard_unfinished(time.time() + LATER) == 0
+
+
 async def test_many_at_once(store: ObjectStore, reader: ObjectReader) -> None:
     objects = {a_key(): secrets.token_bytes(1000) for _ in range(100)}
     await asyncio.gather(*(store.put(key, [data]) for key, data in objects.items()))
@@ -105,9 +116,9 @@ async def test_deleting_what_is_not_there_counts_as_done(store: ObjectStore) -> 
 
 async def test_lists_what_was_written_before_a_time(store: ObjectStore) -> None:
     assert await listed(store, LATER) == set()
-    keys = {a_key() for _ in range(20)}
-    for key in keys:
-        await store.put(key, [b"x"])
+    ids = [secrets.token_hex(16) for _ in range(20)]
+    keys = {origin_key(image_id, ext) for image_id in ids for ext in ("png", "jpg", "webp", THUMBNAIL_EXT)}
+    await asyncio.gather(*(store.put(key, [b"x"]) for key in keys))
     assert await listed(store, LATER) == keys
     assert await listed(store, EARLIER) == set()
 

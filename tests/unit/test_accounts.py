@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from parts import NOW, open_records
-from prshots.accounts import MAX_PROJECT_NAME, MAX_RETAIN_DAYS, TOUCH_SECONDS, Accounts
+from prshots.accounts import MAX_RETAIN_DAYS, TOUCH_SECONDS, Accounts, ProjectChanges
 from prshots.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.models import Policy
+from prshots.names import MAX_NAME
 
 
 class Clock:
@@ -44,13 +45,13 @@ class TestProjects:
         made = await accounts.create_project("web")
         assert (made.policy, made.retain_days) == (Policy.PR_CLOSE, None)
 
-    @pytest.mark.parametrize("name", ["a", "owner/repo", "größer 日本", "x" * MAX_PROJECT_NAME])
+    @pytest.mark.parametrize("name", ["a", "owner/repo", "größer 日本", "x" * MAX_NAME])
     async def test_a_name_is_free(self, accounts: Accounts, name: str) -> None:
         await accounts.create_project(name)
         assert (await accounts.project(name)).name == name
 
     @pytest.mark.parametrize(
-        "name", ["", " ", " a", "a ", "a\nb", "a\x1b[31m", "\udcff", "x" * (MAX_PROJECT_NAME + 1)]
+        "name", ["", " ", " a", "a ", "a\nb", "a\x1b[31m", "\udcff", "x" * (MAX_NAME + 1)]
     )
     async def test_but_printable_and_not_too_long(self, accounts: Accounts, name: str) -> None:
         with pytest.raises(InvalidInputError, match="printable"):
@@ -63,14 +64,8 @@ class TestProjects:
             await accounts.create_project("web")
 
     async def test_one_that_is_not_there(self, accounts: Accounts) -> None:
-        for asking in (
-            accounts.project("nope"),
-            accounts.tokens("nope"),
-            accounts.create_token("nope"),
-            accounts.change_policy("nope", Policy.MANUAL, None),
-        ):
-            with pytest.raises(NotFoundError, match="'nope'"):
-                await asking
+        with pytest.raises(NotFoundError, match="'nope'"):
+            await accounts.project("nope")
 
 
 class TestPolicies:
@@ -78,35 +73,43 @@ class TestPolicies:
     async def test_days_have_a_range(self, accounts: Accounts, days: int) -> None:
         with pytest.raises(InvalidInputError, match=f"got {days}"):
             await accounts.create_project("web", Policy.MANUAL, days)
-        await accounts.create_project("web")
+        web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match=f"got {days}"):
-            await accounts.change_policy("web", None, days)
+            await accounts.change_project(web, retain_days=days)
 
     async def test_retain_days_needs_days(self, accounts: Accounts) -> None:
         with pytest.raises(InvalidInputError, match="--retain-days N"):
             await accounts.create_project("web", Policy.RETAIN_DAYS)
-        await accounts.create_project("web")
+        web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match="--retain-days N"):
-            await accounts.change_policy("web", Policy.RETAIN_DAYS, None)
+            await accounts.change_project(web, policy=Policy.RETAIN_DAYS)
 
     async def test_a_change_leaves_what_is_not_given(self, accounts: Accounts) -> None:
-        await accounts.create_project("web", Policy.MANUAL, 30)
-        for change, after in (
-            ((Policy.PR_CLOSE, None), (Policy.PR_CLOSE, 30)),
-            ((None, 9), (Policy.PR_CLOSE, 9)),
-            ((Policy.RETAIN_DAYS, None), (Policy.RETAIN_DAYS, 9)),
-        ):
-            changed = await accounts.change_policy("web", *change)
-            assert (changed.policy, changed.retain_days) == after
-            assert await accounts.project("web") == changed
+        web = await accounts.create_project("web", Policy.MANUAL, 30)
+        changes: list[tuple[ProjectChanges, tuple[str, Policy, int | None]]] = [
+            ({"policy": Policy.PR_CLOSE}, ("web", Policy.PR_CLOSE, 30)),
+            ({"retain_days": 9}, ("web", Policy.PR_CLOSE, 9)),
+            ({"policy": Policy.RETAIN_DAYS}, ("web", Policy.RETAIN_DAYS, 9)),
+            ({"name": "site"}, ("site", Policy.RETAIN_DAYS, 9)),
+        ]
+        for change, after in changes:
+            web = await accounts.change_project(web, **change)
+            assert (web.name, web.policy, web.retain_days) == after
+            assert await accounts.project(web.name) == web
+
+    async def test_a_name_that_is_taken_is_not_taken_over(self, accounts: Accounts) -> None:
+        web, _ = await accounts.create_project("web"), await accounts.create_project("app")
+        with pytest.raises(ConflictError, match="'app'"):
+            await accounts.change_project(web, name="app")
+        assert await accounts.project("web") == web
 
     async def test_days_can_be_taken_away_where_the_policy_does_not_need_them(
         self, accounts: Accounts
     ) -> None:
-        await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
+        web = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
         with pytest.raises(InvalidInputError):
-            await accounts.change_policy("web", None, None, clear_retain_days=True)
-        changed = await accounts.change_policy("web", Policy.MANUAL, None, clear_retain_days=True)
+            await accounts.change_project(web, retain_days=None)
+        changed = await accounts.change_project(web, policy=Policy.MANUAL, retain_days=None)
         assert (changed.policy, changed.retain_days) == (Policy.MANUAL, None)
 
 
@@ -114,10 +117,10 @@ class TestTokens:
     async def test_the_secret_is_of_the_documented_form_and_kept_nowhere(
         self, accounts: Accounts, tmp_path: Path
     ) -> None:
-        await accounts.create_project("web")
-        token, secret = await accounts.create_token("web", "nightly")
+        web = await accounts.create_project("web")
+        token, secret = await accounts.create_token(web, "nightly")
         assert re.fullmatch("msr_[0-9a-f]{64}", secret)
-        assert await accounts.tokens("web") == [token]
+        assert await accounts.tokens(web) == [token]
         assert (token.label, token.hint) == ("nightly", f"msr_…{secret[-4:]}")
         assert token.sha256 == hashlib.sha256(secret.encode()).hexdigest()
         everything = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -125,20 +128,19 @@ class TestTokens:
         assert secret[4:].encode() not in everything
 
     async def test_each_is_another(self, accounts: Accounts) -> None:
-        await accounts.create_project("web")
-        made = [await accounts.create_token("web") for _ in range(5)]
+        web = await accounts.create_project("web")
+        made = [await accounts.create_token(web) for _ in range(5)]
         assert len({secret for _, secret in made}) == len({token.id for token, _ in made}) == 5
 
     @pytest.mark.parametrize("label", ["x" * 201, "a\nb", "\x1b[31m"])
     async def test_a_label_is_printable_and_not_too_long(self, accounts: Accounts, label: str) -> None:
-        await accounts.create_project("web")
+        web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match="label"):
-            await accounts.create_token("web", label)
+            await accounts.create_token(web, label)
 
     async def test_stands_for_its_project(self, accounts: Accounts) -> None:
         for name in ("web", "app"):
-            await accounts.create_project(name)
-            _, secret = await accounts.create_token(name)
+            _, secret = await accounts.create_token(await accounts.create_project(name))
             assert (await accounts.authenticate(secret)).name == name
 
     @pytest.mark.parametrize(
@@ -150,16 +152,16 @@ class TestTokens:
             await accounts.authenticate(wrong)
 
     async def test_a_changed_one_stands_for_none(self, accounts: Accounts) -> None:
-        await accounts.create_project("web")
-        _, secret = await accounts.create_token("web")
+        web = await accounts.create_project("web")
+        _, secret = await accounts.create_token(web)
         for wrong in (secret.upper(), secret[:-1], secret + "0", " " + secret, secret + "\n", secret[4:]):
             with pytest.raises(UnauthorizedError):
                 await accounts.authenticate(wrong)
 
     async def test_a_revoked_one_stops_at_once_and_the_others_go_on(self, accounts: Accounts) -> None:
-        await accounts.create_project("web")
-        token, secret = await accounts.create_token("web")
-        _, other = await accounts.create_token("web")
+        web = await accounts.create_project("web")
+        token, secret = await accounts.create_token(web)
+        _, other = await accounts.create_token(web)
         await accounts.authenticate(secret)
         await accounts.revoke_token(token.id)
         with pytest.raises(UnauthorizedError):
@@ -171,13 +173,13 @@ class TestTokens:
             await accounts.revoke_token("nope")
 
     async def test_the_last_use_is_noted_to_the_minute(self, accounts: Accounts, clock: Clock) -> None:
-        await accounts.create_project("web")
-        _, secret = await accounts.create_token("web")
+        web = await accounts.create_project("web")
+        _, secret = await accounts.create_token(web)
 
         async def noted_after(seconds: int) -> int | None:
             clock.now += seconds
             await accounts.authenticate(secret)
-            return (await accounts.tokens("web"))[0].last_used_at
+            return (await accounts.tokens(web))[0].last_used_at
 
         first = NOW + 5
         assert await noted_after(5) == first
@@ -187,12 +189,12 @@ class TestTokens:
     async def test_a_last_use_that_cannot_be_noted_refuses_nobody(
         self, accounts: Accounts, tmp_path: Path
     ) -> None:
-        await accounts.create_project("web")
-        _, secret = await accounts.create_token("web")
+        web = await accounts.create_project("web")
+        _, secret = await accounts.create_token(web)
         with sqlite3.connect(tmp_path / "prshots.db") as database:
             database.execute(
                 "CREATE TRIGGER broken BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'broken'); END"
             )
         database.close()
         assert (await accounts.authenticate(secret)).name == "web"
-        assert (await accounts.tokens("web"))[0].last_used_at is None
+        assert (await accounts.tokens(web))[0].last_used_at is None

@@ -68,6 +68,41 @@ CASES = {
         5 * 1024**2, "2048", 2048, "1023", "a whole number of bytes from 1024 to 104857600"
     ),
     "CACHE_SECONDS": Case(3600, "0", 0, "-1", "a whole number from 0 to 31536000"),
+    "API_URL": Case(
+        "http://127.0.0.1:8081",
+        "http://10.0.0.1:81",
+        "http://10.0.0.1:81",
+        "ftp://api",
+        "an http:// or https:// address without query or spaces",
+    ),
+    "GITHUB_CLIENT_ID": Case("", "id", "id", "", ""),
+    "GITHUB_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
+    "GITHUB_URL": Case(
+        "https://github.com",
+        "https://git.acme.test/",
+        "https://git.acme.test",
+        "acme",
+        "GitHub's address, or your own GitHub's",
+    ),
+    "GITLAB_CLIENT_ID": Case("", "id", "id", "", ""),
+    "GITLAB_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
+    "GITLAB_URL": Case(
+        "https://gitlab.com",
+        "https://lab.test",
+        "https://lab.test",
+        "lab",
+        "GitLab's address, or your own GitLab's",
+    ),
+    "GITEA_CLIENT_ID": Case("", "id", "id", "", ""),
+    "GITEA_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
+    "GITEA_URL": Case("", "https://tea.test", "https://tea.test", "tea", "your Gitea's or Forgejo's address"),
+    "OIDC_CLIENT_ID": Case("", "id", "id", "", ""),
+    "OIDC_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
+    "OIDC_ISSUER": Case("", "https://id.test", "https://id.test", "id", "the issuer's address"),
+    "OIDC_NAME": Case("single sign-on", "Acme", "Acme", "x" * 41, "1 to 40 characters"),
+    "ALLOWED_USERS": Case("", "ann,bob", "ann,bob", "", ""),
+    "ALLOWED_ORGANIZATIONS": Case("", "acme", "acme", "", ""),
+    "ALLOWED_EMAIL_DOMAINS": Case("", "acme.test", "acme.test", "", ""),
     "WORKERS": Case(1, "1", 1, "many", "a whole number from 1 to 256"),
 }
 EVERY = pytest.mark.parametrize(("name", "case"), CASES.items(), ids=CASES)
@@ -236,3 +271,32 @@ def test_settings_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loaded.api_port == 9001
     with pytest.raises(ValueError, match="frozen"):
         loaded.api_port = 9003
+
+
+GITHUB = {"github_client_id": "id", "github_client_secret": "secret"}
+
+
+class TestProviders:
+    def test_none_need_nothing(self) -> None:
+        Settings().check_providers()
+
+    def test_are_listed_in_the_order_of_the_sign_in_page(self) -> None:
+        settings = Settings(oidc_client_id="id", **GITHUB)
+        assert settings.providers == ["github", "oidc"]
+
+    @pytest.mark.parametrize(
+        ("given", "missing"),
+        [
+            ({"github_client_id": "id"}, "GITHUB_CLIENT_SECRET"),
+            ({"gitea_client_id": "id", "gitea_client_secret": "secret"}, "GITEA_URL"),
+            ({"oidc_client_id": "id", "oidc_client_secret": "secret"}, "OIDC_ISSUER"),
+            (GITHUB, "ALLOWED_USERS"),
+        ],
+    )
+    def test_half_of_one_is_refused_by_what_is_missing(self, given: dict[str, str], missing: str) -> None:
+        with pytest.raises(SettingsError, match=f"^PRSHOTS_{missing}: got nothing"):
+            Settings(**given).check_providers()
+
+    @pytest.mark.parametrize("who", ["allowed_users", "allowed_organizations", "allowed_email_domains"])
+    def test_any_allow_list_will_do(self, who: str) -> None:
+        Settings(**GITHUB, **{who: "acme"}).check_providers()

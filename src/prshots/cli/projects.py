@@ -1,12 +1,15 @@
 """`prshots project`: make projects and set when their images go."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
 from prshots.models import Policy, Project
+
+if TYPE_CHECKING:
+    from prshots.accounts import Accounts, ProjectChanges
 
 app = typer.Typer(help="Create, list and change projects.", no_args_is_help=True)
 
@@ -72,10 +75,16 @@ def set_project(
         raise typer.BadParameter("nothing to change: give --policy, --retain-days or --no-retain-days")
     if retain_days is not None and no_retain_days:
         raise typer.BadParameter("--retain-days and --no-retain-days exclude each other")
-    project = with_accounts(
-        config,
-        lambda accounts: accounts.change_policy(name, policy, retain_days, clear_retain_days=no_retain_days),
-    )
+    changes: ProjectChanges = {}
+    if policy is not None:
+        changes["policy"] = policy
+    if retain_days is not None or no_retain_days:
+        changes["retain_days"] = retain_days
+
+    async def change(accounts: "Accounts") -> Project:
+        return await accounts.change_project(await accounts.project(name), **changes)
+
+    project = with_accounts(config, change)
     say(f"Project {project.name!r}: {_explained(project)}.")
 
 

@@ -1,10 +1,14 @@
 """`prshots token`: issue and revoke upload tokens."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
+
+if TYPE_CHECKING:
+    from prshots.accounts import Accounts
+    from prshots.models import UploadToken
 
 app = typer.Typer(help="Issue, list and revoke upload tokens.", no_args_is_help=True)
 
@@ -20,7 +24,11 @@ def create(
     config: ConfigOption = None,
 ) -> None:
     """Issue a token. It is printed alone on standard output, this once; only its hash is kept."""
-    token, secret = with_accounts(config, lambda accounts: accounts.create_token(project, label))
+
+    async def issue(accounts: "Accounts") -> tuple["UploadToken", str]:
+        return await accounts.create_token(await accounts.project(project), label)
+
+    token, secret = with_accounts(config, issue)
     print(secret)
     say(f"Token {token.id} for project {project!r}. Keep it now: it is not shown again.")
 
@@ -30,9 +38,13 @@ def list_tokens(
     project: ProjectArgument, *, as_json: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """List a project's tokens, without their secrets."""
-    tokens = with_accounts(config, lambda accounts: accounts.tokens(project))
+
+    async def find(accounts: "Accounts") -> list["UploadToken"]:
+        return await accounts.tokens(await accounts.project(project))
+
+    tokens = with_accounts(config, find)
     if as_json:
-        shown = ("id", "label", "hint", "created_at", "last_used_at", "revoked_at")
+        shown = ("id", "label", "hint", "created_at", "created_by", "last_used_at", "revoked_at")
         print_json([{field: getattr(token, field) for field in shown} for token in tokens])
         return
     print_table(

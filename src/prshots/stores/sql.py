@@ -1,56 +1,71 @@
 """The records in an SQL database: one SQL text for every engine."""
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import asdict, fields
-from typing import Any
+from collections.abc import Collection, Iterable
+from dataclasses import asdict
+from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, func, insert, or_, select, text, update
 from sqlalchemy import delete as delete_from
-from sqlalchemy.exc import IntegrityError
 
-from prshots.errors import ConflictError, RecordsError
 from prshots.models import Image, Policy, Project, UploadToken
+from prshots.stores.columns import (
+    IMAGE,
+    PROJECT,
+    PROJECTS,
+    SCHEDULED,
+    SECONDS_PER_DAY,
+    TOKEN,
+    WAITING,
+    conflict_as,
+    due_in,
+    project_from,
+)
 from prshots.stores.engine import Database
-from prshots.stores.schema import images, installation, organizations, projects, tokens
-
-SECONDS_PER_DAY = 86_400
-
-_IMAGE = [images.c[field.name] for field in fields(Image)]
-_TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
-_PROJECT = [
-    projects.c.id,
-    projects.c.name,
-    organizations.c.name.label("organization"),
-    projects.c.policy,
-    projects.c.retain_days,
-    projects.c.created_at,
-]
-_PROJECTS = projects.join(organizations)
-_SCHEDULED = images.c.scheduled_at.is_not(None)
-_WAITING = images.c.scheduled_at.is_(None)
-
+from prshots.stores.schema import images, installation, projects, pulls, tokens, uploads_by_day
 
 # What every request asks for is built once: building costs more than asking.
 _PROJECT_OF_TOKEN = (
-    select(*_TOKEN, *_PROJECT)
-    .select_from(tokens.join(_PROJECTS))
+    select(*TOKEN, *PROJECT)
+    .select_from(tokens.join(PROJECTS))
     .where(tokens.c.sha256 == bindparam("sha256"), tokens.c.revoked_at.is_(None))
 )
-_IMAGE_OF_PROJECT = select(*_IMAGE).where(
+_IMAGE_OF_PROJECT = select(*IMAGE).where(
     images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
 )
 _ACTIVE_OF_PR = (
     images.c.project_id == bindparam("project_id"),
     images.c.pr_number == bindparam("pr_number"),
-    _WAITING,
+    WAITING,
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
-_NEWEST_OF_PR = select(*_IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 _ADD_IMAGES = insert(images)
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
-_SCHEDULE = update(images).where(_GIVEN_IDS, _WAITING).values(scheduled_at=bindparam("now"))
-_REMOVE = delete_from(images).where(_GIVEN_IDS)
+_SCHEDULE = update(images).where(_GIVEN_IDS, WAITING).values(scheduled_at=bindparam("now"))
+_REMOVE = (
+    delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
+)
+# The same text for SQLite and PostgreSQL, which SQLAlchemy spells as two constructs. An upload for a closed
+# pull request opens it again: its new image is not marked as a closed one's.
+_COUNT_PULLS = text(
+    "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit) "
+    "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit) "
+    "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
+    "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
+    "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL"
+)
+_COUNT_DAYS = text(
+    "INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
+    "VALUES (:project_id, :day, :uploads, :bytes) "
+    "ON CONFLICT (project_id, day) DO UPDATE SET "
+    "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
+)
+_UNCOUNT_PULLS = (
+    update(pulls)
+    .where(pulls.c.project_id == bindparam("of_project"), pulls.c.pr_number == bindparam("of_pr"))
+    .values(images=pulls.c.images - bindparam("gone"), bytes=pulls.c.bytes - bindparam("freed"))
+)
 
 
 class SqlRecords:
@@ -83,9 +98,9 @@ class SqlRecords:
             self._committing = None
 
     async def _commit(self, batch: list[tuple[Image, asyncio.Future[None]]]) -> None:
-        rows = [_image_row(image) for image, _ in batch]
+        images = [image for image, _ in batch]
         try:
-            await self._database.write(lambda connection: connection.execute(_ADD_IMAGES, rows))
+            await self._database.write(lambda connection: _add(connection, images))
         except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
             if len(batch) > 1:  # one bad record must not take the others with it
                 for alone in batch:
@@ -124,10 +139,20 @@ class SqlRecords:
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        scheduling = update(images).where(*of_pr, _WAITING).values(scheduled_at=now)
+        closing_pull = (
+            update(pulls)
+            .where(
+                pulls.c.project_id == project_id,
+                pulls.c.pr_number == pr_number,
+                pulls.c.closed_at.is_(None),
+            )
+            .values(closed_at=now)
+        )
+        scheduling = update(images).where(*of_pr, WAITING).values(scheduled_at=now)
 
         def mark(connection: Connection) -> int:
             marked = connection.execute(closing).rowcount
+            connection.execute(closing_pull)
             if schedule:
                 connection.execute(scheduling)
             return marked
@@ -137,7 +162,7 @@ class SqlRecords:
     async def scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        query = select(*_IMAGE).where(_SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
+        query = select(*IMAGE).where(SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
         if project_id is not None:
             query = query.where(images.c.project_id == project_id)
         if pr_number is not None:
@@ -153,9 +178,9 @@ class SqlRecords:
         def mark(connection: Connection) -> int:
             marked = 0
             for project_id, policy, retain_days in connection.execute(with_policy).all():
-                for due in _due_in(project_id, policy, retain_days, now):
+                for due in due_in(project_id, policy, retain_days, now):
                     if marked < limit:
-                        some = select(images.c.seq).where(_WAITING, *due).limit(limit - marked)
+                        some = select(images.c.seq).where(WAITING, *due).limit(limit - marked)
                         marking = update(images).where(images.c.seq.in_(some)).values(scheduled_at=now)
                         marked += connection.execute(marking).rowcount
             return marked
@@ -164,7 +189,11 @@ class SqlRecords:
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
         gone = {"image_ids": list(image_ids)}
-        return await self._database.write(lambda connection: connection.execute(_REMOVE, gone).rowcount)
+        return await self._database.write(lambda connection: _remove(connection, gone))
+
+    async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
+        noting = update(images).where(images.c.id == image_id, WAITING).values(thumbnail=outcome)
+        return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         query = select(images.c.id).where(images.c.id.in_(image_ids))
@@ -181,35 +210,63 @@ class SqlRecords:
     # Projects and tokens
 
     async def add_project(self, project: Project) -> None:
-        organization = select(organizations.c.id).where(organizations.c.name == project.organization)
         row = {key: value for key, value in asdict(project).items() if key != "organization"}
-        adding = insert(projects).values(organization_id=organization.scalar_subquery(), **row)
-        try:
+        adding = insert(projects).values(**row)
+        with conflict_as(_name_taken(project)):
             await self._database.write(lambda connection: connection.execute(adding))
-        except RecordsError as error:
-            if isinstance(error.__cause__, IntegrityError):
-                raise ConflictError(f"there is a project {project.name!r} already") from error
-            raise
 
-    async def project(self, name: str, organization: str) -> Project | None:
+    async def project(self, name: str, organization_id: str) -> Project | None:
         query = (
-            select(*_PROJECT)
-            .select_from(_PROJECTS)
-            .where(projects.c.name == name, organizations.c.name == organization)
+            select(*PROJECT)
+            .select_from(PROJECTS)
+            .where(projects.c.name == name, projects.c.organization_id == organization_id)
         )
         row = await self._database.read(lambda connection: connection.execute(query).first())
-        return _project(row) if row else None
+        return project_from(row) if row else None
 
     async def projects(self) -> list[Project]:
-        query = select(*_PROJECT).select_from(_PROJECTS).order_by(projects.c.name)
+        query = select(*PROJECT).select_from(PROJECTS).order_by(projects.c.name, projects.c.id)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [_project(row) for row in rows]
+        return [project_from(row) for row in rows]
 
-    async def set_policy(self, project_id: str, policy: Policy, retain_days: int | None) -> None:
-        setting = (
-            update(projects).where(projects.c.id == project_id).values(policy=policy, retain_days=retain_days)
+    async def change_project(self, project: Project) -> None:
+        changing = (
+            update(projects)
+            .where(projects.c.id == project.id)
+            .values(name=project.name, policy=project.policy, retain_days=project.retain_days)
         )
-        await self._database.write(lambda connection: connection.execute(setting))
+        with conflict_as(_name_taken(project)):
+            await self._database.write(lambda connection: connection.execute(changing))
+
+    async def retire_project(self, project_id: str, now: int, limit: int) -> int:
+        mine = images.c.project_id == project_id
+        revoking = (
+            update(tokens)
+            .where(tokens.c.project_id == project_id, tokens.c.revoked_at.is_(None))
+            .values(revoked_at=now)
+        )
+        some = select(images.c.seq).where(mine, WAITING).limit(limit)
+        marking = update(images).where(images.c.seq.in_(some)).values(scheduled_at=now)
+
+        def retire(connection: Connection) -> int:
+            connection.execute(revoking)
+            connection.execute(marking)
+            return connection.execute(select(func.count()).select_from(images).where(mine)).scalar_one()
+
+        return await self._database.write(retire)
+
+    async def remove_project(self, project_id: str) -> bool:
+        left = select(images.c.seq).where(images.c.project_id == project_id).limit(1)
+
+        def remove(connection: Connection) -> bool:
+            if connection.execute(left).first():
+                return False
+            for table in (tokens, pulls, uploads_by_day):
+                connection.execute(delete_from(table).where(table.c.project_id == project_id))
+            connection.execute(delete_from(projects).where(projects.c.id == project_id))
+            return True
+
+        return await self._database.write(remove)
 
     async def add_token(self, token: UploadToken) -> None:
         adding = insert(tokens).values(asdict(token))
@@ -217,25 +274,77 @@ class SqlRecords:
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         row = self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
-        return (UploadToken(*row[: len(_TOKEN)]), _project(row[len(_TOKEN) :])) if row else None
+        return (UploadToken(*row[: len(TOKEN)]), project_from(row[len(TOKEN) :])) if row else None
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
         query = (
-            select(*_TOKEN)
-            .where(tokens.c.project_id == project_id)
-            .order_by(tokens.c.created_at, tokens.c.id)
+            select(*TOKEN).where(tokens.c.project_id == project_id).order_by(tokens.c.created_at, tokens.c.id)
         )
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [UploadToken(*row) for row in rows]
 
-    async def revoke_token(self, token_id: str, now: int) -> bool:
+    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
         first = func.coalesce(tokens.c.revoked_at, now)
         revoking = update(tokens).where(tokens.c.id == token_id).values(revoked_at=first)
+        if project_id is not None:
+            revoking = revoking.where(tokens.c.project_id == project_id)
         return await self._database.write(lambda connection: connection.execute(revoking).rowcount > 0)
 
     async def touch_token(self, token_id: str, now: int) -> None:
         touching = update(tokens).where(tokens.c.id == token_id).values(last_used_at=now)
         await self._database.write(lambda connection: connection.execute(touching))
+
+
+def _name_taken(project: Project) -> str:
+    return f"there is a project {project.name!r} already"
+
+
+def _add(connection: Connection, arrived: list[Image]) -> None:
+    connection.execute(_ADD_IMAGES, [_image_row(image) for image in arrived])
+    by_pull: dict[tuple[str, int], list[Image]] = {}
+    by_day: dict[tuple[str, int], list[Image]] = {}
+    for image in arrived:
+        by_pull.setdefault((image.project_id, image.pr_number), []).append(image)
+        by_day.setdefault((image.project_id, image.uploaded_at // SECONDS_PER_DAY), []).append(image)
+    # In the order of their keys: two transactions that take the same rows then never wait for each other.
+    connection.execute(_COUNT_PULLS, [_pull_row(by_pull[key]) for key in sorted(by_pull)])
+    connection.execute(
+        _COUNT_DAYS,
+        [
+            {"project_id": key[0], "day": key[1], "uploads": len(by_day[key]), "bytes": _bytes(by_day[key])}
+            for key in sorted(by_day)
+        ],
+    )
+
+
+def _remove(connection: Connection, gone: dict[str, list[str]]) -> int:
+    """Remove records, and take them off their pull requests' counts: only those that were still there."""
+    sizes: dict[tuple[str, int], list[int]] = {}
+    for project_id, pr_number, size in connection.execute(_REMOVE, gone):
+        sizes.setdefault((project_id, pr_number), []).append(size)
+    counts = [
+        {"of_project": key[0], "of_pr": key[1], "gone": len(sizes[key]), "freed": sum(sizes[key])}
+        for key in sorted(sizes)
+    ]
+    if counts:
+        connection.execute(_UNCOUNT_PULLS, counts)
+    return sum(map(len, sizes.values()))
+
+
+def _bytes(some: Iterable[Image]) -> int:
+    return sum(image.size for image in some)
+
+
+def _pull_row(arrived: list[Image]) -> dict[str, object]:
+    newest = arrived[-1]
+    return {
+        "project_id": newest.project_id,
+        "pr_number": newest.pr_number,
+        "images": len(arrived),
+        "bytes": _bytes(arrived),
+        "last_upload_at": newest.uploaded_at,
+        "last_commit": newest.commit_sha,
+    }
 
 
 def _image_row(image: Image) -> dict[str, object]:
@@ -251,20 +360,3 @@ def _image_row(image: Image) -> dict[str, object]:
         "uploaded_at": image.uploaded_at,
         "kid": image.kid,
     }
-
-
-def _project(row: Sequence[Any]) -> Project:
-    identity, name, organization, policy, retain_days, created_at = row
-    return Project(identity, name, organization, Policy(policy), retain_days, created_at)
-
-
-def _due_in(
-    project_id: str, policy: str, retain_days: int | None, now: int
-) -> list[tuple[ColumnElement[bool], ...]]:
-    due: list[tuple[ColumnElement[bool], ...]] = []
-    mine = images.c.project_id == project_id
-    if retain_days is not None:
-        due.append((mine, images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY))
-    if policy == Policy.PR_CLOSE:
-        due.append((mine, images.c.closed_at.is_not(None)))
-    return due

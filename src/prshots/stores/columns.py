@@ -1,0 +1,61 @@
+"""From rows to records: what the stores on the same database share."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import ColumnElement
+from sqlalchemy.exc import IntegrityError
+
+from prshots.errors import ConflictError, RecordsError
+from prshots.models import Image, Policy, Project, PullRequest, UploadToken, User
+from prshots.stores.schema import images, organizations, projects, pulls, tokens, users
+
+SECONDS_PER_DAY = 86_400
+
+IMAGE = [images.c[field.name] for field in fields(Image)]
+TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
+USER = [users.c[field.name] for field in fields(User)]
+PULL = [pulls.c[field.name] for field in fields(PullRequest)]
+PROJECT = [
+    projects.c.id,
+    projects.c.name,
+    projects.c.organization_id,
+    organizations.c.name.label("organization"),
+    projects.c.policy,
+    projects.c.retain_days,
+    projects.c.created_at,
+]
+PROJECTS = projects.join(organizations)
+SCHEDULED = images.c.scheduled_at.is_not(None)
+WAITING = images.c.scheduled_at.is_(None)
+
+
+def project_from(row: Sequence[Any]) -> Project:
+    identity, name, organization_id, organization, policy, retain_days, created_at = row
+    return Project(identity, name, organization_id, organization, Policy(policy), retain_days, created_at)
+
+
+def due_in(
+    project_id: str, policy: str, retain_days: int | None, now: int
+) -> list[tuple[ColumnElement[bool], ...]]:
+    """Return the conditions, any one of which makes a waiting image of this project due."""
+    due: list[tuple[ColumnElement[bool], ...]] = []
+    mine = images.c.project_id == project_id
+    if retain_days is not None:
+        due.append((mine, images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY))
+    if policy == Policy.PR_CLOSE:
+        due.append((mine, images.c.closed_at.is_not(None)))
+    return due
+
+
+@contextlib.contextmanager
+def conflict_as(message: str) -> Iterator[None]:
+    """Raise ConflictError with this message where the database found that something is there already."""
+    try:
+        yield
+    except RecordsError as error:
+        if isinstance(error.__cause__, IntegrityError):
+            raise ConflictError(message) from error
+        raise

@@ -1,0 +1,213 @@
+"""What every database behind the `People` port promises."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from parts import NOW, open_people
+from prshots.errors import ConflictError
+from prshots.models import LOCAL_ORGANIZATION, LoginState, Organization, Role, Session, User
+from prshots.ports import People
+
+
+@pytest.fixture(params=["sqlite"])
+async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[People]:
+    adapters: dict[str, Callable[[], object]] = {"sqlite": lambda: open_people(tmp_path)}
+    async with adapters[request.param]() as opened:  # type: ignore[attr-defined]
+        yield opened
+
+
+def a_user(login: str = "", provider: str = "github") -> User:
+    identity = secrets.token_hex(8)
+    login = login or f"user-{identity}"
+    return User(identity, provider, f"subject-{identity}", login, login.title(), "", NOW)
+
+
+def an_organization(name: str = "", *, personal: bool = False) -> Organization:
+    identity = secrets.token_hex(8)
+    return Organization(identity, name or f"organization-{identity}", personal, NOW)
+
+
+async def added(people: People, login: str = "") -> tuple[User, Organization]:
+    user = a_user(login)
+    organization = an_organization(user.login, personal=True)
+    await people.add_user(user, organization)
+    return user, organization
+
+
+def a_state(**changes: object) -> LoginState:
+    plain = LoginState(secrets.token_hex(32), "github", "verifier", "nonce", "0" * 64, "/projects/1", NOW)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+class TestLoginStates:
+    async def test_is_taken_once(self, people: People) -> None:
+        state, other = a_state(), a_state()
+        await people.add_login_state(state)
+        await people.add_login_state(other)
+        assert await people.take_login_state(state.sha256) == state
+        assert await people.take_login_state(state.sha256) is None
+        assert await people.take_login_state(other.sha256) == other
+
+    async def test_of_many_who_ask_at_once_one_gets_it(self, people: People) -> None:
+        state = a_state()
+        await people.add_login_state(state)
+        taken = await asyncio.gather(*(people.take_login_state(state.sha256) for _ in range(8)))
+        assert sorted(taken, key=bool) == [None] * 7 + [state]
+
+
+class TestUsers:
+    async def test_comes_back_as_it_was(self, people: People) -> None:
+        user, _ = await added(people)
+        assert await people.user_of_subject("github", user.subject) == user
+        assert await people.user_of_subject("gitlab", user.subject) is None
+
+    async def test_is_added_once_and_then_nothing_of_it(self, people: People) -> None:
+        user, _ = await added(people)
+        organization = an_organization("another")
+        with pytest.raises(ConflictError):
+            await people.add_user(replace(user, id="other"), organization)
+        assert await people.organization_of("other", organization.id) is None
+
+    async def test_not_under_a_name_that_is_taken(self, people: People) -> None:
+        _, organization = await added(people)
+        user = a_user()
+        with pytest.raises(ConflictError):
+            await people.add_user(user, an_organization(organization.name))
+        assert await people.user_of_subject("github", user.subject) is None
+
+    async def test_without_an_organization(self, people: People) -> None:
+        user = a_user()
+        await people.add_user(user, None)
+        assert await people.organizations_of(user.id) == []
+
+    async def test_what_the_provider_says_anew_is_kept(self, people: People) -> None:
+        user, _ = await added(people)
+        renamed = replace(user, login="new", name="New", avatar_url="https://pictures.test/1")
+        await people.update_user(renamed)
+        assert await people.user_of_subject("github", user.subject) == renamed
+
+    async def test_are_found_by_login_whatever_its_case(self, people: People) -> None:
+        ann, _ = await added(people, "Ann")
+        other = a_user("ann", "gitlab")
+        await people.add_user(other, an_organization("ann-gitlab"))
+        await added(people, "anna")
+        assert await people.users_of_login("aNN") == [ann, other]
+        assert await people.users_of_login("nobody") == []
+
+
+class TestSessions:
+    async def test_lead_to_their_user_until_they_end(self, people: People) -> None:
+        user, _ = await added(people)
+        sessions = [Session(secrets.token_hex(32), user.id, NOW, NOW) for _ in range(3)]
+        for session in sessions:
+            await people.add_session(session)
+        assert await people.session(sessions[0].sha256) == (sessions[0], user)
+        await people.touch_session(sessions[0].sha256, NOW + 9)
+        assert await people.session(sessions[0].sha256) == (replace(sessions[0], last_seen_at=NOW + 9), user)
+        await people.end_session(sessions[0].sha256)
+        assert await people.session(sessions[0].sha256) is None
+        assert await people.session(sessions[1].sha256) == (sessions[1], user)
+        await people.end_sessions_of(user.id)
+        assert [await people.session(session.sha256) for session in sessions] == [None] * 3
+
+    async def test_of_one_user_end_alone(self, people: People) -> None:
+        (user, _), (other, _) = await added(people), await added(people)
+        session = Session(secrets.token_hex(32), other.id, NOW, NOW)
+        await people.add_session(session)
+        await people.end_sessions_of(user.id)
+        assert await people.session(session.sha256) is not None
+
+    async def test_old_ones_are_discarded(self, people: People) -> None:
+        user, _ = await added(people)
+        kept = Session(secrets.token_hex(32), user.id, NOW - 30, NOW - 7)
+        for session in (
+            kept,
+            Session(secrets.token_hex(32), user.id, NOW - 31, NOW),
+            Session(secrets.token_hex(32), user.id, NOW - 30, NOW - 8),
+        ):
+            await people.add_session(session)
+        old, new = a_state(created_at=NOW - 11), a_state(created_at=NOW - 10)
+        await people.add_login_state(old)
+        await people.add_login_state(new)
+        assert await people.discard_old_logins(NOW - 10, NOW - 30, NOW - 7) == 3
+        assert await people.session(kept.sha256) == (kept, user)
+        assert await people.take_login_state(old.sha256) is None
+        assert await people.take_login_state(new.sha256) == new
+
+
+class TestOrganizations:
+    async def test_the_personal_one_comes_first(self, people: People) -> None:
+        user, own = await added(people, "mona")
+        acme, zoo = an_organization("acme"), an_organization("zoo")
+        await people.add_organization(zoo, user.id)
+        await people.add_organization(acme, user.id)
+        assert await people.organizations_of(user.id) == [
+            (own, Role.OWNER),
+            (acme, Role.OWNER),
+            (zoo, Role.OWNER),
+        ]
+
+    async def test_a_name_is_given_once(self, people: People) -> None:
+        user, own = await added(people)
+        with pytest.raises(ConflictError, match=own.name):
+            await people.add_organization(an_organization(own.name), user.id)
+        with pytest.raises(ConflictError):
+            await people.add_organization(an_organization(LOCAL_ORGANIZATION), user.id)
+
+    async def test_others_are_as_if_they_were_not(self, people: People) -> None:
+        (user, own), (other, _) = await added(people), await added(people)
+        assert await people.organization_of(user.id, own.id) == (own, Role.OWNER)
+        assert await people.organization_of(other.id, own.id) is None
+        assert await people.organization_of(other.id, "nobody's") is None
+
+
+class TestMembers:
+    async def test_come_by_login_in_pages(self, people: People) -> None:
+        _, organization = await added(people, "m")
+        for login in ("z", "a", "b"):
+            user, _ = await added(people, login)
+            await people.set_member(organization.id, user.id, Role.MEMBER)
+        first = await people.members(organization.id, None, 3)
+        assert [(member.user.login, member.role) for member in first] == [
+            ("a", Role.MEMBER),
+            ("b", Role.MEMBER),
+            ("m", Role.OWNER),
+        ]
+        last = first[-1].user
+        rest = await people.members(organization.id, (last.login, last.id), 3)
+        assert [member.user.login for member in rest] == ["z"]
+
+    async def test_change_their_role_and_go(self, people: People) -> None:
+        (owner, organization), (user, _) = await added(people), await added(people)
+        await people.set_member(organization.id, user.id, Role.MEMBER)
+        assert await people.organization_of(user.id, organization.id) == (organization, Role.MEMBER)
+        await people.set_member(organization.id, user.id, Role.OWNER)
+        assert await people.organization_of(user.id, organization.id) == (organization, Role.OWNER)
+        assert await people.remove_member(organization.id, owner.id)
+        assert await people.organization_of(owner.id, organization.id) is None
+        assert not await people.remove_member(organization.id, owner.id)
+
+    async def test_the_last_owner_stays_one(self, people: People) -> None:
+        (owner, organization), (user, _) = await added(people), await added(people)
+        await people.set_member(organization.id, user.id, Role.MEMBER)
+        with pytest.raises(ConflictError, match="needs an owner"):
+            await people.remove_member(organization.id, owner.id)
+        with pytest.raises(ConflictError, match="needs an owner"):
+            await people.set_member(organization.id, owner.id, Role.MEMBER)
+        assert await people.organization_of(owner.id, organization.id) == (organization, Role.OWNER)
+
+    async def test_two_owners_cannot_remove_each_other_at_once(self, people: People) -> None:
+        (one, organization), (two, _) = await added(people), await added(people)
+        await people.set_member(organization.id, two.id, Role.OWNER)
+        outcomes = await asyncio.gather(
+            people.remove_member(organization.id, one.id),
+            people.remove_member(organization.id, two.id),
+            return_exceptions=True,
+        )
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["ConflictError", "bool"]
+        assert len(await people.members(organization.id, None, 9)) == 1
