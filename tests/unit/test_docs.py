@@ -11,6 +11,8 @@ import typer
 
 from prshots.cli import app
 from prshots.http.api import create_api
+from prshots.http.dashboard import PREFIX, ROUTES
+from prshots.http.login import login_routes
 from prshots.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -65,7 +67,9 @@ def test_no_command_that_is_gone() -> None:
 
 async def test_routes() -> None:
     nothing: Any = cast("Any", None)  # no request gets as far as a service
-    api = create_api(images=nothing, accounts=nothing, max_image_bytes=1, base_url="", close=nothing)
+    api = create_api(
+        images=nothing, accounts=nothing, max_image_bytes=1, base_url="", for_people=[], close=nothing
+    )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(api), base_url="http://api") as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
@@ -73,3 +77,15 @@ async def test_routes() -> None:
     delivery = {"GET /i/", "GET /healthz"}
     page = (DOCS / "api.md").read_text()
     assert {route for route in routes | delivery if f"`{route}" not in page} == set()
+
+
+def test_routes_for_people() -> None:
+    nothing: Any = cast("Any", None)
+    dashboard = {f"{method} {PREFIX}{path}" for method, path in ROUTES}
+    sign_in = {
+        f"{next(iter((route.methods or set()) - {'HEAD'}))} {route.path}"
+        for route in login_routes(nothing, web_url="http://web")
+    }
+    assert {"GET /auth/providers", "POST /auth/link"} <= sign_in
+    documented = {route for route in rows("api.md") if "/auth/" in route or "/dashboard/" in route}
+    assert documented == dashboard | sign_in
