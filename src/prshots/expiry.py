@@ -20,7 +20,7 @@ async def expire_scheduled(records: Records, store: ObjectStore, images: Sequenc
     The mark comes first: a crash after the bytes went leaves a record that the next sweep knows to finish.
     Raises RecordsError.
     """
-    failed_keys = await store.delete([image.key for image in images])
-    gone = [image for image in images if image.key not in failed_keys]
+    failed_keys = await store.delete([key for image in images for key in image.keys])
+    gone = [image for image in images if failed_keys.isdisjoint(image.keys)]
     expired = await records.remove_images([image.id for image in gone]) if gone else 0
     return Outcome(expired, len(images) - len(gone), sum(image.size for image in gone))

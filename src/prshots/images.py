@@ -25,7 +25,7 @@ from prshots.errors import (
 )
 from prshots.expiry import expire_scheduled
 from prshots.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
-from prshots.models import Image, Policy, Project
+from prshots.models import THUMBNAIL_EXT, Image, Policy, Project
 from prshots.ports import KeySource, ObjectStore, RateCounter, Records
 
 MAX_NAME_CHARACTERS = 200
@@ -101,8 +101,15 @@ class Images:
         await self._count_upload(project)
         # A client that hangs up now must not leave bytes without a record, or a record without bytes.
         await asyncio.shield(self._keep(image, file))
-        url = self._url(image)
+        url = self.url_of(image)
         return Uploaded(image.id, url, markdown.image_markdown(image.name, url))
+
+    def url_of(self, image: Image) -> str:
+        return self._signed(image, image.ext)
+
+    def thumbnail_url_of(self, image: Image) -> str:
+        """Return where the thumbnail is, if there is one; as with the image, for as long as there is."""
+        return self._signed(image, THUMBNAIL_EXT)
 
     async def delete(self, project: Project, image_id: str) -> None:
         """Expire one image now, whatever the policy. Raises NotFoundError, ExpireFailedError."""
@@ -123,14 +130,15 @@ class Images:
     async def comment(self, project: Project, pr_number: int) -> str:
         total, newest = await self._records.images_of_pr(project.id, pr_number, markdown.MAX_LISTED)
         entries = [
-            markdown.Entry(image.name, image.viewport, image.commit_sha, self._url(image)) for image in newest
+            markdown.Entry(image.name, image.viewport, image.commit_sha, self.url_of(image))
+            for image in newest
         ]
         dashboard_url = f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
         return markdown.comment(pr_number, total, entries, dashboard_url)
 
-    async def expire(self, project: Project, pr_number: int) -> Expired:
+    async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
         """Apply the project's policy to a closed PR. What cannot be deleted now stays scheduled."""
-        at_once = project.policy is Policy.PR_CLOSE
+        at_once = whatever_the_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
         except RecordsFullError:
@@ -140,11 +148,27 @@ class Images:
         expired = await self._expire_pr(project, pr_number) if at_once else 0
         return Expired(project.policy, marked, expired)
 
+    async def remove_project(self, project: Project, seconds: float) -> int:
+        """Remove a project and first all its images, for as long as this; return how many are left.
+
+        Its tokens are revoked at once, so that nothing new comes in. At zero, the project has gone too. What
+        is left stays scheduled for expiry. Raises ExpireFailedError.
+        """
+        until = time.monotonic() + seconds
+        while left := await self._records.retire_project(project.id, self._now(), EXPIRE_BATCH):
+            if time.monotonic() > until:
+                return left
+            batch = await self._records.scheduled("", EXPIRE_BATCH, project.id)
+            outcome = await expire_scheduled(self._records, self._store, batch)
+            if outcome.failed:
+                raise ExpireFailedError("expire failed, retry later")
+        return 0 if await self._records.remove_project(project.id) else 1
+
     async def _make_room(self, project: Project, pr_number: int) -> bool:
         """Delete bytes of a PR that is to go anyway: the disk has no room to mark its images first."""
         _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
-        failed = await self._store.delete([image.key for image in images])
-        return len(failed) < len(images)
+        failed = await self._store.delete([key for image in images for key in image.keys])
+        return any(image.key not in failed for image in images)
 
     async def _expire_pr(self, project: Project, pr_number: int) -> int:
         expired, after = 0, ""
@@ -204,8 +228,8 @@ class Images:
         if await self._store.delete([image.key]):
             _log.error("bytes without a record left for the sweep", image=image.id)
 
-    def _url(self, image: Image) -> str:
-        return self._img_url + self._keys.ring().sign(image.id, image.ext, image.url_expires_at, image.kid)
+    def _signed(self, image: Image, ext: str) -> str:
+        return self._img_url + self._keys.ring().sign(image.id, ext, image.url_expires_at, image.kid)
 
     def _now(self) -> int:
         return int(self._clock())

@@ -17,9 +17,11 @@ from prshots.errors import SettingsError
 MIN_SECRET_BYTES = 16
 _KEY = re.compile(r"([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]+)")
 _BLOCK_BYTES = 64  # of SHA-256
-_PATH = re.compile(r"/i/[0-9a-f]{32}\.(?:png|jpg|webp)")
+_EXT = r"png|jpg|webp|thumb\.webp"
+_PATH = re.compile(rf"/i/[0-9a-f]{{32}}\.(?:{_EXT})")
 _TARGET = re.compile(
-    r"(/i/([0-9a-f]{32})\.(png|jpg|webp)\?exp=([1-9][0-9]{0,11}))&token=([A-Za-z0-9_-]{1,32})\.([0-9a-f]{64})"
+    rf"(/i/([0-9a-f]{{32}})\.({_EXT})\?exp=([1-9][0-9]{{0,11}}))"
+    r"&token=([A-Za-z0-9_-]{1,32})\.([0-9a-f]{64})"
 )
 
 

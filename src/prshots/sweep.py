@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from prshots.errors import RecordsFullError
 from prshots.expiry import expire_scheduled
-from prshots.ports import ObjectStore, Records
+from prshots.ports import ObjectStore, People, Records
+from prshots.signin import discard_old
 
 BATCH = 4000
 """Small enough that uploads hardly wait behind its transaction, large enough that commits cost little."""
@@ -26,12 +27,14 @@ class Report:
     failed: int = 0
     orphans: int = 0
     unfinished: int = 0
+    logins: int = 0
     freed_bytes: int = 0
     foreign_store: bool = False
 
 
 async def sweep(
     records: Records,
+    people: People,
     store: ObjectStore,
     progress: Callable[[Report], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
@@ -44,6 +47,8 @@ async def sweep(
         while await records.schedule_due(int(now), BATCH) == BATCH:
             progress(report)
     await _expire_scheduled(records, store, report, progress)
+    with contextlib.suppress(RecordsFullError):
+        report.logins = await discard_old(people, int(now))
     # With the wrong database every image would look like an orphan.
     installation_id = await records.installation_id()
     report.foreign_store = await store.owner(installation_id) != installation_id
@@ -71,9 +76,8 @@ async def _remove_orphans(
 ) -> None:
     async for keys in store.stored_before(cutoff):
         for some in _in_batches(keys):
-            by_id = {_image_id(key): key for key in some}
-            known = await records.known_ids(by_id)
-            orphans = [key for image_id, key in by_id.items() if image_id not in known]
+            known = await records.known_ids({_image_id(key) for key in some})
+            orphans = [key for key in some if _image_id(key) not in known]
             if orphans:
                 failed = await store.delete(orphans)
                 report.orphans += len(orphans) - len(failed)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prshots.errors import StoreError
 from prshots.http.delivery import Delivery, FileSlice, Reply, Request
-from prshots.models import origin_key
+from prshots.models import THUMBNAIL_EXT, origin_key
 from prshots.ports import OpenObject
 from prshots.signing import Key, KeyRing
 from prshots.stores.disk import DiskReader
@@ -101,6 +101,25 @@ def test_the_content_type_is_the_format_s(client: Client, ext: str, content_type
     assert client.ask(RING.sign(IMAGE_ID, ext, EXP, "k1"))[1]["Content-Type"] == content_type
 
 
+def test_a_thumbnail_is_an_image_of_its_own(client: Client) -> None:
+    target = RING.sign(IMAGE_ID, THUMBNAIL_EXT, EXP, "k1")
+    assert_error(client.ask(target), 410, "expired")
+    thumbnail = client.root / origin_key(IMAGE_ID, THUMBNAIL_EXT)
+    thumbnail.write_bytes(b"small")
+    status, fields, body = client.ask(target)
+    assert (status, body) == (200, b"small")
+    assert fields == client.ask()[1] | {
+        "Content-Type": "image/webp",
+        "Content-Length": "5",
+        "ETag": f'"{IMAGE_ID}.thumb"',
+    }
+    assert client.ask(target, if_none_match=fields["ETag"])[0] == 304
+    assert client.ask(target, if_none_match=OWN_TAG)[0] == 200
+    assert client.ask(if_none_match=fields["ETag"])[0] == 200
+    assert client.ask(target, range="bytes=1-2", if_range=fields["ETag"])[::2] == (206, b"ma")
+    assert client.ask(target, range="bytes=1-2", if_range=OWN_TAG)[0] == 200
+
+
 def test_head_gives_the_same_fields_and_no_body(client: Client) -> None:
     status, fields, _ = client.ask()
     assert client.ask(method="HEAD") == (status, fields, b"")
@@ -162,6 +181,8 @@ def test_without_its_bytes_an_image_is_expired_whatever_is_asked(client: Client)
         f"/i/{IMAGE_ID.upper()}.png",
         f"/i/{IMAGE_ID}.PNG",
         f"/i/{IMAGE_ID}.gif",
+        f"/i/{IMAGE_ID}.thumb",
+        f"/i/{IMAGE_ID}.thumb.png",
         f"/i/{IMAGE_ID}.png/",
         f"/i/{IMAGE_ID}.png%00",
         f"/i/{IMAGE_ID}.png\n",

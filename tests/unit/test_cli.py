@@ -120,7 +120,7 @@ class TestTokens:
         assert (revoked["id"], revoked["label"]) == (first[0], "nightly build")
         assert abs(time.time() - revoked["revoked_at"]) < 60
         assert kept["revoked_at"] is None
-        assert set(kept) == {"id", "label", "hint", "created_at", "last_used_at", "revoked_at"}
+        assert set(kept) == {"id", "label", "hint", "created_at", "created_by", "last_used_at", "revoked_at"}
         assert secret[4:-4] not in printed + json.dumps([revoked, kept])
 
     def test_what_cannot_be_done(self, cli: Service) -> None:

@@ -1,6 +1,7 @@
 """The life of an image, in any order of events: the real services on a real disk against a simple model."""
 
 import asyncio
+import io
 import os
 import re
 import secrets
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import PIL.Image
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -27,17 +29,18 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from conftest import PNG, SHA
-from parts import DAY, open_records
-from prshots.accounts import Accounts
+from conftest import SHA
+from parts import DAY, open_records, people_beside
+from prshots.accounts import Accounts, ProjectChanges
 from prshots.errors import ExpireFailedError, NotFoundError
 from prshots.images import Images, UploadedFile, UploadForm
-from prshots.models import Policy, Project, origin_key
+from prshots.models import THUMBNAIL_EXT, Policy, Project, origin_key
 from prshots.signing import KeyRing
 from prshots.stores.counters import MemoryCounter
 from prshots.stores.disk import DiskStore
 from prshots.stores.keys import FixedKeys
 from prshots.sweep import LEFTOVER_AGE_SECONDS, sweep
+from prshots.thumbnails import Thumbnails
 
 HOUR = 3600
 PRS = (1, 2)
@@ -45,6 +48,15 @@ PROJECTS = ("closing", "keeping")
 KEYS = FixedKeys(KeyRing.parse(f"k1:{'ab' * 32}"))
 
 T = TypeVar("T")
+
+
+def _a_picture() -> bytes:
+    file = io.BytesIO()
+    PIL.Image.new("RGB", (8, 8), "red").save(file, "PNG")
+    return file.getvalue()
+
+
+PNG = _a_picture()
 
 
 @dataclass
@@ -58,6 +70,7 @@ class Shot:
     closed: bool = False
     scheduled: bool = False
     undeletable: bool = False
+    looked_at: bool = False
 
 
 class ImagesMachine(RuleBasedStateMachine):
@@ -89,8 +102,10 @@ class ImagesMachine(RuleBasedStateMachine):
             max_image_bytes=5 * 1024**2,
             clock=self.clock,
         )
+        self.thumbnails = Thumbnails(records=self.records, store=self.store)
 
     def _close(self) -> None:
+        self.run(self.thumbnails.close())
         self.run(self.records.close())
         self.store.close()
 
@@ -133,6 +148,16 @@ class ImagesMachine(RuleBasedStateMachine):
         uploaded = self.run(self.service.upload(self.project(project), form))
         self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
         return uploaded.id
+
+    @rule(image_id=images)
+    def look_at(self, image_id: str) -> None:
+        shot = self.shots.get(image_id)
+        if shot is None or shot.scheduled:  # the dashboard lists neither
+            return
+        image = self.run(self.records.image(self.project(shot.project).id, image_id))
+        assert image is not None
+        shot.looked_at |= not shot.undeletable
+        assert self.run(self.thumbnails.make([image])) == {image_id: shot.looked_at}
 
     @rule(image_id=images)
     def delete(self, image_id: str) -> None:
@@ -179,11 +204,8 @@ class ImagesMachine(RuleBasedStateMachine):
     )
     def change_policy(self, project: str, policy: Policy, days: int, limited: bool) -> None:
         keeps_days = limited or policy is Policy.RETAIN_DAYS
-        self.run(
-            self.accounts.change_policy(
-                project, policy, days if keeps_days else None, clear_retain_days=not keeps_days
-            )
-        )
+        changes: ProjectChanges = {"policy": policy, "retain_days": days if keeps_days else None}
+        self.run(self.accounts.change_project(self.project(project), **changes))
 
     # What happens to the service
 
@@ -236,7 +258,7 @@ class ImagesMachine(RuleBasedStateMachine):
         for image_id in old:
             del self.orphans[image_id]
 
-        report = self.run(sweep(self.records, self.store, clock=self.clock))
+        report = self.run(sweep(self.records, people_beside(self.records), self.store, clock=self.clock))
         assert (report.expired, report.failed, report.orphans) == (expected_gone, expected_failures, len(old))
         if not expected_failures:
             assert self.run(self.records.scheduled("", 1)) == []
@@ -279,8 +301,15 @@ class ImagesMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_disk_holds_what_it_should_and_nothing_else(self) -> None:
-        on_disk = {path.stem: path.read_bytes() for path in self.store.root.glob("??/*") if path.is_file()}
-        assert on_disk == {
+        files = {path.name: path for path in self.store.root.glob("??/*") if path.is_file()}
+        thumbnails = {name for name in files if name.endswith(THUMBNAIL_EXT)}
+        assert thumbnails == {
+            f"{image_id}.{THUMBNAIL_EXT}"
+            for image_id, shot in self.shots.items()
+            if shot.looked_at and not shot.scheduled
+        }
+        originals = {path.stem: path.read_bytes() for name, path in files.items() if name not in thumbnails}
+        assert originals == {
             image_id: shot.data for image_id, shot in self.shots.items() if not shot.undeletable
         } | dict.fromkeys(self.orphans, PNG)
 

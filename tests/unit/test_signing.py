@@ -9,6 +9,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from prshots.errors import SettingsError
+from prshots.models import THUMBNAIL_EXT
 from prshots.signing import MIN_SECRET_BYTES, Key, KeyRing, Verdict, check
 
 NOW = 1_800_000_000
@@ -19,7 +20,7 @@ RINGS = st.builds(
     st.dictionaries(KIDS, SECRETS, min_size=1, max_size=4),
 )
 IMAGE_IDS = st.text("0123456789abcdef", min_size=32, max_size=32)
-EXTS = st.sampled_from(["png", "jpg", "webp"])
+EXTS = st.sampled_from(["png", "jpg", "webp", THUMBNAIL_EXT])
 TIMES = st.integers(1, 999_999_999_999)
 
 RING = KeyRing([Key("k2", b"b" * 32), Key("k1", b"a" * 32)])
@@ -108,7 +109,19 @@ def test_there_is_one_way_only_to_write_it(query: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["", "/", "/i/", f"/i/{'0A' * 16}.png", f"/i/{'0a' * 16}.gif", f"/i/..%2f{'0a' * 16}.png", "/i/../x"],
+    [
+        "",
+        "/",
+        "/i/",
+        f"/i/{'0A' * 16}.png",
+        f"/i/{'0a' * 16}.gif",
+        f"/i/{'0a' * 16}.thumb",
+        f"/i/{'0a' * 16}.thumb.png",
+        f"/i/{'0a' * 16}.thumb-webp",
+        f"/i/{'0a' * 16}.thumb.thumb.webp",
+        f"/i/..%2f{'0a' * 16}.png",
+        "/i/../x",
+    ],
 )
 def test_other_paths_are_no_images(path: str) -> None:
     assert check(RING, f"{path}?{URL.partition('?')[2]}", NOW).verdict is Verdict.NOT_AN_IMAGE_PATH
@@ -120,6 +133,13 @@ def test_past_its_time_it_is_expired(
 ) -> None:
     url = ring.sign(image_id, ext, exp, ring.signing_kid)
     assert verdict(ring, url, exp + seconds) is Verdict.EXPIRED
+
+
+def test_a_thumbnail_s_signature_is_not_its_image_s() -> None:
+    image, thumbnail = (RING.sign("0a" * 16, ext, NOW + 60, "k1") for ext in ("webp", THUMBNAIL_EXT))
+    assert verdict(RING, thumbnail) is Verdict.VALID
+    assert verdict(RING, thumbnail.replace(".thumb", "")) is Verdict.INVALID
+    assert verdict(RING, image.replace(".webp", ".thumb.webp")) is Verdict.INVALID
 
 
 def test_a_wrong_signature_past_its_time_is_wrong_and_not_expired() -> None:

@@ -5,14 +5,15 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from parts import DAY, NOW, a_project, an_image, open_records
+from parts import DAY, NOW, a_project, an_image, open_records, people_beside
 from prshots.errors import RecordsError, StoreError
-from prshots.models import Image, Policy, Project, origin_key
+from prshots.models import THUMBNAIL_EXT, Image, LoginState, Policy, Project, Session, User, origin_key
+from prshots.signin import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
 from prshots.stores.disk import DiskStore
 from prshots.stores.sql import SqlRecords
 from prshots.sweep import BATCH, LEFTOVER_AGE_SECONDS, Report, sweep
@@ -38,7 +39,7 @@ class Place:
         return image
 
     async def sweep(self) -> Report:
-        return await sweep(self.records, self.store, clock=lambda: NOW)
+        return await sweep(self.records, people_beside(self.records), self.store, clock=lambda: NOW)
 
     def path(self, image: Image) -> Path:
         return self.store.root / image.key
@@ -84,7 +85,8 @@ async def test_images_go_when_a_policy_says_so_after_the_pr_was_closed(place: Pl
     image = await place.image(Policy.MANUAL)
     await place.records.close_pr(image.project_id, 7, NOW, schedule=False)
     assert (await place.sweep()).expired == 0
-    await place.records.set_policy(image.project_id, Policy.PR_CLOSE, None)
+    (project,) = await place.records.projects()
+    await place.records.change_project(replace(project, policy=Policy.PR_CLOSE))
     assert (await place.sweep()).expired == 1
     assert await place.left() == set()
 
@@ -120,6 +122,31 @@ async def test_bytes_without_a_record_go_after_an_hour(place: Place) -> None:
     assert [path.exists() for path in (place.path(image), young, old)] == [True, True, False]
 
 
+async def test_a_thumbnail_stays_and_goes_with_its_record(place: Place) -> None:
+    image, old_orphan = await place.image(), secrets.token_hex(16)
+    kept = place.orphan(2 * DAY, image.thumbnail_key)
+    both = [place.orphan(2 * DAY, origin_key(old_orphan, ext)) for ext in ("png", THUMBNAIL_EXT)]
+    alone = place.orphan(LEFTOVER_AGE_SECONDS + 1, origin_key(secrets.token_hex(16), THUMBNAIL_EXT))
+    young = place.orphan(LEFTOVER_AGE_SECONDS - 1, origin_key(secrets.token_hex(16), THUMBNAIL_EXT))
+    assert await place.sweep() == Report(orphans=3)
+    assert [path.exists() for path in (kept, *both, alone, young)] == [True, False, False, False, True]
+    young.unlink()
+    await place.records.schedule([image.id], NOW)
+    assert await place.sweep() == Report(expired=1, freed_bytes=1000)
+    assert await place.left() == set()
+
+
+async def test_an_image_waits_for_a_thumbnail_that_cannot_be_deleted(place: Place) -> None:
+    image = await place.image()
+    stuck = place.store.root / image.thumbnail_key
+    stuck.mkdir()  # cannot be unlinked, not even by root
+    await place.records.schedule([image.id], NOW)
+    assert await place.sweep() == Report(failed=1)
+    assert await place.records.known_ids([image.id]) == {image.id}
+    stuck.rmdir()
+    assert await place.sweep() == Report(expired=1, freed_bytes=1000)
+
+
 async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place: Place) -> None:
     stuck, *others = [place.orphan(2 * DAY, origin_key(f"ab{number:030x}", "png")) for number in range(3)]
     stuck.unlink()
@@ -142,7 +169,7 @@ async def test_with_another_database_nothing_looks_like_an_orphan(place: Place, 
     elsewhere = open_records(tmp_path / "other")
     image = await place.image()
     os.utime(place.path(image), (0, 0))
-    report = await sweep(elsewhere, place.store, clock=time.time)
+    report = await sweep(elsewhere, people_beside(elsewhere), place.store, clock=time.time)
     await elsewhere.close()
     assert report == Report(foreign_store=True)
     assert await place.left() == {image.key}
@@ -176,7 +203,13 @@ async def test_more_than_one_batch_and_its_progress(place: Place) -> None:
     images = [an_image(project, uploaded_at=1, size=1) for _ in range(2 * BATCH + 5)]
     await asyncio.gather(*(place.records.add_image(image) for image in images))
     seen: list[int] = []
-    report = await sweep(place.records, place.store, lambda so_far: seen.append(so_far.expired), lambda: NOW)
+    report = await sweep(
+        place.records,
+        people_beside(place.records),
+        place.store,
+        lambda so_far: seen.append(so_far.expired),
+        lambda: NOW,
+    )
     assert report.expired == report.freed_bytes == len(images)
     assert sorted(set(seen)) == [0, BATCH, 2 * BATCH, 2 * BATCH + 5]
 
@@ -185,9 +218,24 @@ async def test_a_database_or_disk_that_is_gone_is_said(place: Place, tmp_path: P
     (tmp_path / "file").write_text("in the way")
     nowhere = DiskStore(tmp_path / "file" / "images")
     with pytest.raises(StoreError):
-        await sweep(place.records, nowhere)
+        await sweep(place.records, people_beside(place.records), nowhere)
     nowhere.close()
     database = place.records._database
     await database.write(lambda connection: connection.exec_driver_sql("DROP TABLE images"))
     with pytest.raises(RecordsError):
         await place.sweep()
+
+
+async def test_sign_ins_and_sessions_past_their_time_go(place: Place) -> None:
+    people = people_beside(place.records)
+    user = User("ann", "github", "1", "ann", "Ann", "", NOW)
+    await people.add_user(user, None)
+    ages = {"new": (0, 0), "old": (SESSION_SECONDS + 1, 0), "idle": (IDLE_SECONDS + 1, IDLE_SECONDS + 1)}
+    for name, (made, seen) in ages.items():
+        await people.add_session(Session(name, user.id, NOW - made, NOW - seen))
+    for name, made in {"begun": STATE_SECONDS, "given up": STATE_SECONDS + 1}.items():
+        await people.add_login_state(LoginState(name, "github", "", "", "", "/", NOW - made))
+    assert await place.sweep() == Report(logins=3)
+    assert [name for name in ages if await people.session(name)] == ["new"]
+    assert await people.take_login_state("given up") is None
+    assert await people.take_login_state("begun") is not None

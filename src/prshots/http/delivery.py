@@ -15,8 +15,8 @@ from typing import NamedTuple
 import structlog
 
 from prshots.errors import StoreError
-from prshots.formats import FORMATS
-from prshots.models import origin_key
+from prshots.formats import BY_EXT, FORMATS
+from prshots.models import THUMBNAIL_EXT, origin_key
 from prshots.ports import KeySource, ObjectReader, OpenObject
 from prshots.signing import KeyRing, Verdict, check
 
@@ -82,9 +82,12 @@ _SAFE = (
     "Content-Security-Policy: default-src 'none'; sandbox\r\n"
     "Cross-Origin-Resource-Policy: cross-origin\r\n"
 )
+_CONTENT_TYPES = {image_format.ext: image_format.content_type for image_format in FORMATS} | {
+    THUMBNAIL_EXT: BY_EXT["webp"].content_type
+}
 _IMAGE_FIELDS = {
-    image_format.ext: f"{_SAFE}Accept-Ranges: bytes\r\nContent-Type: {image_format.content_type}\r\n"
-    for image_format in FORMATS
+    ext: f"{_SAFE}Accept-Ranges: bytes\r\nContent-Type: {content_type}\r\n"
+    for ext, content_type in _CONTENT_TYPES.items()
 }
 
 _METHODS = frozenset({"GET", "HEAD"})
@@ -96,7 +99,7 @@ _RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
 class _Verified(NamedTuple):
     """An image whose URL has been checked, and what every reply with it says."""
 
-    image_id: str
+    tag: str
     exp: int
     key: str
     fields: str
@@ -164,11 +167,12 @@ class Delivery:
             return checked.verdict
         if len(self._verified) >= MAX_VERIFIED:
             self._verified.clear()
+        tag = f"{checked.image_id}.thumb" if checked.ext == THUMBNAIL_EXT else checked.image_id
         image = self._verified[target] = _Verified(
-            checked.image_id,
+            tag,
             checked.exp,
             origin_key(checked.image_id, checked.ext),
-            f'ETag: "{checked.image_id}"\r\n{_IMAGE_FIELDS[checked.ext]}',
+            f'ETag: "{tag}"\r\n{_IMAGE_FIELDS[checked.ext]}',
         )
         return image
 
@@ -191,7 +195,7 @@ class Delivery:
             return _with_all(file, fields)
         reply = None
         try:
-            reply = _with_file(request, image.image_id, file, fields)
+            reply = _with_file(request, image.tag, file, fields)
         finally:
             if reply is None or isinstance(reply.body, bytes):
                 os.close(file.fd)

@@ -24,7 +24,7 @@ WRITERS = 16
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 _IOV_MAX = 1024
 _SHARD = re.compile(r"[0-9a-f]{2}")
-_OBJECT = re.compile(r"[0-9a-f]{32}\.[a-z]{3,4}")
+_OBJECT = re.compile(r"[0-9a-f]{32}\.(?:thumb\.)?[a-z]{3,4}")
 _UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
 _OWNER = ".installation"
 
@@ -55,8 +55,8 @@ class DiskReader:
 class DiskStore(DiskReader):
     """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder.
 
-    The temporary file lies in the same folder, under a name with a dot before it: one folder for all of them
-    would be the one place where every upload waits for every other.
+    The temporary file lies in the same folder, under a name of its own with a dot before it: one folder for
+    all of them would be the one place where every upload waits for every other.
     """
 
     def __init__(self, root: Path) -> None:
@@ -124,19 +124,19 @@ class DiskStore(DiskReader):
             raise kind(f"{error.strerror}: {error.filename or self.root}") from error
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
-        shard, _, name = key.rpartition("/")
-        target, folder, unfinished = self._root + key, self._root + shard, f"{self._root}{shard}/.{name}"
+        folder = self._root + key.rpartition("/")[0]
+        written = unfinished = f"{folder}/.{secrets.token_hex(16)}.new"
         try:
             self._make_ready(folder)
             with _new_file(unfinished) as fd:
                 _write_all(fd, chunks)
                 os.fsync(fd)
-            os.rename(unfinished, target)
+            os.rename(unfinished, self._root + key)
+            written = self._root + key
             sync_folder(folder)
         except OSError:
-            for path in (unfinished, target):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+            with contextlib.suppress(OSError):
+                os.unlink(written)
             self._ready_folders.clear()  # perhaps somebody took a folder away
             raise
 

@@ -1,0 +1,296 @@
+"""Making thumbnails, on a real database and a real disk; and what may happen meanwhile."""
+
+import asyncio
+import io
+import os
+import threading
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import PIL.Image
+import pytest
+import structlog
+
+from parts import NOW, a_project, an_image, filled_up, open_records, people_beside, small_disk
+from prshots.expiry import expire_scheduled
+from prshots.models import Image
+from prshots.ports import OpenObject
+from prshots.renditions import MAX_BYTES
+from prshots.stores.disk import DiskStore
+from prshots.stores.sql import SqlRecords
+from prshots.sweep import LEFTOVER_AGE_SECONDS, sweep
+from prshots.thumbnails import Thumbnails
+
+
+def a_picture(colour: str = "red") -> bytes:
+    file = io.BytesIO()
+    PIL.Image.new("RGB", (1280, 800), colour).save(file, "PNG")
+    return file.getvalue()
+
+
+PICTURE = a_picture()
+BROKEN = PICTURE[: len(PICTURE) // 2]
+
+
+class WatchedStore(DiskStore):
+    """The real store. It tells what was asked of it, and lets a test step in between two of its steps."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.opened: list[str] = []
+        self.after_put: Callable[[], object] = lambda: None
+        self.may_open = threading.Event()
+        self.may_open.set()
+
+    def open(self, key: str) -> OpenObject | None:
+        self.may_open.wait(30)
+        self.opened.append(key)
+        return super().open(key)
+
+    async def put(self, key: str, chunks: object) -> None:
+        await super().put(key, chunks)  # type: ignore[arg-type]
+        pending = self.after_put()
+        if asyncio.iscoroutine(pending):
+            await pending
+
+
+@dataclass
+class Place:
+    records: SqlRecords
+    store: WatchedStore
+    thumbnails: Thumbnails = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.thumbnails = Thumbnails(records=self.records, store=self.store)
+        self.project = a_project()
+
+    async def image(self, data: bytes = PICTURE) -> Image:
+        image = an_image(self.project)
+        await self.store.put(image.key, [data])
+        await self.records.add_image(image)
+        return image
+
+    async def now(self, image: Image) -> Image | None:
+        return await self.records.image(self.project.id, image.id)
+
+    async def expire(self, image: Image) -> None:
+        await self.records.schedule([image.id], NOW)
+        await expire_scheduled(self.records, self.store, [image])
+
+    def files(self) -> set[str]:
+        return {str(path.relative_to(self.store.root)) for path in self.store.root.glob("??/*")}
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(open_records(tmp_path), WatchedStore(tmp_path / "images"))
+    await made.records.add_project(made.project)
+    yield made
+    await made.thumbnails.close()
+    await made.records.close()
+    made.store.close()
+
+
+async def test_it_is_made_on_the_first_view_and_kept_beside_the_original(place: Place) -> None:
+    image = await place.image()
+    assert await place.thumbnails.make([image]) == {image.id: True}
+    assert place.files() == set(image.keys)
+    thumbnail = place.store.root / image.thumbnail_key
+    assert thumbnail.stat().st_size <= MAX_BYTES
+    with PIL.Image.open(thumbnail) as picture:
+        assert (picture.format, picture.size) == ("WEBP", (480, 300))
+    noted = await place.now(image)
+    assert noted is not None
+    assert noted.thumbnail == "made"
+    place.store.opened.clear()
+    assert await place.thumbnails.make([noted]) == {image.id: True}
+    assert place.store.opened == []
+
+
+async def test_one_that_cannot_be_made_is_not_tried_again_and_keeps_no_other(place: Place) -> None:
+    images = [await place.image(data) for data in (PICTURE, BROKEN, PICTURE)]
+    with structlog.testing.capture_logs() as logs:
+        made = await place.thumbnails.make(images)
+    assert made == {images[0].id: True, images[1].id: False, images[2].id: True}
+    assert [(entry["event"], entry["image"]) for entry in logs] == [
+        ("no thumbnail can be made of an image", images[1].id)
+    ]
+    broken = await place.now(images[1])
+    assert broken is not None
+    assert broken.thumbnail == "impossible"
+    place.store.opened.clear()
+    assert await place.thumbnails.make([broken]) == {broken.id: False}
+    assert place.store.opened == []
+
+
+async def test_bytes_that_cannot_be_read_now_are_tried_again(place: Place) -> None:
+    stuck, fine = await place.image(), await place.image()
+    path = place.store.root / stuck.key
+    path.rename(path.with_suffix(".aside"))
+    path.mkdir()  # in their place: there, but not to be read
+    with structlog.testing.capture_logs() as logs:
+        assert await place.thumbnails.make([stuck, fine]) == {stuck.id: False, fine.id: True}
+    assert [entry["event"] for entry in logs] == ["a thumbnail could not be made now"]
+    unmarked = await place.now(stuck)
+    assert unmarked is not None
+    assert unmarked.thumbnail is None
+    path.rmdir()
+    path.with_suffix(".aside").rename(path)
+    assert await place.thumbnails.make([unmarked]) == {stuck.id: True}
+
+
+async def test_two_who_look_at_once_share_one(place: Place) -> None:
+    image, other = await place.image(), await place.image()
+    first, second, third = await asyncio.gather(
+        place.thumbnails.make([image]),
+        place.thumbnails.make([image, other]),
+        place.thumbnails.make([image, image]),
+    )
+    assert (first, second, third) == ({image.id: True}, {image.id: True, other.id: True}, {image.id: True})
+    assert sorted(place.store.opened) == sorted([image.key, other.key])
+
+
+async def test_who_hangs_up_takes_it_from_nobody(place: Place) -> None:
+    image = await place.image()
+    place.store.may_open.clear()
+    impatient = asyncio.create_task(place.thumbnails.make([image]))
+    patient = asyncio.create_task(place.thumbnails.make([image]))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await impatient
+    place.store.may_open.set()
+    assert await patient == {image.id: True}
+    assert place.store.opened == [image.key]
+
+
+async def test_the_service_goes_on_while_one_is_rendered(place: Place) -> None:
+    image = await place.image()
+    place.store.may_open.clear()
+    making = asyncio.create_task(place.thumbnails.make([image]))
+    uploaded = await place.image()
+    assert await place.now(uploaded) is not None
+    assert not making.done()
+    place.store.may_open.set()
+    assert await making == {image.id: True}
+
+
+async def test_an_image_that_has_gone_is_left_out(place: Place) -> None:
+    gone, there = await place.image(), await place.image()
+    await place.expire(gone)
+    assert await place.thumbnails.make([gone, there]) == {there.id: True}
+    assert place.files() == set(there.keys)
+
+
+async def test_a_thumbnail_goes_with_its_image(place: Place) -> None:
+    image, kept = await place.image(), await place.image()
+    await place.thumbnails.make([image, kept])
+    await place.expire(image)
+    assert place.files() == set(kept.keys)
+
+
+async def test_an_image_that_expires_while_its_thumbnail_is_rendered_leaves_nothing(place: Place) -> None:
+    image = await place.image()
+    place.store.after_put = lambda: place.expire(image)  # between the thumbnail's bytes and the note of it
+    assert await place.thumbnails.make([image]) == {}
+    assert place.files() == set()
+    assert await place.now(image) is None
+
+
+async def test_an_image_that_is_only_marked_by_then_leaves_no_thumbnail_either(place: Place) -> None:
+    """Its bytes may be gone a moment later: a thumbnail that stayed now might come after that delete."""
+    image = await place.image()
+    place.store.after_put = lambda: place.records.schedule([image.id], NOW)
+    assert await place.thumbnails.make([image]) == {}
+    assert place.files() == {image.key}
+
+
+async def test_a_broken_image_that_expires_meanwhile_is_left_out(place: Place) -> None:
+    image = await place.image(BROKEN)
+    await place.records.schedule([image.id], NOW)
+    assert await place.thumbnails.make([image]) == {}
+
+
+async def test_in_whatever_order_they_come_nothing_is_left(place: Place) -> None:
+    images = [await place.image() for _ in range(24)]
+
+    async def expire_all() -> None:
+        for image in images:
+            await asyncio.sleep(0.002)
+            await place.expire(image)
+
+    made, _ = await asyncio.gather(place.thumbnails.make(images), expire_all())
+    assert place.files() == set()
+    assert set(made) <= {image.id for image in images}
+
+
+async def test_after_a_crash_between_the_bytes_and_the_note_it_is_made_again(place: Place) -> None:
+    image = await place.image()
+    await place.store.put(image.thumbnail_key, [b"of an earlier life"])
+    assert await place.thumbnails.make([image]) == {image.id: True}
+    assert (place.store.root / image.thumbnail_key).read_bytes().startswith(b"RIFF")
+
+
+async def test_a_crash_while_the_image_expired_leaves_it_to_the_sweep(place: Place) -> None:
+    image = await place.image()
+    await place.expire(image)
+    await place.store.put(image.thumbnail_key, [b"too late"])
+    os.utime(place.store.root / image.thumbnail_key, (NOW, NOW))
+    report = await sweep(
+        place.records, people_beside(place.records), place.store, clock=lambda: NOW + LEFTOVER_AGE_SECONDS + 1
+    )
+    assert report.orphans == 1
+    assert place.files() == set()
+
+
+async def test_two_services_on_the_same_disk_make_the_same_one(place: Place, tmp_path: Path) -> None:
+    images = [await place.image() for _ in range(8)]
+    other = Place(open_records(tmp_path), WatchedStore(tmp_path / "images"))
+    made = await asyncio.gather(place.thumbnails.make(images), other.thumbnails.make(images))
+    await other.thumbnails.close()
+    await other.records.close()
+    other.store.close()
+    assert made == [{image.id: True for image in images}] * 2
+    assert place.files() == {key for image in images for key in image.keys}
+
+
+async def test_a_full_disk_shows_no_thumbnail_and_loses_nothing(place: Place, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "512k") as disk:
+        full = Place(place.records, WatchedStore(disk / "images"))
+        full.project = place.project
+        image = await full.image()
+        with filled_up(disk), structlog.testing.capture_logs() as logs:
+            assert await full.thumbnails.make([image]) == {image.id: False}
+        assert [entry["event"] for entry in logs] == ["a thumbnail could not be made now"]
+        assert full.files() == {image.key}
+        assert await full.thumbnails.make([image]) == {image.id: True}  # there is room again
+        await full.thumbnails.close()
+        full.store.close()
+
+
+async def test_a_database_that_takes_no_note_keeps_no_thumbnail(place: Place) -> None:
+    image = await place.image()
+    database = place.records._database
+    place.store.after_put = lambda: database.write(
+        lambda connection: connection.exec_driver_sql("DROP TABLE images")
+    )
+    with structlog.testing.capture_logs() as logs:
+        assert await place.thumbnails.make([image]) == {image.id: False}
+    assert [entry["event"] for entry in logs] == ["a thumbnail could not be made now"]
+    assert place.files() == {image.key}
+
+
+async def test_closing_waits_for_the_one_under_way_and_drops_the_rest(place: Place) -> None:
+    images = [await place.image() for _ in range(3)]
+    place.store.may_open.clear()
+    asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]
+    await asyncio.sleep(0.01)
+    closing = asyncio.create_task(place.thumbnails.close())
+    await asyncio.sleep(0.01)
+    place.store.may_open.set()
+    await closing
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    assert outcomes[0] == {images[0].id: True}
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes[1:])
+    assert place.files() == {image.key for image in images} | {images[0].thumbnail_key}
