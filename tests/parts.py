@@ -38,6 +38,11 @@ async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, S
     await database.close()
 
 
+def people_beside(records: SqlRecords) -> SqlPeople:
+    """Return the people in the same database."""
+    return SqlPeople(records._database)
+
+
 @contextlib.asynccontextmanager
 async def open_people(folder: Path) -> AsyncIterator[SqlPeople]:
     async with open_all(folder) as (_, people, _):

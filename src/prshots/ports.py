@@ -243,7 +243,10 @@ class LoginProvider(Protocol):
         """Return where to send the browser. Raises ProviderError."""
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
-        """Exchange the code, and ask who it is. Raises ProviderError."""
+        """Exchange the code, and ask who it is.
+
+        Raises ProviderError; and SignInRefusedError for a code that is used or too old.
+        """
 
 
 class OpenObject(NamedTuple):

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 import requests
-from browser import chromium
+from chromium import chromium
 from wire import TEXTS
 
 from conftest import Service, png
@@ -147,8 +147,9 @@ def test_every_client_s_form_parses_alike(shared_service, token, tmp_path, sende
         assert hashlib.sha256(delivered.content).hexdigest() == sent
 
 
-def test_the_packages_are_pinned_without_an_address():
-    lock = json.loads((CLIENTS / "package-lock.json").read_text())
+@pytest.mark.parametrize("folder", ["tests/clients", "tests/providers", "web"])
+def test_the_packages_are_pinned_without_an_address(folder: str):
+    lock = json.loads((CLIENTS.parents[1] / folder / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert all("integrity" in package and "resolved" not in package for package in packages.values())

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from browser import chromium
+from chromium import chromium
 from wire import running
 
 from conftest import Service

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from prshots import __version__
-from prshots.cli import keys, projects, serve, tokens
+from prshots.cli import keys, login_link, projects, serve, tokens
 from prshots.errors import PrshotsError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.add_typer(tokens.app, name="token")
 app.add_typer(keys.app, name="keys")
 app.command()(serve.serve)
 app.command()(serve.sweep)
+app.command()(login_link.login_link)
 
 
 def _print_version(*, asked: bool) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 class PartName(StrEnum):
+    WEB = "web"
     API = "api"
     DELIVERY = "delivery"
     SWEEP = "sweep"
@@ -33,7 +35,7 @@ def serve(
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run the service: the API, image delivery, and a sweep at start and every hour.
+    """Run the service: the dashboard, the API, image delivery, and a sweep at start and every hour.
 
     Stops on Ctrl-C or SIGTERM, after the uploads under way.
     """
@@ -42,15 +44,19 @@ def serve(
     from prshots.processes.supervisor import Supervisor, parts_of
 
     settings = settings_from(config)
+    settings.check_providers()
     names = [name.value for name in PartName if not part or name in part]
     parts = parts_of(settings, names)
-    wiring.key_source(settings)  # made here, before two parts could each want to
+    if names != [PartName.WEB]:  # which signs and checks nothing
+        wiring.key_source(settings)  # made here, before two parts could each want to
     configure_logs()
+    # People open the dashboard of their own machine with a link; with a login provider they sign in there.
+    link = _LinkInTheMaking(config) if {"web", "api"} <= set(names) and not settings.providers else None
     supervisor = Supervisor(
         parts=parts,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
-        on_ready=lambda: _greet(settings, names, config),
+        on_ready=lambda: _greet(settings, names, config, link.made() if link else ""),
     )
     sys.exit(asyncio.run(supervisor.run()))
 
@@ -85,10 +91,11 @@ async def _sweep(settings: "Settings") -> tuple["Report", float]:
     from prshots.wiring import opened_for_sweep
 
     started = time.monotonic()
-    async with opened_for_sweep(settings) as (records, store):
+    async with opened_for_sweep(settings) as (records, people, store):
         with Console(stderr=True).status("Sweeping …") as status:
             report = await run_sweep(
                 records,
+                people,
                 store,
                 lambda so_far: status.update(f"Sweeping … {so_far.expired:,} images expired"),
             )
@@ -101,7 +108,25 @@ def _summary(report: "Report", seconds: float) -> str:
     return f"{swept}; removed {leftovers:,} files without a record." if leftovers else f"{swept}."
 
 
-def _greet(settings: "Settings", names: list[str], config: Path | None) -> None:
+class _LinkInTheMaking:
+    """A one-time sign-in link, made by a process of its own while the parts start.
+
+    This process stays for as long as the service runs, and the database's code would stay in its memory.
+    """
+
+    def __init__(self, config: Path | None) -> None:
+        option = ["--config", str(config)] if config else []
+        command = [sys.executable, "-m", "prshots", "login-link", *option]
+        self._process = subprocess.Popen(  # noqa: S603 - our own command
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def made(self) -> str:
+        """Return the link; "" when none could be made."""
+        return self._process.communicate()[0].strip()
+
+
+def _greet(settings: "Settings", names: list[str], config: Path | None, link: str) -> None:
     addresses = {
         "api": f"  API      {settings.base_url}  (its manual: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",
@@ -109,12 +134,23 @@ def _greet(settings: "Settings", names: list[str], config: Path | None) -> None:
     }
     lines = [
         f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
-        *(addresses[name] for name in names),
+        *(_way_in(settings, link) if "web" in names else ()),
+        *(addresses[name] for name in names if name in addresses),
         f"  data     {settings.data_dir}\n",
     ]
     if "api" in names:
         lines += _next_commands(config)
     say("\n".join(lines))
+
+
+def _way_in(settings: "Settings", link: str) -> list[str]:
+    """Return what a newcomer does first."""
+    if not link:
+        return [f"Open {settings.web_url} in a browser.\n"]
+    return [
+        f"Open {link}\n",
+        f"It signs you in, once, within 10 minutes; for another: {_own_command()} login-link\n",
+    ]
 
 
 def _next_commands(config: Path | None) -> list[str]:
@@ -124,7 +160,7 @@ def _next_commands(config: Path | None) -> list[str]:
     option = f" --config {shlex.quote(str(config))}" if config else ""
     command = variables + _own_command()
     return [
-        "Next, in another terminal, in the same folder:\n",
+        "To upload, in another terminal, in the same folder:\n",
         f"  {command} project create demo{option}",
         f"  export PRSHOTS_TOKEN=$({command} token create demo{option})\n",
     ]

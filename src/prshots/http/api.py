@@ -1,31 +1,23 @@
 """The public API: from HTTP to the services and back, and nothing else."""
 
-import asyncio
 import contextlib
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, Router
 
 from prshots import __version__
 from prshots.accounts import Accounts
-from prshots.errors import InvalidInputError, RequestTimeoutError, UnauthorizedError
+from prshots.errors import UnauthorizedError
 from prshots.http import openapi
+from prshots.http.bodies import json_object, received
 from prshots.http.docs_page import docs_page
 from prshots.http.edge import Edge
 from prshots.http.upload_form import read_upload_form
 from prshots.images import Images, pr_number_from_json, pr_number_from_text
 from prshots.models import Project
-
-BODY_SECONDS = 120.0
-"""How long a body may take to arrive: 5 MB in this time is a third of a megabit a second."""
-
-MAX_JSON_BYTES = 64 * 1024
-
-T = TypeVar("T")
 
 
 def create_api(
@@ -34,15 +26,22 @@ def create_api(
     accounts: Accounts,
     max_image_bytes: int,
     base_url: str,
+    for_people: Sequence[Route],
     close: Callable[[], Awaitable[None]],
 ) -> Edge:
+    """Make the API; `for_people` are the routes of sign-in and of the dashboard."""
+
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         yield
         await close()
 
     document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
-    routes = [*_public_routes(images, accounts, max_image_bytes), *_service_routes(document)]
+    routes = [
+        *_public_routes(images, accounts, max_image_bytes),
+        *for_people,
+        *_service_routes(document),
+    ]
     return Edge(Router(routes, redirect_slashes=False, lifespan=lifespan))
 
 
@@ -58,7 +57,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
             request.stream(),
             max_image_bytes,
         )
-        form = await _received(reading, incomplete="invalid multipart/form-data body")
+        form = await received(reading, incomplete="invalid multipart/form-data body")
         uploaded = await images.upload(project, form)
         return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
 
@@ -74,8 +73,8 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
 
     async def expire(request: Request) -> JSONResponse:
         project = await authenticated(request)
-        reading = _json_member(request, "pr_number")
-        pr_number = pr_number_from_json(await _received(reading, incomplete="pr_number required"))
+        body = await json_object(request, refusal="pr_number required")
+        pr_number = pr_number_from_json(body.get("pr_number"))
         outcome = await images.expire(project, pr_number)
         return JSONResponse(
             {
@@ -116,28 +115,3 @@ def _bearer(request: Request) -> str:
     if scheme.lower() != "bearer":
         raise UnauthorizedError("unauthorized")
     return secret.strip(" ")
-
-
-async def _json_member(request: Request, name: str) -> object:
-    """Return a member of the JSON object in the body; None for a body that is anything else."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_JSON_BYTES:
-            return None
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return value.get(name) if isinstance(value, dict) else None
-
-
-async def _received(reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
-    """Refuse a body that takes too long, or that breaks off: what was meant to follow is not known."""
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            return await reading
-    except TimeoutError as error:
-        raise RequestTimeoutError("request body timed out") from error
-    except ClientDisconnect as error:  # it may have closed only its own half, and still read the reply
-        raise InvalidInputError(incomplete) from error

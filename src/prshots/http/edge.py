@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 import structlog
@@ -21,8 +21,11 @@ STATUS: dict[type[errors.PrshotsError], int] = {
     errors.PrshotsError: 500,  # any that no request should bring about
     errors.InvalidInputError: 400,
     errors.UnauthorizedError: 401,
+    errors.ForbiddenError: 403,
+    errors.SignInRefusedError: 403,
     errors.NotFoundError: 404,
     errors.RequestTimeoutError: 408,
+    errors.ConflictError: 409,
     errors.PayloadTooLargeError: 413,
     errors.UnsupportedTypeError: 415,
     errors.RateLimitedError: 429,
@@ -102,15 +105,16 @@ class Edge:
 
 
 def _reply_to(error: Exception, scope: Message) -> JSONResponse:
+    headers: Mapping[str, str] | None
     match error:
         case errors.PrshotsError():
             status, message, headers = error_reply(error)
-            return JSONResponse({"error": message}, status, headers)
         case HTTPException():  # of the router: an unknown path, a wrong method
-            return JSONResponse({"error": error.detail.lower()}, error.status_code, error.headers)
+            status, message, headers = error.status_code, error.detail.lower(), error.headers
         case _:
             _log.error("internal error", method=scope["method"], path=scope["path"], exc_info=error)
-            return JSONResponse({"error": "internal error"}, 500)
+            status, message, headers = 500, "internal error", None
+    return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
 
 
 class _Body:

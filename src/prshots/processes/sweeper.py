@@ -26,17 +26,18 @@ def main() -> None:
 
 async def _sweep_once(lifeline_fd: int) -> None:
     hold(lifeline_fd)
-    async with wiring.opened_for_sweep(settings_of_child()) as (records, store):
-        report = await sweep(records, store)
+    async with wiring.opened_for_sweep(settings_of_child()) as (records, people, store):
+        report = await sweep(records, people, store)
     if report.foreign_store:
         structlog.get_logger().error(FOREIGN_STORE)
-    if report.expired or report.failed or report.orphans or report.unfinished:
+    if report.expired or report.failed or report.orphans or report.unfinished or report.logins:
         structlog.get_logger().info(
             "swept",
             expired=report.expired,
             failed=report.failed,
             orphans=report.orphans,
             unfinished=report.unfinished,
+            logins=report.logins,
             freed_bytes=report.freed_bytes,
         )
 

@@ -1,0 +1,27 @@
+"""`prshots login-link`: sign in to the dashboard without a login provider."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from prshots.cli.common import ConfigOption, say, settings_from
+
+if TYPE_CHECKING:
+    from prshots.settings import Settings
+
+
+def login_link(config: ConfigOption = None) -> None:
+    """Print a link that signs you in to the dashboard. It works once, for 10 minutes."""
+    print(new_link(settings_from(config)))
+    say("Open it in a browser: it works once, for 10 minutes, and signs in as this machine's operator.")
+
+
+def new_link(settings: "Settings") -> str:
+    """Make a one-time sign-in link, whether or not the service runs."""
+    from prshots.wiring import opened_sign_in
+
+    async def make() -> str:
+        async with opened_sign_in(settings) as signin:
+            return await signin.make_link()
+
+    # After the #, where no server and no log ever sees it.
+    return f"{settings.web_url}/sign-in#{asyncio.run(make())}"

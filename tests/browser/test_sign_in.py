@@ -1,0 +1,316 @@
+"""Signing in with real Chromium, at a real OpenID provider and a GitHub look-alike."""
+
+import contextlib
+import http.server
+import re
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from chromium import chromium
+from conftest import Service
+from login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github
+from prshots.signin import IDLE_SECONDS, SESSION_SECONDS
+
+SESSION = "prshots_session"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to sign in: the words on its button, and what a person does at the provider."""
+
+    button: str
+    agree: Callable[[Page, str], None]
+    cancel: Callable[[Page], None]
+
+
+def agree_at_oidc(page: Page, login: str) -> None:
+    page.get_by_placeholder("Enter any login").fill(login)
+    page.get_by_placeholder("and password").fill("any")
+    page.get_by_role("button", name="Sign-in").click()
+    page.get_by_role("button", name="Continue").click()
+
+
+def agree_at_github(page: Page, login: str) -> None:
+    page.get_by_role("button", name=login).click()
+
+
+OIDC = Way("Continue with Example Inc.", agree_at_oidc, lambda page: page.get_by_text("Cancel").click())
+GITHUB = Way("Continue with GitHub", agree_at_github, lambda page: page.get_by_text("Cancel").click())
+both_ways = pytest.mark.parametrize("way", [OIDC, GITHUB], ids=["oidc", "github"])
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    made = Service(tmp_path_factory.mktemp("sign-in"))
+    back = f"{made.web_url}/auth/callback"
+    with login_server("oidc", f"{back}/oidc") as issuer, login_server("github", f"{back}/github") as github:
+        made.settings |= {
+            "OIDC_NAME": "Example Inc.",
+            "OIDC_ISSUER": issuer,
+            "OIDC_CLIENT_ID": CLIENT_ID,
+            "OIDC_CLIENT_SECRET": OIDC_SECRET,
+            "GITHUB_URL": github,
+            "GITHUB_CLIENT_ID": CLIENT_ID,
+            "GITHUB_CLIENT_SECRET": GITHUB_SECRET,
+            "ALLOWED_USERS": "github:hubot",
+            "ALLOWED_ORGANIZATIONS": "github:example-org",
+            "ALLOWED_EMAIL_DOMAINS": "example.org",
+        }
+        made.start()
+        yield made
+        assert made.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def running_browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def new_context(running_browser: Browser, service: Service) -> Iterator[Callable[[], BrowserContext]]:
+    """Give out browsers that know nothing of each other."""
+    with contextlib.ExitStack() as stack:
+
+        def make() -> BrowserContext:
+            context = running_browser.new_context(base_url=service.web_url)
+            stack.callback(context.close)
+            context.set_default_timeout(15_000)
+            context.route(
+                re.compile("^https:"), lambda route: route.abort()
+            )  # a provider's page likes a font
+            return context
+
+        yield make
+
+
+@pytest.fixture
+def page(new_context: Callable[[], BrowserContext]) -> Page:
+    return new_context().new_page()
+
+
+def sign_in(page: Page, way: Way = GITHUB, login: str = "octocat", start: str = "/sign-in") -> None:
+    page.goto(start)
+    page.get_by_role("link", name=way.button).click()
+    way.agree(page, login)
+
+
+def signed_in_as(page: Page) -> str | None:
+    """Return the login the API knows this browser by."""
+    reply = page.request.get("/v1/dashboard/me")
+    assert reply.status in {200, 401}
+    return str(reply.json()["user"]["login"]) if reply.ok else None
+
+
+def expect_problem(page: Page, problem: str, words: str) -> None:
+    page.wait_for_url(f"**/sign-in?problem={problem}")
+    expect(page.get_by_role("alert")).to_contain_text(re.compile(words, re.IGNORECASE))
+    assert signed_in_as(page) is None
+
+
+def session_cookie(page: Page) -> str:
+    [cookie] = [cookie for cookie in page.context.cookies() if cookie["name"] == SESSION]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Lax", "/")
+    return cookie["value"]
+
+
+def change_sessions(service: Service, statement: str) -> None:
+    with contextlib.closing(sqlite3.connect(service.data_dir / "prshots.db", timeout=20)) as database:
+        database.execute(statement)
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    ("way", "login", "known_as"),
+    [(OIDC, "ada", "lovelace"), (GITHUB, "octocat", "octocat"), (GITHUB, "hubot", "hubot")],
+    ids=["oidc, by e-mail", "github, by organization", "github, by login"],
+)
+def test_a_person_signs_in_and_lands_where_they_wanted_to_go(page, service, way, login, known_as):
+    page.goto("/organizations/none-of-theirs")
+    page.wait_for_url("**/sign-in?**")
+    page.get_by_role("link", name=way.button).click()
+    way.agree(page, login)
+    page.wait_for_url(f"{service.web_url}/organizations/none-of-theirs")
+    assert signed_in_as(page) == known_as
+    session_cookie(page)
+    organizations = page.request.get("/v1/dashboard/me").json()["organizations"]
+    assert [(each["name"], each["personal"], each["role"]) for each in organizations] == [
+        (known_as, True, "owner")
+    ]
+
+
+@both_ways
+def test_whoever_says_no_at_the_provider_is_back_where_they_began(page, way):
+    page.goto("/sign-in")
+    page.get_by_role("link", name=way.button).click()
+    way.cancel(page)
+    expect_problem(page, "denied", "cancelled|denied|declined")
+
+
+@pytest.mark.parametrize(
+    ("way", "login"),
+    [(OIDC, "bob"), (OIDC, "eve"), (GITHUB, "mona")],
+    ids=["oidc", "an unproved address", "github"],
+)
+def test_whoever_is_on_no_list_stays_outside(page, way, login):
+    sign_in(page, way, login)
+    expect_problem(page, "not_allowed", "not allowed")
+    assert SESSION not in {cookie["name"] for cookie in page.context.cookies()}
+
+
+@both_ways
+def test_an_answer_of_the_provider_works_once(page, new_context, service, way):
+    answers = []
+    page.on(
+        "request", lambda request: answers.append(request.url) if "/auth/callback/" in request.url else None
+    )
+    sign_in(page, way, "ada" if way is OIDC else "octocat")
+    page.wait_for_url(f"{service.web_url}/")
+    [answer] = answers
+
+    page.goto(answer)
+    page.wait_for_url("**/sign-in?problem=expired")
+    thief = new_context().new_page()
+    thief.goto(answer)
+    expect_problem(thief, "expired", "too long|used")
+
+
+def test_an_answer_stolen_on_its_way_is_worth_nothing_in_another_browser(page, new_context):
+    page.goto("/sign-in")
+    page.get_by_role("link", name=GITHUB.button).click()
+    page.wait_for_url("**/login/oauth/authorize?**")
+    answer = str(sign_in_at_github(page.url, "octocat"))
+
+    thief = new_context().new_page()
+    thief.goto("/auth/login/github")  # it has begun a sign-in of its own, so it has the cookie of one
+    thief.goto(answer)
+    expect_problem(thief, "other_browser", "another browser")
+    page.goto(answer)  # and by then it is spent
+    expect_problem(page, "expired", "too long|used")
+
+
+def test_two_tabs_sign_in_side_by_side(page, service):
+    other = page.context.new_page()
+    for tab in (page, other):
+        tab.goto("/sign-in")
+        tab.get_by_role("link", name=GITHUB.button).click()
+    for tab in (page, other):
+        GITHUB.agree(tab, "octocat")
+        tab.wait_for_url(f"{service.web_url}/")
+
+
+@pytest.mark.parametrize(
+    "aging",
+    [f"created_at = created_at - {SESSION_SECONDS + 1}", f"last_seen_at = last_seen_at - {IDLE_SECONDS + 1}"],
+    ids=["after 30 days", "after 7 days unused"],
+)
+def test_an_expired_session_asks_to_sign_in_again(page, service, aging):
+    sign_in(page)
+    page.wait_for_url(f"{service.web_url}/")
+    change_sessions(service, f"UPDATE sessions SET {aging}")
+    page.reload()
+    page.wait_for_url("**/sign-in**")
+    assert signed_in_as(page) is None
+
+
+def test_a_session_is_worth_nothing_after_signing_out(page, new_context, service):
+    sign_in(page)
+    page.wait_for_url(f"{service.web_url}/")
+    cookie = session_cookie(page)
+    sign_out(page, "Sign out")
+
+    thief = new_context()
+    thief.add_cookies([{"name": SESSION, "value": cookie, "url": service.web_url}])
+    assert signed_in_as(thief.new_page()) is None
+
+
+def test_signing_out_everywhere_ends_what_is_open_in_other_browsers(page, new_context, service):
+    other = new_context().new_page()
+    for each in (page, other):
+        sign_in(each)
+        each.wait_for_url(f"{service.web_url}/")
+    sign_out(page, "Sign out everywhere")
+    assert signed_in_as(other) is None
+
+
+def sign_out(page: Page, words: str) -> None:
+    page.get_by_role("button", name="octocat").click()
+    page.get_by_role("button", name=words, exact=True).click()
+    page.wait_for_url("**/sign-in**")
+    assert SESSION not in {cookie["name"] for cookie in page.context.cookies()}
+
+
+ATTACK = """<!doctype html><title>harmless</title>
+<form method="post" action="{web}/auth/sign-out-everywhere"><button>Win a prize</button></form>
+<script>
+const call = (path, body) => fetch("{web}" + path, {{
+  method: "POST", mode: "no-cors", credentials: "include", body: JSON.stringify(body),
+}});
+window.attacks = Promise.allSettled([
+  call("/auth/sign-out"), call("/auth/sign-out-everywhere"), call("/v1/dashboard/organizations", {{ name: "theirs" }}),
+]);
+</script>"""
+
+
+@contextlib.contextmanager
+def another_site(html: str) -> Iterator[int]:
+    """Serve a page from another origin, and return its port."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+# A cookie does not look at ports: to the first of them the browser sends it along, so that only the check of
+# the Origin stands in between.
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["same site, other origin", "other site"])
+def test_a_page_of_another_origin_changes_nothing(page, service, host):
+    sign_in(page)
+    page.wait_for_url(f"{service.web_url}/")
+    statuses = []
+    page.on(
+        "response", lambda reply: statuses.append(reply.status) if reply.request.method == "POST" else None
+    )
+    with another_site(ATTACK.format(web=service.web_url)) as port:
+        page.goto(f"http://{host}:{port}/")
+        page.evaluate("window.attacks")
+        with page.expect_navigation(url="**/auth/sign-out-everywhere"):
+            page.get_by_role("button", name="Win a prize").click()
+    assert statuses == [403] * 4
+    assert signed_in_as(page) == "octocat"
+    organizations = page.request.get("/v1/dashboard/me").json()["organizations"]
+    assert [each["name"] for each in organizations] == ["octocat"]
+
+
+def test_a_one_time_link_signs_in_once(page, new_context, service):
+    said = service.run("login-link")
+    assert "once" in said.stderr
+    link = said.stdout.removesuffix("\n")
+    assert re.fullmatch(rf"{service.web_url}/sign-in#[\w-]{{43}}", link)
+    page.goto(link)
+    page.wait_for_url(f"{service.web_url}/")
+    assert signed_in_as(page) == "operator"
+
+    late = new_context().new_page()
+    late.goto(link)
+    expect(late.get_by_role("alert")).to_contain_text("prshots login-link")
+    assert signed_in_as(late) is None
+    assert link.partition("#")[2] not in late.url

@@ -1,0 +1,454 @@
+"""The dashboard's API, through the web component, on the real service."""
+
+import asyncio
+import io
+import itertools
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from PIL import Image as Picture
+
+from conftest import SHA, Service, upload
+from parts import an_image, open_all
+from people import Person, sign_in
+
+
+@pytest.fixture(scope="module")
+def ann(shared_service: Service) -> Iterator[Person]:
+    with sign_in(shared_service) as person:
+        yield person
+
+
+@pytest.fixture
+def project(ann: Person) -> str:
+    return ann.project()
+
+
+@pytest.fixture
+def ci(shared_service: Service, ann: Person, project: str) -> Iterator[httpx.Client]:
+    with shared_service.client(ann.token(project)) as client:
+        yield client
+
+
+def picture(width: int = 640, height: int = 400, form: str = "PNG") -> bytes:
+    buffer = io.BytesIO()
+    Picture.linear_gradient("L").resize((width, height)).save(buffer, form)
+    return buffer.getvalue()
+
+
+def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object) -> str:
+    reply = upload(client, image, **fields)
+    assert reply.status_code == 200, reply.text
+    return str(reply.json()["id"])
+
+
+class TestMe:
+    def test_says_who_and_where(self, ann: Person, shared_service: Service) -> None:
+        me = ann.get_json("/me")
+        assert me["user"]["id"] == ann.user_id
+        assert me["organizations"] == [
+            {"id": ann.organization_id, "name": me["user"]["login"], "personal": True, "role": "owner"}
+        ]
+        assert me["service"]["base_url"] == shared_service.base_url
+        assert me["service"]["max_image_bytes"] == 5 * 1024 * 1024
+
+
+class TestPolling:
+    def test_nothing_new_is_a_304(self, ann: Person, project: str) -> None:
+        first = ann.ask("GET", f"/projects/{project}")
+        assert first.headers["cache-control"] == "no-store"
+        url = f"/v1/dashboard/projects/{project}"
+        again = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        ann.ask("PATCH", f"/projects/{project}", retain_days=9)
+        changed = ann.get(url, headers={"If-None-Match": first.headers["etag"]})
+        assert (changed.status_code, changed.json()["retain_days"]) == (200, 9)
+
+
+class TestProjects:
+    def test_a_new_one_is_empty(self, ann: Person) -> None:
+        reply = ann.ask("POST", "/projects", name="shop ☂", organization_id=ann.organization_id)
+        made = reply.json()
+        assert (made["name"], made["policy"], made["retain_days"], made["role"]) == (
+            "shop ☂",
+            "pr_close",
+            None,
+            "owner",
+        )
+        assert (made["images"], made["bytes"], made["open_pulls"], made["last_upload_at"]) == (0, 0, 0, None)
+        assert made["uploads_per_day"] == [0] * 30
+        assert made in ann.get_json("/projects")["projects"]
+
+    def test_counts_what_comes_in(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        for number in (1, 1, 2):
+            uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
+        found = ann.get_json(f"/projects/{project}")
+        assert (found["images"], found["bytes"], found["open_pulls"]) == (3, 300, 2)
+        assert found["uploads_per_day"][-1] + found["uploads_per_day"][-2] == 3  # midnight may pass
+
+    def test_come_in_pages(self, shared_service: Service) -> None:
+        with sign_in(shared_service) as person:
+            made = {person.project(f"{number:02}") for number in range(30)}
+            first = person.get_json("/projects")
+            rest = person.get_json(f"/projects?after={first['next']}")
+            assert [len(page["projects"]) for page in (first, rest)] == [24, 6]
+            names = [found["name"] for page in (first, rest) for found in page["projects"]]
+            assert names == sorted(names)
+            assert {found["id"] for page in (first, rest) for found in page["projects"]} == made
+            assert rest["next"] is None
+
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [
+            ({"name": ""}, 400),
+            ({"name": " x"}, 400),
+            ({"name": "x" * 101}, 400),
+            ({"name": 5}, 400),
+            ({}, 400),
+            ({"name": "x", "organization_id": "nobody's"}, 404),
+            ({"name": "x", "organization_id": None}, 400),
+        ],
+    )
+    def test_what_cannot_be_made(self, ann: Person, body: dict[str, object], status: int) -> None:
+        reply = ann.ask("POST", "/projects", **({"organization_id": ann.organization_id} | body))
+        assert reply.status_code == status
+        assert set(reply.json()) == {"error"}
+
+    def test_a_name_is_given_once(self, ann: Person) -> None:
+        ann.project("twice")
+        reply = ann.ask("POST", "/projects", name="twice", organization_id=ann.organization_id)
+        assert (reply.status_code, reply.json()) == (409, {"error": "there is a project 'twice' already"})
+
+
+class TestSettings:
+    def test_are_changed_one_by_one(self, ann: Person, project: str) -> None:
+        for change in (
+            {"name": f"renamed-{project}"},
+            {"retain_days": 7},
+            {"policy": "manual"},
+            {"retain_days": None},
+        ):
+            assert ann.ask("PATCH", f"/projects/{project}", **change).status_code == 200
+            found = ann.get_json(f"/projects/{project}")
+            assert {name: found[name] for name in change} == change
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"policy": "never"},
+            {"policy": None},
+            {"policy": "retain_days"},
+            {"retain_days": 0},
+            {"retain_days": "7"},
+            {"retain_days": True},
+            {"retain_days": 10**30},
+            {"name": ""},
+        ],
+    )
+    def test_a_wrong_one_changes_nothing(self, ann: Person, project: str, change: dict[str, object]) -> None:
+        before = ann.get_json(f"/projects/{project}")
+        reply = ann.ask("PATCH", f"/projects/{project}", **change)
+        assert (reply.status_code, set(reply.json())) == (400, {"error"})
+        assert ann.get_json(f"/projects/{project}") == before
+
+    def test_say_what_would_expire_now(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        ann.ask("PATCH", f"/projects/{project}", policy="manual")
+        for number in (1, 2):
+            uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
+        ci.post("/v1/expire", json={"pr_number": 1})
+        path = f"/projects/{project}/would-expire"
+        assert ann.get_json(f"{path}?policy=pr_close") == {"images": 1, "bytes": 100}
+        assert ann.get_json(f"{path}?policy=manual&retain_days=30") == {"images": 0, "bytes": 0}
+        assert ann.ask("GET", f"{path}?policy=x").status_code == 400
+        assert ann.ask("GET", f"{path}?retain_days=x").status_code == 400
+
+
+class TestDeletingAProject:
+    def test_takes_its_name_and_removes_every_image_first(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        urls = [upload(ci).json()["view_url"] for _ in range(3)]
+        wrong = ann.ask("POST", f"/projects/{project}/delete", name="something else")
+        assert wrong.status_code == 400
+        assert httpx.get(urls[0]).status_code == 200
+        name = ann.get_json(f"/projects/{project}")["name"]
+        assert ann.ask("POST", f"/projects/{project}/delete", name=name).json() == {"remaining": 0}
+        assert ann.ask("GET", f"/projects/{project}").status_code == 404
+        assert [httpx.get(url).status_code for url in urls] == [410] * 3
+        assert upload(ci).status_code == 401
+
+    def test_what_cannot_be_deleted_keeps_the_project(
+        self, ann: Person, project: str, ci: httpx.Client, shared_service: Service
+    ) -> None:
+        image_id = uploaded(ci)
+        name = ann.get_json(f"/projects/{project}")["name"]
+        path = next(shared_service.images_dir.glob(f"*/{image_id}.png"))
+        path.unlink()
+        path.mkdir()  # nobody unlinks a folder
+        reply = ann.ask("POST", f"/projects/{project}/delete", name=name)
+        assert (reply.status_code, reply.json()) == (503, {"error": "expire failed, retry later"})
+        assert ann.ask("GET", f"/projects/{project}").status_code == 200
+        path.rmdir()
+        assert ann.ask("POST", f"/projects/{project}/delete", name=name).json() == {"remaining": 0}
+
+
+class TestPullRequests:
+    def test_come_newest_first_with_their_newest_images(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        ids = [uploaded(ci, pr_number=5, name=f"shot {number}") for number in range(6)]
+        uploaded(ci, pr_number=3)
+        pulls = {pull["pr_number"]: pull for pull in ann.get_json(f"/projects/{project}/pulls")["pulls"]}
+        assert list(pulls) in ([3, 5], [5, 3])  # within one second, by number
+        assert [image["id"] for image in pulls[5]["newest"]] == ids[:1:-1]
+        assert (pulls[5]["images"], pulls[5]["last_commit"], pulls[5]["closed_at"]) == (6, SHA, None)
+
+    def test_are_filtered_and_found(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        uploaded(ci, pr_number=41, name="login")
+        uploaded(ci, pr_number=42, name="cart")
+        ci.post("/v1/expire", json={"pr_number": 41})
+
+        def numbers(query: str) -> list[int]:
+            pulls = ann.get_json(f"/projects/{project}/pulls?{query}")["pulls"]
+            return [pull["pr_number"] for pull in pulls]
+
+        assert numbers("state=open") == [42]
+        assert numbers("state=closed") == [41]
+        assert sorted(numbers("")) == [41, 42]
+        assert numbers("q=cart") == [42]
+        assert sorted(numbers("q=%234")) == [41, 42]
+        assert numbers("q=nothing") == []
+        assert ann.ask("GET", f"/projects/{project}/pulls?state=ajar").status_code == 400
+        assert ann.ask("GET", f"/projects/{project}/pulls?q={'x' * 201}").status_code == 400
+
+    def test_a_closed_one_is_remembered(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        uploaded(ci, pr_number=8)
+        ci.post("/v1/expire", json={"pr_number": 8})
+        found = ann.get_json(f"/projects/{project}/pulls/8")
+        assert (found["images"], found["bytes"]) == (0, 0)
+        assert abs(found["closed_at"] - time.time()) < 60
+
+    @pytest.mark.parametrize("number", ["9", "0", "x", "-1", "99999999999999999999", "1.5"])
+    def test_one_that_was_never_seen(self, ann: Person, project: str, number: str) -> None:
+        reply = ann.ask("GET", f"/projects/{project}/pulls/{number}")
+        assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
+
+    @pytest.mark.parametrize(
+        "after", ["x", "e30=", "WzEsMl0=", "WyJhIl0=", "W1tdLFtdXQ==", "WzFlOTk5LDFd", "Wz" + "E" * 5000]
+    )
+    def test_a_cursor_that_is_none(self, ann: Person, project: str, after: str) -> None:
+        for path in (f"/projects/{project}/pulls/1/shots", "/projects"):
+            reply = ann.ask("GET", f"{path}?after={after}")
+            assert (reply.status_code, set(reply.json())) == (400, {"error"})
+
+
+class TestGallery:
+    def test_shows_the_newest_of_each_place_and_folds_the_older(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        old = uploaded(ci, name="cart", viewport="375x812")
+        new = uploaded(ci, name="cart", viewport="375x812", commit_sha="f" * 40)
+        wide = uploaded(ci, name="cart", viewport="1280x800")
+        shots = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        assert [(shot["newest"]["id"], shot["count"]) for shot in shots] == [(wide, 1), (new, 2)]
+        images = ann.get_json(f"/projects/{project}/pulls/7/images?name=cart&viewport=375x812")["images"]
+        assert [image["id"] for image in images] == [new, old]
+
+    def test_comes_in_pages(self, ann: Person, shared_service: Service, project: str) -> None:
+        with shared_service.client(ann.token(project)) as ci:
+            for number in range(65):
+                uploaded(ci, name=f"shot {number:03}")
+        path = f"/projects/{project}/pulls/7/shots"
+        first = ann.get_json(path)
+        rest = ann.get_json(f"{path}?after={first['next']}")
+        names = [shot["newest"]["name"] for page in (first, rest) for shot in page["shots"]]
+        assert names == [f"shot {number:03}" for number in range(65)]
+        assert rest["next"] is None
+
+    def test_an_image_has_its_url_and_markdown(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        reply = upload(ci, name="a [name]").json()
+        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        image = shot["newest"]
+        assert (image["url"], image["markdown"]) == (reply["view_url"], reply["markdown"])
+        assert (image["type"], image["size"], image["thumbnail"]) == ("image/png", 1000, None)
+
+    def test_deleting_one(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        url = upload(ci).json()["view_url"]
+        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        path = f"/projects/{project}/images/{shot['newest']['id']}"
+        assert ann.ask("DELETE", path).json() == {"ok": True, "id": shot["newest"]["id"]}
+        assert httpx.get(url).status_code == 410
+        assert ann.ask("DELETE", path).status_code == 404
+
+    @pytest.mark.parametrize("policy", ["pr_close", "manual"])
+    def test_expiring_a_pull_request_whatever_the_policy(
+        self, ann: Person, project: str, ci: httpx.Client, policy: str
+    ) -> None:
+        ann.ask("PATCH", f"/projects/{project}", policy=policy)
+        urls = [upload(ci).json()["view_url"] for _ in range(3)]
+        kept = upload(ci, pr_number=8).json()["view_url"]
+        reply = ann.ask("POST", f"/projects/{project}/pulls/7/expire")
+        assert reply.json() == {"expired": 3, "failed": 0}
+        assert [httpx.get(url).status_code for url in urls] == [410] * 3
+        assert httpx.get(kept).status_code == 200
+        assert ann.get_json(f"/projects/{project}")["policy"] == policy
+
+    def test_the_comment_and_how_it_looks(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        url = upload(ci, name="<b>*bold*</b>").json()["view_url"]
+        comment = ann.get_json(f"/projects/{project}/pulls/7/comment")
+        assert comment["markdown"] == ci.get("/v1/comment?pr_number=7").json()["markdown"]
+        assert "<h3>1 screenshot</h3>" in comment["html"]
+        assert url.replace("&", "&amp;") in comment["html"]
+        assert "<b>" not in comment["html"]
+
+
+class TestThumbnails:
+    def test_are_made_on_first_view_and_go_with_the_image(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        image_id = uploaded(ci, picture(1280, 800))
+        path = f"/projects/{project}/thumbnails"
+        url = ann.ask("POST", path, ids=[image_id, "0" * 32]).json()["thumbnails"][image_id]
+        reply = httpx.get(url)
+        assert (reply.status_code, reply.headers["content-type"]) == (200, "image/webp")
+        assert len(reply.content) <= 30_000
+        assert Picture.open(io.BytesIO(reply.content)).size == (480, 300)
+        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("made", url)
+        ann.ask("DELETE", f"/projects/{project}/images/{image_id}")
+        assert httpx.get(url).status_code == 410
+
+    def test_a_broken_image_has_none(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        image_id = uploaded(ci)  # begins as a PNG, and is none
+        reply = ann.ask("POST", f"/projects/{project}/thumbnails", ids=[image_id])
+        assert reply.json() == {"thumbnails": {image_id: None}}
+        (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
+        assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("impossible", None)
+
+    @pytest.mark.parametrize("ids", [None, "x", ["x"], [1], ["0" * 32] * 25, {}])
+    def test_a_wrong_list_of_ids(self, ann: Person, project: str, ids: object) -> None:
+        reply = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids)
+        assert (reply.status_code, set(reply.json())) == (400, {"error"})
+
+
+class TestTokens:
+    def test_is_shown_once_and_works_until_it_is_revoked(
+        self, ann: Person, project: str, shared_service: Service
+    ) -> None:
+        made = ann.ask("POST", f"/projects/{project}/tokens", label=" nightly ").json()
+        with shared_service.client(made["secret"]) as ci:
+            assert upload(ci).status_code == 200
+            (listed,) = ann.get_json(f"/projects/{project}/tokens")["tokens"]
+            login = ann.get_json("/me")["user"]["login"]
+            assert (listed["label"], listed["created_by"], listed["revoked_at"]) == ("nightly", login, None)
+            assert listed["hint"] == f"msr_…{made['secret'][-4:]}"
+            assert made["secret"] not in str(listed)
+            assert ann.ask("DELETE", f"/projects/{project}/tokens/{listed['id']}").json() == {"ok": True}
+            assert upload(ci).status_code == 401
+        (listed,) = ann.get_json(f"/projects/{project}/tokens")["tokens"]
+        assert listed["revoked_at"] is not None
+
+    @pytest.mark.parametrize("label", [None, 5, "x" * 201, "a\nb"])
+    def test_a_wrong_label(self, ann: Person, project: str, label: object) -> None:
+        assert ann.ask("POST", f"/projects/{project}/tokens", label=label).status_code == 400
+
+
+class TestUsage:
+    def test_uploads_and_bytes_by_day_and_the_biggest(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        for number in (1, 2, 2):
+            uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
+        ci.post("/v1/expire", json={"pr_number": 1})
+        usage = ann.get_json(f"/projects/{project}/usage?days=3")
+        assert len(usage["days"]) == 3
+        assert sum(day["uploads"] for day in usage["days"]) == 3
+        assert sum(day["bytes"] for day in usage["days"]) == 300
+        assert usage["days"][-1]["day"] == time.strftime("%Y-%m-%d", time.gmtime())
+        assert (usage["images"], usage["bytes"]) == (2, 200)
+        assert [pull["pr_number"] for pull in usage["biggest"]] == [2]
+
+    @pytest.mark.parametrize("days", ["0", "367", "x", "-1", ""])
+    def test_a_wrong_number_of_days(self, ann: Person, project: str, days: str) -> None:
+        assert ann.ask("GET", f"/projects/{project}/usage?days={days}").status_code == 400
+
+
+class TestOrganizations:
+    def test_members_come_and_go_by_login(self, shared_service: Service) -> None:
+        with sign_in(shared_service) as owner, sign_in(shared_service, "Mem-Ber") as member:
+            path = f"/organizations/{owner.organization_id}"
+            project = owner.project()
+            assert member.ask("GET", f"/projects/{project}").status_code == 404
+            added = owner.ask("POST", f"{path}/members", login="mem-ber", role="member")
+            assert (added.status_code, added.json()["login"], added.json()["you"]) == (201, "Mem-Ber", False)
+            assert member.get_json(f"/projects/{project}")["role"] == "member"
+            assert {found["id"]: found["role"] for found in owner.get_json(f"{path}/members")["members"]} == {
+                owner.user_id: "owner",
+                member.user_id: "member",
+            }
+            again = owner.ask("POST", f"{path}/members", login="mem-ber", role="member")
+            assert again.status_code == 409
+            assert owner.ask("PATCH", f"{path}/members/{member.user_id}", role="owner").status_code == 200
+            assert member.ask("DELETE", f"{path}/members/{owner.user_id}").json() == {"ok": True}
+            assert owner.ask("GET", f"/projects/{project}").status_code == 404
+            alone = member.ask("DELETE", f"{path}/members/{member.user_id}")
+            assert alone.status_code == 409
+            assert "needs an owner" in alone.json()["error"]
+
+    def test_somebody_who_never_signed_in(self, ann: Person) -> None:
+        path = f"/organizations/{ann.organization_id}/members"
+        reply = ann.ask("POST", path, login="nobody", role="member")
+        assert reply.status_code == 404
+        assert "has signed in here yet" in reply.json()["error"]
+        assert ann.ask("POST", path, login="", role="member").status_code == 404
+        half = ann.post(f"/v1/dashboard{path}", content=b'{"login":"\\ud800","role":"member"}')
+        assert half.status_code == 400
+        assert ann.ask("POST", path, login="x", role="king").status_code == 400
+
+    def test_another_one_is_made(self, ann: Person) -> None:
+        made = ann.ask("POST", "/organizations", name="acme").json()
+        assert (made["name"], made["personal"], made["role"]) == ("acme", False, "owner")
+        assert made in ann.get_json("/me")["organizations"]
+        assert ann.ask("POST", "/organizations", name="acme").status_code == 409
+        assert ann.ask("POST", "/organizations", name="").status_code == 400
+
+    def test_what_the_command_line_made_belongs_to_the_operator(self, shared_service: Service) -> None:
+        shared_service.run("project", "create", "by-command")
+        with sign_in(shared_service, operator=True) as operator:
+            local = {found["name"] for found in operator.get_json("/projects")["projects"]}
+            assert "by-command" in local
+
+
+class TestBodies:
+    @pytest.mark.parametrize(
+        "body", [b"", b"[]", b"null", b"{", b"\xff", b'"x"', b"[" * 10_000, b'{"name":"' + b"x" * 70_000]
+    )
+    def test_that_are_no_json_object(self, ann: Person, project: str, body: bytes) -> None:
+        reply = ann.patch(f"/v1/dashboard/projects/{project}", content=body)
+        assert (reply.status_code, set(reply.json())) == (400, {"error"})
+
+    def test_a_wrong_method(self, ann: Person) -> None:
+        reply = ann.request("PUT", "/v1/dashboard/me")
+        assert (reply.status_code, reply.json()) == (405, {"error": "method not allowed"})
+        assert ann.get("/v1/dashboard/nothing").status_code == 404
+
+
+class TestManyPullRequests:
+    def test_come_in_pages(self, shared_service: Service, ann: Person, project: str) -> None:
+        async def fill() -> None:
+            async with open_all(shared_service.data_dir) as (records, _, _):
+                (mine,) = [found for found in await records.projects() if found.id == project]
+                await asyncio.gather(
+                    *(records.add_image(an_image(mine, pr_number=1 + number % 70)) for number in range(700))
+                )
+
+        asyncio.run(fill())
+        pages, after = [], ""
+        while after is not None:
+            page = ann.get_json(f"/projects/{project}/pulls?after={after}")
+            pages.append([pull["pr_number"] for pull in page["pulls"]])
+            after = page["next"]
+        assert [len(page) for page in pages] == [30, 30, 10]
+        assert sorted(itertools.chain(*pages)) == list(range(1, 71))

@@ -1,0 +1,370 @@
+"""The adapters to login providers: with real ones, and with one that lies."""
+
+import base64
+import contextlib
+import http.server
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey, RSAKey
+
+from conftest import free_port
+from login_servers import (
+    CLIENT_ID,
+    GITHUB_SECRET,
+    OIDC_SECRET,
+    login_server,
+    sign_in_at_github,
+    sign_in_at_oidc,
+)
+from prshots.errors import ProviderError, Refusal, SignInRefusedError
+from prshots.ports import LoginProvider
+from prshots.stores.login_providers import DISCOVERY_SECONDS, GitHubProvider, OidcProvider
+from prshots.stores.oauth import MAX_REPLY_BYTES
+
+BACK = "http://127.0.0.1:9/auth/callback/here"
+VERIFIER, NONCE = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[str]:
+    with login_server("oidc", BACK) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def github_url() -> Iterator[str]:
+    with login_server("github", BACK) as url:
+        yield url
+
+
+def an_issuer(issuer: str, **changes: Any) -> OidcProvider:
+    plain = {"provider_id": "oidc", "label": "sso", "issuer": issuer, "client_id": CLIENT_ID}
+    return OidcProvider(**plain | {"client_secret": OIDC_SECRET} | changes)
+
+
+def a_github(url: str, **changes: Any) -> GitHubProvider:
+    plain = {"client_id": CLIENT_ID, "client_secret": GITHUB_SECRET, "url": url}
+    return GitHubProvider(**plain | {"api_url": f"{url}/api/v3"} | changes)
+
+
+async def authorize(provider: LoginProvider, person: Callable[[str, str], Any], login: str) -> str:
+    """Go through the provider's pages as a person does, and return the code."""
+    url = await provider.authorization_url(
+        redirect_uri=BACK, state="the state", verifier=VERIFIER, nonce=NONCE
+    )
+    back = person(url, login)
+    assert str(back).startswith(BACK)
+    assert back.params["state"] == "the state"
+    return back.params["code"]
+
+
+async def identity(provider: LoginProvider, code: str, verifier: str = VERIFIER, nonce: str = NONCE) -> Any:
+    return await provider.identity(code=code, redirect_uri=BACK, verifier=verifier, nonce=nonce)
+
+
+async def refusal(provider: LoginProvider, code: str, **changes: str) -> Refusal:
+    with pytest.raises(SignInRefusedError) as refused:
+        await identity(provider, code, **changes)
+    return refused.value.refusal
+
+
+class TestAnIssuer:
+    async def test_says_who_has_signed_in(self, issuer: str) -> None:
+        provider = an_issuer(issuer)
+        ada = await identity(provider, await authorize(provider, sign_in_at_oidc, "ada"))
+        assert (ada.subject, ada.login, ada.name) == (f"{issuer}#ada", "lovelace", "Ada Lovelace")
+        assert ada.avatar_url == f"{issuer}/ada.png"
+        assert ada.organizations == {"engines", "example/web"}
+        assert ada.emails == {"ada@example.org"}
+
+    async def test_an_unproved_address_does_not_count(self, issuer: str) -> None:
+        provider = an_issuer(issuer)
+        eve = await identity(provider, await authorize(provider, sign_in_at_oidc, "eve"))
+        assert (eve.login, eve.emails, eve.organizations) == ("eve", frozenset(), frozenset())
+
+    async def test_a_code_works_once(self, issuer: str) -> None:
+        provider = an_issuer(issuer)
+        code = await authorize(provider, sign_in_at_oidc, "ada")
+        await identity(provider, code)
+        assert await refusal(provider, code) is Refusal.EXPIRED
+
+    async def test_a_stolen_code_is_worth_nothing_without_its_verifier(self, issuer: str) -> None:
+        provider = an_issuer(issuer)
+        code = await authorize(provider, sign_in_at_oidc, "ada")
+        assert await refusal(provider, code, verifier=secrets.token_urlsafe(32)) is Refusal.EXPIRED
+
+    async def test_a_token_of_another_sign_in_is_refused(self, issuer: str) -> None:
+        provider = an_issuer(issuer)
+        code = await authorize(provider, sign_in_at_oidc, "ada")
+        with pytest.raises(ProviderError, match="nonce"):
+            await identity(provider, code, nonce="another")
+
+    async def test_a_wrong_secret_is_named_as_the_reason_but_not_told(self, issuer: str) -> None:
+        provider = an_issuer(issuer, client_secret="wrong and secret")
+        code = await authorize(provider, sign_in_at_oidc, "ada")
+        with pytest.raises(ProviderError, match="invalid_client") as failed:
+            await identity(provider, code)
+        assert "wrong and secret" not in str(failed.value)
+        assert code not in str(failed.value)
+
+    async def test_its_name_must_be_the_one_that_was_set(self, issuer: str) -> None:
+        alias = issuer.replace("127.0.0.1", "localhost")
+        with pytest.raises(ProviderError, match=f"not the document of the issuer {alias}"):
+            await authorize(an_issuer(alias), sign_in_at_oidc, "ada")
+
+    async def test_nobody_there(self) -> None:
+        with pytest.raises(ProviderError, match="did not answer"):
+            await authorize(an_issuer(f"http://127.0.0.1:{free_port()}"), sign_in_at_oidc, "ada")
+
+
+class TestGitHub:
+    async def test_says_who_has_signed_in(self, github_url: str) -> None:
+        provider = a_github(github_url, asks_for_organizations=True)
+        octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
+        assert (octocat.login, octocat.name) == ("octocat", "The Octocat")
+        assert octocat.subject.removeprefix(f"{github_url}#").isdigit()
+        assert octocat.avatar_url == f"{github_url}/avatars/u/octocat"
+        assert octocat.organizations == {"Example-Org"}
+        assert octocat.emails == {"octocat@example.org"}
+
+    async def test_is_asked_for_organizations_only_where_they_matter(self, github_url: str) -> None:
+        provider = a_github(github_url)
+        url = await provider.authorization_url(redirect_uri=BACK, state="s", verifier=VERIFIER, nonce=NONCE)
+        assert "read%3Aorg" not in url
+        octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
+        assert octocat.organizations == frozenset()
+
+    async def test_somebody_without_a_name_is_called_by_the_login(self, github_url: str) -> None:
+        provider = a_github(github_url)
+        hubot = await identity(provider, await authorize(provider, sign_in_at_github, "hubot"))
+        assert hubot.name == "hubot"
+
+    async def test_a_code_works_once(self, github_url: str) -> None:
+        provider = a_github(github_url)
+        code = await authorize(provider, sign_in_at_github, "mona")
+        await identity(provider, code)
+        assert await refusal(provider, code) is Refusal.EXPIRED
+
+    async def test_a_stolen_code_is_worth_nothing_without_its_verifier(self, github_url: str) -> None:
+        provider = a_github(github_url)
+        code = await authorize(provider, sign_in_at_github, "mona")
+        assert await refusal(provider, code, verifier=secrets.token_urlsafe(32)) is Refusal.EXPIRED
+
+    async def test_a_wrong_secret_is_named_as_the_reason_but_not_told(self, github_url: str) -> None:
+        provider = a_github(github_url, client_secret="wrong and secret")
+        code = await authorize(provider, sign_in_at_github, "mona")
+        with pytest.raises(ProviderError, match="incorrect_client_credentials") as failed:
+            await identity(provider, code)
+        assert "wrong and secret" not in str(failed.value)
+
+
+@dataclass
+class Liar:
+    """An issuer, and a GitHub, that answers whatever the test wants; each answer is a value or raw bytes."""
+
+    url: str
+    key: RSAKey
+    answers: dict[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+    def __post_init__(self) -> None:
+        self.claims: dict[str, Any] = {
+            "iss": self.url,
+            "aud": CLIENT_ID,
+            "sub": "1",
+            "exp": int(time.time()) + 300,
+            "nonce": NONCE,
+            "preferred_username": "ada",
+        }
+        self.answers |= {
+            "/.well-known/openid-configuration": {
+                "issuer": self.url,
+                **{
+                    name: f"{self.url}/{name}"
+                    for name in ("authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri")
+                },
+            },
+            "/jwks_uri": {"keys": [self.key.as_dict(private=False)]},
+            "/userinfo_endpoint": {"sub": "1"},
+        }
+        self.sign(self.key)
+
+    def sign(self, key: RSAKey | OctKey, alg: str = "RS256", **changes: Any) -> None:
+        claims = {name: value for name, value in (self.claims | changes).items() if value is not None}
+        token = jwt.encode({"alg": alg, "kid": key.kid}, claims, key, algorithms=[alg])
+        self.answers["/token_endpoint"] = {"access_token": "opaque", "id_token": token}
+
+    async def identity(self) -> Any:
+        return await identity(an_issuer(self.url), "code")
+
+
+@pytest.fixture(scope="module")
+def key() -> RSAKey:
+    return RSAKey.generate_key(2048, {"kid": "first"})
+
+
+@pytest.fixture
+def liar(key: RSAKey) -> Iterator[Liar]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            answer = lying.answers.get(self.path.partition("?")[0])
+            if callable(answer):
+                answer = answer(self.path)
+            body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            self.send_response(lying.status)
+            self.send_header("Location", f"{lying.url}/elsewhere")
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):  # it need not listen to the end
+                self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815 - the name that http.server looks for
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        lying = Liar(f"http://127.0.0.1:{server.server_port}", key)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield lying
+        server.shutdown()
+        thread.join()
+
+
+class TestAnIssuerThatLies:
+    async def test_is_believed_when_it_does_not(self, liar: Liar) -> None:
+        assert (await liar.identity()).login == "ada"
+
+    @pytest.mark.parametrize(
+        ("lie", "reason"),
+        [
+            ({"iss": "http://127.0.0.1:1"}, "iss"),
+            ({"aud": "another client"}, "aud"),
+            ({"aud": [CLIENT_ID, "another"], "azp": "another"}, "azp"),
+            ({"exp": 1}, "expired"),
+            ({"exp": None}, "exp"),
+            ({"nonce": "another"}, "nonce"),
+            ({"nonce": None}, "nonce"),
+            ({"sub": None}, "sub"),
+            ({"sub": ""}, "sub"),
+        ],
+    )
+    async def test_about_the_token(self, liar: Liar, lie: dict[str, Any], reason: str) -> None:
+        liar.sign(liar.key, **lie)
+        with pytest.raises(ProviderError, match=f"does not hold.*{reason}"):
+            await liar.identity()
+
+    async def test_about_who_has_signed_it(self, liar: Liar) -> None:
+        liar.sign(RSAKey.generate_key(2048, {"kid": "first"}))
+        with pytest.raises(ProviderError, match="bad_signature"):
+            await liar.identity()
+
+    async def test_with_a_signature_that_anyone_can_make(self, liar: Liar) -> None:
+        shared = OctKey.generate_key(256, {"kid": "first"})
+        liar.answers["/jwks_uri"] = {"keys": [shared.as_dict()]}
+        liar.sign(shared, "HS256")
+        with pytest.raises(ProviderError, match="unsupported_algorithm"):
+            await liar.identity()
+
+    async def test_without_a_signature(self, liar: Liar) -> None:
+        parts = [json.dumps(part).encode() for part in ({"alg": "none", "kid": "first"}, liar.claims)]
+        unsigned = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in [*parts, b""])
+        liar.answers["/token_endpoint"]["id_token"] = unsigned.decode()
+        with pytest.raises(ProviderError, match="unsupported_algorithm"):
+            await liar.identity()
+
+    @pytest.mark.parametrize("token", [None, "", "a.b.c", 7, ["a"]])
+    async def test_with_something_else_than_a_token(self, liar: Liar, token: object) -> None:
+        liar.answers["/token_endpoint"]["id_token"] = token
+        with pytest.raises(ProviderError, match="does not hold"):
+            await liar.identity()
+
+    async def test_about_whom_it_speaks_of(self, liar: Liar) -> None:
+        liar.answers["/userinfo_endpoint"] = {"sub": "2", "preferred_username": "admin"}
+        with pytest.raises(ProviderError, match="somebody else"):
+            await liar.identity()
+
+    @pytest.mark.parametrize(
+        "path", ["/.well-known/openid-configuration", "/token_endpoint", "/jwks_uri", "/userinfo_endpoint"]
+    )
+    @pytest.mark.parametrize("answer", [b"<html>", b"", b"[" * 100_000, b"[]", b"7", b'"x"'])
+    async def test_without_sense(self, liar: Liar, path: str, answer: bytes) -> None:
+        liar.answers[path] = answer
+        with pytest.raises(ProviderError):
+            await liar.identity()
+
+    async def test_without_end(self, liar: Liar) -> None:
+        path = "/.well-known/openid-configuration"
+        liar.answers[path] = json.dumps(liar.answers[path]).encode() + b" " * MAX_REPLY_BYTES
+        with pytest.raises(ProviderError, match="more than"):
+            await liar.identity()
+
+    async def test_is_not_followed_elsewhere(self, liar: Liar) -> None:
+        liar.answers["/elsewhere"] = liar.answers["/.well-known/openid-configuration"]
+        liar.status = 302
+        with pytest.raises(ProviderError, match="answered 302"):
+            await liar.identity()
+
+    async def test_its_document_is_good_for_ten_minutes(self, liar: Liar) -> None:
+        now = 0.0
+        provider = an_issuer(liar.url, clock=lambda: now)
+        asked = {"redirect_uri": BACK, "state": "s", "verifier": VERIFIER, "nonce": NONCE}
+        first = await provider.authorization_url(**asked)
+        liar.answers["/.well-known/openid-configuration"]["authorization_endpoint"] = (
+            f"{liar.url}/moved?to=here"
+        )
+        now = DISCOVERY_SECONDS - 1
+        assert await provider.authorization_url(**asked) == first
+        now = DISCOVERY_SECONDS
+        assert (await provider.authorization_url(**asked)).startswith(
+            f"{liar.url}/moved?to=here&response_type=code"
+        )
+
+    async def test_a_new_key_is_looked_up(self, liar: Liar) -> None:
+        provider = an_issuer(liar.url)
+        await identity(provider, "code")
+        new = RSAKey.generate_key(2048, {"kid": "second"})
+        liar.answers["/jwks_uri"] = {"keys": [new.as_dict(private=False)]}
+        liar.sign(new)
+        assert (await identity(provider, "code")).login == "ada"
+
+    async def test_somebody_without_a_username_goes_by_their_address(self, liar: Liar) -> None:
+        liar.sign(liar.key, preferred_username="\x00", email="grace@example.org", email_verified=True)
+        assert (await liar.identity()).login == "grace"
+        liar.sign(liar.key, preferred_username=" ", email="grace@example.org", email_verified=False)
+        assert (await liar.identity()).login == "1"
+
+    async def test_a_picture_is_an_address_or_none(self, liar: Liar) -> None:
+        liar.sign(liar.key, picture="javascript:alert(1)")
+        assert (await liar.identity()).avatar_url == ""
+
+
+async def test_organizations_are_read_page_by_page(liar: Liar) -> None:
+    everything = [{"login": f"org-{number}"} for number in range(250)]
+
+    def page(path: str) -> list[dict[str, str]]:
+        number = int(path.rpartition("page=")[2])
+        return everything[(number - 1) * 100 : number * 100]
+
+    liar.answers |= {
+        "/login/oauth/access_token": {"access_token": "opaque"},
+        "/api/v3/user": {"id": 7, "login": "mona", "name": None, "avatar_url": None},
+        "/api/v3/user/emails": [
+            {"email": "mona@example.org", "verified": True},
+            {"email": "not-hers@example.org", "verified": False},
+        ],
+        "/api/v3/user/orgs": page,
+    }
+    mona = await identity(a_github(liar.url, asks_for_organizations=True), "code")
+    assert mona.organizations == {entry["login"] for entry in everything}
+    assert (mona.subject, mona.name, mona.avatar_url) == (f"{liar.url}#7", "mona", "")
+    assert mona.emails == {"mona@example.org"}

@@ -1,0 +1,308 @@
+"""`/auth/*` as a browser meets it: cookies, origins, and what a stranger may send."""
+
+import json
+from collections.abc import AsyncIterator
+from http.cookies import SimpleCookie
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, Router
+
+from prshots.errors import ProviderError
+from prshots.http.bodies import MAX_JSON_BYTES
+from prshots.http.edge import Edge
+from prshots.http.login import login_routes, require_own_origin, signed_in
+from prshots.models import Identity
+from prshots.signin import AllowList, SignIn, new_secret
+from prshots.stores.engine import Database, open_sqlite
+from prshots.stores.migrate import migrate
+from prshots.stores.people import SqlPeople
+
+WEB = "https://shots.example.org"
+OURS = {"Origin": WEB}
+SESSION, LOGIN = "__Host-prshots_session", "__Host-prshots_login"
+
+
+class Host:
+    """A code host that lets everyone in, or is down."""
+
+    id, label, down = "github", "GitHub", False
+
+    async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
+        del verifier, nonce
+        if self.down:
+            raise ProviderError("github.test did not answer")
+        return f"https://github.test/authorize?state={state}&redirect_uri={redirect_uri}"
+
+    async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
+        del redirect_uri, verifier, nonce
+        return Identity(code, code, code)
+
+
+@pytest.fixture
+def host() -> Host:
+    return Host()
+
+
+@pytest.fixture
+async def signin(tmp_path: Path, host: Host) -> AsyncIterator[SignIn]:
+    engine = open_sqlite(tmp_path / "prshots.db")
+    migrate(engine)
+    database = Database(engine)
+    yield SignIn(SqlPeople(database), {"github": host}, AllowList.parse("mona", "", ""))
+    await database.close()
+
+
+def routes(signin: SignIn, web_url: str) -> Edge:
+    """Put the routes of sign-in behind the API's edge, with one page that needs a session and one that changes."""
+
+    async def me(request: Request) -> JSONResponse:
+        return JSONResponse((await signed_in(request, signin, web_url)).login)
+
+    async def change(request: Request) -> JSONResponse:
+        require_own_origin(request, web_url)
+        return JSONResponse("changed")
+
+    mine = [Route("/me", me), Route("/change", change, methods=["POST"])]
+    return Edge(Router([*login_routes(signin, web_url=web_url), *mine]))
+
+
+@pytest.fixture
+async def browser(signin: SignIn) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(routes(signin, WEB))
+    async with httpx.AsyncClient(transport=transport, base_url=WEB) as client:
+        yield client
+
+
+async def go_to_provider(browser: httpx.AsyncClient, return_to: str = "/") -> str:
+    """Return the state the provider is given."""
+    reply = await browser.get("/auth/login/github", params={"return_to": return_to})
+    assert reply.status_code == 302
+    sent_to = httpx.URL(reply.headers["location"])
+    assert (sent_to.host, sent_to.params["redirect_uri"]) == ("github.test", f"{WEB}/auth/callback/github")
+    return sent_to.params["state"]
+
+
+def cookie_of(reply: httpx.Response, name: str) -> tuple[str, dict[str, str]]:
+    """Return a cookie's value and the attributes it was given with."""
+    morsel = SimpleCookie(reply.headers["set-cookie"])[name]
+    return morsel.value, {key: str(value) for key, value in morsel.items() if value}
+
+
+class TestThroughTheProvider:
+    async def test_a_browser_comes_back_with_a_session(self, browser: httpx.AsyncClient) -> None:
+        state = await go_to_provider(browser, "/projects/1?q=ü")
+        reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
+        assert (reply.status_code, reply.headers["location"]) == (303, f"{WEB}/projects/1?q=%C3%BC")
+        assert (await browser.get("/me")).json() == "mona"
+
+    async def test_the_session_s_cookie_is_out_of_reach(self, browser: httpx.AsyncClient) -> None:
+        state = await go_to_provider(browser)
+        reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
+        _, given = cookie_of(reply, SESSION)
+        assert given == {
+            "path": "/",
+            "samesite": "lax",
+            "httponly": "True",
+            "secure": "True",
+            "max-age": "2592000",
+        }
+
+    async def test_on_plain_http_the_cookies_go_by_plain_names(self, signin: SignIn) -> None:
+        transport = httpx.ASGITransport(routes(signin, "http://localhost:8080"))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8080") as browser:
+            _, given = cookie_of(await browser.get("/auth/login/github"), "prshots_login")
+        assert given == {"path": "/", "samesite": "lax", "httponly": "True", "max-age": "600"}
+
+    async def test_two_tabs_sign_in_at_once(self, browser: httpx.AsyncClient) -> None:
+        states = [await go_to_provider(browser), await go_to_provider(browser)]
+        for state in states:
+            reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
+            assert reply.headers["location"] == f"{WEB}/"
+
+    @pytest.mark.parametrize(
+        ("answer", "problem"),
+        [
+            ({"error": "access_denied"}, "denied"),
+            ({"error": "server_error"}, "provider_failed"),
+            ({}, "provider_failed"),
+            ({"code": "stranger"}, "not_allowed"),
+            ({"code": "mona", "state": new_secret()}, "expired"),
+            ({"code": "mona", "state": ""}, "expired"),
+        ],
+    )
+    async def test_a_problem_brings_them_back_to_sign_in(
+        self, browser: httpx.AsyncClient, answer: dict[str, str], problem: str
+    ) -> None:
+        state = await go_to_provider(browser)
+        reply = await browser.get("/auth/callback/github", params={"state": state} | answer)
+        assert (reply.status_code, reply.headers["location"]) == (303, f"{WEB}/sign-in?problem={problem}")
+        assert "set-cookie" not in reply.headers
+
+    async def test_another_browser_gets_nowhere(self, browser: httpx.AsyncClient) -> None:
+        state = await go_to_provider(browser)
+        browser.cookies.clear()
+        reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
+        assert reply.headers["location"] == f"{WEB}/sign-in?problem=other_browser"
+
+    async def test_a_provider_that_is_down_is_a_problem_at_once(
+        self, browser: httpx.AsyncClient, host: Host
+    ) -> None:
+        host.down = True
+        reply = await browser.get("/auth/login/github")
+        assert reply.headers["location"] == f"{WEB}/sign-in?problem=provider_failed"
+
+    async def test_an_unknown_provider_is_not_there(self, browser: httpx.AsyncClient) -> None:
+        for path in ("/auth/login/gitea", "/auth/callback/gitea", "/auth/login/link"):
+            assert (await browser.get(path)).status_code == 404
+
+    async def test_the_providers_are_told_to_anyone(self, browser: httpx.AsyncClient) -> None:
+        reply = await browser.get("/auth/providers")
+        assert reply.json() == {"providers": [{"id": "github", "label": "GitHub"}], "web_url": WEB}
+
+
+class TestASession:
+    async def test_begins_with_a_link_that_works_once(
+        self, browser: httpx.AsyncClient, signin: SignIn
+    ) -> None:
+        code = await signin.make_link()
+        replies = [await browser.post("/auth/link", json={"code": code}, headers=OURS) for _ in range(2)]
+        assert [reply.status_code for reply in replies] == [200, 403]
+        assert replies[0].json() == {"ok": True}
+        assert (
+            replies[1]
+            .json()["error"]
+            .startswith("this sign-in link has been used, or is older than 10 minutes")
+        )
+        assert (await browser.get("/me")).json() == "operator"
+
+    async def test_ends_with_sign_out(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+        secret = await signin.redeem_link(await signin.make_link())
+        browser.cookies.set(SESSION, secret, domain="shots.example.org")
+        reply = await browser.post("/auth/sign-out", headers=OURS)
+        value, given = cookie_of(reply, SESSION)
+        assert (reply.json(), value, given["secure"], given["max-age"]) == ({"ok": True}, "", "True", "0")
+        assert (await browser.get("/me", headers={"Cookie": f"{SESSION}={secret}"})).status_code == 401
+        assert (await browser.post("/auth/sign-out", headers=OURS)).status_code == 200
+
+    async def test_ends_everywhere_at_once(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+        here, there = [await signin.redeem_link(await signin.make_link()) for _ in range(2)]
+        headers = {"Cookie": f"{SESSION}={here}"}
+        assert (await browser.post("/auth/sign-out-everywhere", headers=OURS | headers)).json() == {
+            "ok": True
+        }
+        assert (await browser.get("/me", headers={"Cookie": f"{SESSION}={there}"})).status_code == 401
+        assert (await browser.post("/auth/sign-out-everywhere", headers=OURS | headers)).status_code == 401
+
+    async def test_two_cookies_are_none(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+        secret = await signin.redeem_link(await signin.make_link())
+        one = f"{SESSION}={secret}"
+        assert (await browser.get("/me", headers={"Cookie": f"a=b; {one};c"})).json() == "operator"
+        for headers in ([("Cookie", f"{one}; {one}")], [("Cookie", one), ("Cookie", f"{SESSION}=x")]):
+            assert (await browser.get("/me", headers=headers)).status_code == 401
+
+    @pytest.mark.parametrize(
+        "cookie",
+        [
+            b"",
+            b";;;=",
+            SESSION.encode(),
+            f"{SESSION}=".encode(),
+            f"{SESSION}=ÿ\x00".encode("latin-1"),
+            f'{SESSION}="{"x" * 43}"'.encode(),
+            f"{SESSION}={'x' * 43}".encode(),
+            f"prshots_session={'x' * 43}".encode(),
+        ],
+    )
+    async def test_garbage_is_nobody_s(self, browser: httpx.AsyncClient, cookie: bytes) -> None:
+        reply = await browser.get("/me", headers=[(b"Cookie", cookie)])
+        assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+
+
+class TestTheOrigin:
+    @pytest.mark.parametrize(
+        ("origin", "host"),
+        [
+            (WEB, "shots.example.org"),
+            (f"{WEB}:443", "api.internal"),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080"),
+        ],
+    )
+    async def test_of_the_dashboard_may_change(
+        self, browser: httpx.AsyncClient, origin: str, host: str
+    ) -> None:
+        reply = await browser.post("/change", headers={"Origin": origin, "Host": host})
+        assert reply.status_code == 200
+
+    @pytest.mark.parametrize(
+        "origin",
+        [
+            None,
+            "",
+            "null",
+            "https://evil.test",
+            "http://shots.example.org",
+            f"{WEB}:8443",
+            f"{WEB}.evil.test",
+            "https://shots.example.org@evil.test",
+            "shots.example.org",
+            "//shots.example.org",
+            "https://",
+            "http://[",
+            "https://shots.example.org:port",
+            "file:///",
+        ],
+    )
+    async def test_of_anyone_else_may_not(self, browser: httpx.AsyncClient, origin: str | None) -> None:
+        headers = {"Host": "api.internal"} | ({} if origin is None else {"Origin": origin})
+        for path in ("/change", "/auth/link", "/auth/sign-out", "/auth/sign-out-everywhere"):
+            reply = await browser.post(path, headers=headers)
+            assert reply.status_code == 403, path
+            assert reply.json() == {"error": "this request did not come from the dashboard"}
+
+    async def test_two_of_them_are_none(self, browser: httpx.AsyncClient) -> None:
+        reply = await browser.post("/change", headers=[("Origin", WEB), ("Origin", WEB)])
+        assert reply.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"7",
+        b"null",
+        b"\xff",
+        b"{}",
+        b'{"code": 7}',
+        b'{"code": null}',
+        b"[" * 60000,
+        json.dumps({"code": "x" * MAX_JSON_BYTES}).encode(),
+    ],
+)
+async def test_a_body_that_is_no_link_is_refused(browser: httpx.AsyncClient, body: bytes) -> None:
+    reply = await browser.post("/auth/link", content=body, headers=OURS)
+    assert reply.status_code == 400
+    assert reply.json()["error"] in {"the body must be a JSON object", "code required"}
+
+
+async def test_a_code_that_is_no_text_is_a_used_one(browser: httpx.AsyncClient) -> None:
+    reply = await browser.post("/auth/link", content=b'{"code": "\\ud800"}', headers=OURS)
+    assert reply.status_code == 403
+
+
+async def test_nothing_of_it_is_kept_on_the_way(browser: httpx.AsyncClient, signin: SignIn) -> None:
+    code = await signin.make_link()
+    replies = [
+        await browser.get("/auth/providers"),
+        await browser.get("/auth/login/github"),
+        await browser.get("/auth/callback/github"),
+        await browser.post("/auth/link", json={"code": code}, headers=OURS),
+        await browser.post("/auth/sign-out-everywhere", headers=OURS),
+        await browser.post("/auth/sign-out", headers=OURS),
+    ]
+    assert {reply.headers["cache-control"] for reply in replies} == {"no-store"}

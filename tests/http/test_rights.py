@@ -1,0 +1,209 @@
+"""Every dashboard route as nobody, a stranger, a member and an owner; and from another site."""
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import httpx
+import pytest
+
+from conftest import Service, upload
+from people import Person, sign_in
+from prshots.http.dashboard import ROUTES
+
+OWNERS_ALONE = {
+    ("POST", "/projects/{project_id}/delete"),
+    ("POST", "/organizations/{organization_id}/members"),
+    ("PATCH", "/organizations/{organization_id}/members/{member_id}"),
+    ("DELETE", "/organizations/{organization_id}/members/{member_id}"),
+}
+BODIES: dict[str, dict[str, object]] = {
+    "create_project": {"name": "new"},
+    "change_project": {"retain_days": 9},
+    "make_thumbnails": {"ids": []},
+    "create_token": {"label": "new"},
+    "add_member": {"role": "member"},
+    "change_member": {"role": "member"},
+}
+NOWHERE = {
+    "project_id": "0" * 16,
+    "organization_id": "0" * 16,
+    "image_id": "0" * 32,
+    "token_id": "0" * 12,
+    "member_id": "0" * 16,
+    "pr_number": "7",
+}
+EVERY = pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(route) for route in ROUTES])
+CHANGING = [route for route in ROUTES if route[0] != "GET"]
+
+
+class World(NamedTuple):
+    """An organization with a project, an image, a token, and people around it."""
+
+    service: Service
+    owner: Person
+    member: Person
+    stranger: Person
+    places: dict[str, str]
+
+    def ask(self, who: httpx.Client, method: str, path: str, **other: str) -> httpx.Response:
+        body = dict(BODIES.get(ROUTES[method, path], {}))
+        if ROUTES[method, path] == "create_project":
+            body |= {"organization_id": (self.places | other)["organization_id"]}
+        if ROUTES[method, path] == "create_organization":
+            body |= {"name": secrets.token_hex(4)}
+        if path.endswith("/delete"):
+            body |= {"name": "theirs"}
+        if ROUTES[method, path] == "add_member":
+            body |= {"login": "somebody"}
+        url = f"/v1/dashboard{path.format(**(self.places | other))}"
+        return who.request(method, url, json=body if method != "GET" else None)
+
+
+@pytest.fixture(scope="module")
+def quiet_world(shared_service: Service) -> Iterator[World]:
+    """Make one world for all who get nothing done in it."""
+    with _people(shared_service) as people:
+        yield _made(shared_service, *people)
+
+
+@pytest.fixture
+def world(shared_service: Service) -> Iterator[World]:
+    with _people(shared_service) as people:
+        yield _made(shared_service, *people)
+
+
+@contextlib.contextmanager
+def _people(shared_service: Service) -> Iterator[tuple[Person, Person, Person]]:
+    with (
+        sign_in(shared_service) as owner,
+        sign_in(shared_service) as member,
+        sign_in(shared_service) as stranger,
+    ):
+        yield owner, member, stranger
+
+
+def _made(service: Service, owner: Person, member: Person, stranger: Person) -> World:
+    made = owner.ask("POST", "/organizations", name=f"team-{owner.user_id}").json()
+    owner.organization_id = made["id"]
+    project = owner.ask("POST", "/projects", name="theirs", organization_id=made["id"]).json()["id"]
+    login = member.get_json("/me")["user"]["login"]
+    owner.ask("POST", f"/organizations/{made['id']}/members", login=login, role="member")
+    token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
+    with service.client(token["secret"]) as client:
+        image = upload(client).json()["id"]
+    places = {
+        "project_id": project,
+        "organization_id": made["id"],
+        "image_id": image,
+        "token_id": token["token"]["id"],
+        "member_id": member.user_id,
+        "pr_number": "7",
+    }
+    return World(service, owner, member, stranger, places)
+
+
+def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
+    return reply.status_code, reply.text, set(reply.headers)
+
+
+def untouched(world: World) -> None:
+    """Nothing of the world has changed."""
+    owner, places = world.owner, world.places
+    project = owner.get_json(f"/projects/{places['project_id']}")
+    assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
+    (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
+    assert token["revoked_at"] is None
+    members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
+    assert {member["id"]: member["role"] for member in members} == {
+        owner.user_id: "owner",
+        world.member.user_id: "member",
+    }
+
+
+@EVERY
+def test_nobody(quiet_world: World, method: str, path: str) -> None:
+    with httpx.Client(
+        base_url=quiet_world.service.web_url, headers={"Origin": quiet_world.service.web_url}
+    ) as nobody:
+        reply = quiet_world.ask(nobody, method, path)
+    assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+    untouched(quiet_world)
+
+
+@EVERY
+def test_a_stranger_finds_what_does_not_exist(quiet_world: World, method: str, path: str) -> None:
+    """What is another organization's answers exactly as what is nobody's."""
+    theirs = quiet_world.ask(quiet_world.stranger, method, path)
+    nobodys = quiet_world.ask(quiet_world.stranger, method, path, **NOWHERE)
+    if "{" in path or (path == "/projects" and method == "POST"):
+        assert said(theirs) == said(nobodys)
+        assert (theirs.status_code, theirs.json()) == (404, {"error": "not found"})
+    elif method == "GET":
+        assert "theirs" not in theirs.text
+        assert quiet_world.places["organization_id"] not in theirs.text
+    untouched(quiet_world)
+
+
+@EVERY
+def test_a_member(world: World, method: str, path: str) -> None:
+    places = {}
+    if ROUTES[method, path] in {"remove_member", "change_member"}:
+        places["member_id"] = world.owner.user_id
+    reply = world.ask(world.member, method, path, **places)
+    if (method, path) in OWNERS_ALONE:
+        assert reply.status_code == 403
+        assert reply.json() == {"error": "only an owner of the organization may do this"}
+        untouched(world)
+    else:
+        assert reply.status_code in {200, 201}, reply.text
+
+
+@EVERY
+def test_an_owner(world: World, method: str, path: str) -> None:
+    if ROUTES[method, path] == "add_member":
+        sign_in(world.service, f"new-{world.owner.user_id}").close()
+        reply = world.owner.ask(
+            "POST",
+            path.format(**world.places).removeprefix("/v1/dashboard"),
+            login=f"new-{world.owner.user_id}",
+            role="member",
+        )
+    else:
+        reply = world.ask(world.owner, method, path)
+    assert reply.status_code in {200, 201}, reply.text
+
+
+@pytest.mark.parametrize(("method", "path"), CHANGING, ids=[" ".join(route) for route in CHANGING])
+def test_from_a_page_of_another_site(quiet_world: World, method: str, path: str) -> None:
+    origins = ["https://evil.example", "null", "", f"{quiet_world.service.web_url}.evil.example", "x"]
+    for origin in origins:
+        quiet_world.owner.headers["Origin"] = origin
+        reply = quiet_world.ask(quiet_world.owner, method, path)
+        assert (reply.status_code, reply.json()) == (
+            403,
+            {"error": "this request did not come from the dashboard"},
+        )
+    del quiet_world.owner.headers["Origin"]
+    assert quiet_world.ask(quiet_world.owner, method, path).status_code == 403
+    quiet_world.owner.headers["Origin"] = quiet_world.service.web_url
+    untouched(quiet_world)
+
+
+@pytest.mark.parametrize("what", ["image_id", "token_id"])
+def test_a_thing_of_another_project_of_ones_own(world: World, what: str) -> None:
+    """Each thing is found under its own project alone."""
+    other = world.owner.ask(
+        "POST", "/projects", name="other", organization_id=world.places["organization_id"]
+    ).json()["id"]
+    kind = {"image_id": "images", "token_id": "tokens"}[what]
+    reply = world.owner.ask("DELETE", f"/projects/{other}/{kind}/{world.places[what]}")
+    assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
+    untouched(world)
+
+
+def test_a_member_leaves(world: World) -> None:
+    path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
+    assert world.member.ask("DELETE", path).json() == {"ok": True}
+    assert world.member.ask("GET", f"/projects/{world.places['project_id']}").status_code == 404

@@ -1,0 +1,105 @@
+"""The web component in front of the real API: what a client gets through it is what the API gives."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from wire import (
+    MULTIPART,
+    body_of,
+    image_part,
+    read_reply,
+    request_head,
+    text_parts,
+)
+
+from conftest import MAX_BYTES, Service, png, upload
+
+PER_REPLY = {"date", "x-request-id"}
+
+
+@pytest.fixture(scope="module")
+def web_client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
+    with shared_service.client(token, shared_service.web_url) as made:
+        yield made
+
+
+def connect(service: Service) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.web_port), timeout=60)
+
+
+def kept_headers(response: httpx.Response) -> list[tuple[str, str]]:
+    return sorted(header for header in response.headers.multi_items() if header[0] not in PER_REPLY)
+
+
+def test_an_upload_through_it_is_delivered(web_client: httpx.Client) -> None:
+    image = png(MAX_BYTES - 1)
+    response = upload(web_client, image)
+    assert response.status_code == 200
+    assert httpx.get(response.json()["view_url"], timeout=30).content == image
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options"),
+    [
+        ("GET", "/v1/comment?pr_number=7", {}),
+        ("HEAD", "/v1/comment?pr_number=7", {}),
+        ("GET", "/v1/comment?pr_number=7&pr_number=8", {}),
+        ("GET", "/v1/comment?pr_number=7", {"headers": {"Authorization": "Bearer wrong"}}),
+        ("DELETE", "/v1/images/none", {}),
+        ("DELETE", "/v1/images/%2e%2e", {}),
+        ("POST", "/v1/expire", {"json": {"pr_number": 0}}),
+        ("POST", "/v1/upload", {"content": bytes(2 * MAX_BYTES)}),
+        ("PUT", "/v1/upload", {"content": b"x"}),
+        ("OPTIONS", "/v1/upload", {"headers": {"Origin": "https://elsewhere.test"}}),
+        ("GET", "/v1/nothing/here", {}),
+        ("GET", "/auth/nothing/here", {}),
+    ],
+)
+def test_a_reply_is_the_same_as_from_the_api(
+    client: httpx.Client, web_client: httpx.Client, method: str, path: str, options: dict[str, object]
+) -> None:
+    through_web = web_client.request(method, path, **options)
+    direct = client.request(method, path, **options)
+    assert through_web.status_code == direct.status_code
+    assert through_web.content == direct.content
+    assert kept_headers(through_web) == kept_headers(direct)
+    assert len(through_web.headers.get_list("x-request-id")) == 1
+    assert not [name for name in through_web.headers if name.startswith("access-control-")]
+
+
+def test_an_upload_too_large_is_refused_and_the_client_reads_why(web_client: httpx.Client) -> None:
+    response = upload(web_client, png(3 * MAX_BYTES))
+    assert (response.status_code, response.json()) == (413, {"error": "payload too large (max 5MB)"})
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 100000", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize("hang_up", [socket.SHUT_WR, socket.SHUT_RDWR])
+def test_an_upload_that_breaks_off_leaves_nothing(
+    shared_service: Service, web_client: httpx.Client, token: str, framing: str, hang_up: int
+) -> None:
+    """The form is whole, and only the end of the body is not there: who adds one makes an upload of it."""
+    before = shared_service.stored_files()
+    body = body_of([*text_parts(), image_part(png(5000))])
+    if "chunked" in framing:
+        body = f"{len(body):x}\r\n".encode() + body + b"\r\n"
+    with connect(shared_service) as connection:
+        connection.sendall(request_head(token, f"Content-Type: {MULTIPART}", framing) + body)
+        time.sleep(0.3)  # so that the API is at it
+        connection.shutdown(hang_up)
+        if hang_up == socket.SHUT_WR:  # it has closed only its own half
+            reply = read_reply(connection)
+            assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
+    assert web_client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+    assert shared_service.stored_files() == before
+
+
+def test_the_dashboards_page_is_not_the_apis(shared_service: Service) -> None:
+    """Only the API's own paths are relayed: its manual and its health stay at its own address."""
+    health = httpx.get(f"{shared_service.web_url}/healthz", trust_env=False)
+    assert health.json() == {"status": "ok"}
+    assert "content-security-policy" in health.headers
+    manual = httpx.get(f"{shared_service.web_url}/docs", trust_env=False)
+    assert "prshots API" not in manual.text

@@ -1,0 +1,229 @@
+"""The web component's own replies: the dashboard's files, how they are cached, and what a browser may do."""
+
+import gzip
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from chromium import chromium
+from web_component import FILES, PAGE, WebComponent, running_web
+
+from conftest import free_port
+from prshots.http.web_files import WebFile, accepts_gzip, choose_file
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src https://img.test https://people.test {web_url}/favicon.svg; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebComponent]:
+    with running_web(tmp_path_factory.mktemp("web"), free_port(), FILES) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(web: WebComponent) -> Iterator[httpx.Client]:
+    with web.client() as made:
+        yield made
+
+
+def answer(response: httpx.Response) -> tuple[int, object]:
+    return response.status_code, response.json()
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        ("assets/index-1a2b.js", "text/javascript; charset=utf-8"),
+        ("assets/index-3c4d.css", "text/css; charset=utf-8"),
+        ("assets/dot-5e6f.png", "image/png"),
+    ],
+)
+def test_assets_are_cached_for_ever(client: httpx.Client, path: str, content_type: str) -> None:
+    response = client.get(f"/{path}")
+    assert response.status_code == 200
+    assert response.content == FILES[path]
+    assert response.headers["content-type"] == content_type
+    assert response.headers["cache-control"] == "public, max-age=31536000, immutable"
+
+
+def test_other_files_are_cached_for_an_hour(client: httpx.Client) -> None:
+    response = client.get("/favicon.svg")
+    assert response.content == FILES["favicon.svg"]
+    assert response.headers["content-type"] == "image/svg+xml"
+    assert response.headers["cache-control"] == "public, max-age=3600"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/index.html", "/projects/1/prs/7", "/sign-in?problem=denied", "/v1", "/authors", "/x.js"]
+)
+def test_any_other_path_is_the_page_and_never_cached(client: httpx.Client, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code == 200
+    assert response.text == PAGE
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert response.headers["cache-control"] == "no-store"
+    assert "etag" not in response.headers
+
+
+@pytest.mark.parametrize("path", ["/assets/index-old.js", "/assets/", "/assets/../index-1a2b.js"])
+def test_an_asset_that_is_not_there_is_not_found(web: WebComponent, path: str) -> None:
+    reply = raw(web, f"GET {path} HTTP/1.1")
+    assert reply.startswith(b"HTTP/1.1 404 ")
+    assert b"cache-control: no-store\r\n" in reply
+    assert reply.endswith(b'{"error":"not found"}')
+
+
+@pytest.mark.parametrize(
+    "path", ["/../web.log", "/%2e%2e/web.log", "/..%2fweb.log", "//etc/passwd", "/favicon.svg/../../web.log"]
+)
+def test_no_path_leads_out_of_the_folder(web: WebComponent, path: str) -> None:
+    reply = raw(web, f"GET {path} HTTP/1.1")
+    assert reply.startswith(b"HTTP/1.1 200 ")
+    assert reply.endswith(PAGE.encode())
+
+
+def test_text_is_compressed_for_those_who_take_it(client: httpx.Client) -> None:
+    name = "assets/index-1a2b.js"
+    with client.stream("GET", f"/{name}", headers={"Accept-Encoding": "br, gzip"}) as response:
+        body = b"".join(response.iter_raw())
+    plain = client.get(f"/{name}", headers={"Accept-Encoding": "identity"})
+    assert response.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(body) == plain.content == FILES[name]
+    assert len(body) == int(response.headers["content-length"]) < len(plain.content)
+    assert response.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
+    assert "content-encoding" not in plain.headers
+    assert response.headers["etag"] != plain.headers["etag"]
+
+
+def test_pictures_are_not_compressed_again(client: httpx.Client) -> None:
+    headers = client.get("/assets/dot-5e6f.png", headers={"Accept-Encoding": "gzip"}).headers
+    assert "content-encoding" not in headers
+    assert "vary" not in headers
+
+
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
+def test_what_is_already_there_is_not_sent_again(client: httpx.Client, form: str) -> None:
+    known = client.get("/favicon.svg").headers["etag"]
+    response = client.get("/favicon.svg", headers={"If-None-Match": form.format(known)})
+    assert response.status_code == 304
+    assert response.content == b""
+    assert response.headers["etag"] == known
+    assert response.headers["cache-control"] == "public, max-age=3600"
+    assert client.get("/favicon.svg", headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_head_is_get_without_the_body(client: httpx.Client) -> None:
+    for path in ("/", "/assets/index-1a2b.js", "/healthz"):
+        head, get = client.head(path), client.get(path)
+        assert head.content == b""
+        per_reply = {"date", "x-request-id"}
+        assert {name: head.headers[name] for name in head.headers if name not in per_reply} == {
+            name: get.headers[name] for name in get.headers if name not in per_reply
+        }
+
+
+# Rules for the browser
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/"), ("GET", "/assets/none.js"), ("GET", "/favicon.svg"), ("PUT", "/"), ("GET", "/v1/comment")],
+)
+def test_each_reply_of_its_own_carries_the_rules(
+    web: WebComponent, client: httpx.Client, method: str, path: str
+) -> None:
+    headers = client.request(method, path, headers={"Origin": "https://elsewhere.test"}).headers
+    assert headers["content-security-policy"] == POLICY.format(web_url=web.url)
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert "camera=()" in headers["permissions-policy"]
+    assert len(headers.get_list("x-request-id")) == 1
+    assert not [name for name in headers if name.startswith("access-control-")]
+
+
+def test_a_browser_runs_the_script_of_the_build_and_nothing_inline(web: WebComponent) -> None:
+    with chromium() as browser:
+        page, complaints, asked = browser.new_page(), [], []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("response", lambda response: asked.append(response.url))
+        page.goto(f"{web.url}/projects/1")
+        assert page.text_content("p") == "after"
+        assert page.title() == "dashboard"
+        page.wait_for_function("document.querySelector('img').complete")
+        assert page.evaluate("document.querySelector('img').naturalWidth") == 0
+    assert f"{web.url}/assets/dot-5e6f.png" not in asked  # an image of the dashboard's own origin
+    assert len(complaints) == 2  # that image, and the inline script
+    assert not [text for text in complaints if "favicon.svg' violates" in text]
+
+
+# Everything else
+
+
+def test_it_says_that_it_is_up(client: httpx.Client) -> None:
+    response = client.get("/healthz")
+    assert answer(response) == (200, {"status": "ok"})
+    assert response.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/assets/index-1a2b.js", "/assets/none.js"])
+@pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS"])
+def test_other_methods_are_refused(client: httpx.Client, method: str, path: str) -> None:
+    response = client.request(method, path)
+    assert answer(response) == (405, {"error": "method not allowed"})
+    assert response.headers["allow"] == "GET, HEAD"
+
+
+def test_a_client_with_a_large_body_still_reads_the_refusal(client: httpx.Client) -> None:
+    assert client.post("/", content=bytes(5_000_000)).status_code == 405
+
+
+def test_a_page_that_was_never_built_is_said_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with running_web(tmp_path_factory.mktemp("empty"), free_port(), {}) as web, web.client() as client:
+        response = client.get("/projects/1")
+        assert response.status_code == 503
+        assert "not built" in response.json()["error"]
+        assert response.headers["cache-control"] == "no-store"
+        assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("accept_encoding", "wanted"),
+    [
+        ("", False),
+        ("gzip", True),
+        ("br;q=1.0, GZIP ; q=0.5", True),
+        ("gzip;q=0", False),
+        ("gzip;q=0.000, *", False),
+        ("*", True),
+        ("*;q=0", False),
+        ("identity, br", False),
+        ("xgzip", False),
+        ("gzip;q=much", False),
+    ],
+)
+def test_who_takes_gzip(accept_encoding: str, wanted: bool) -> None:
+    assert accepts_gzip(accept_encoding) is wanted
+
+
+def test_without_a_page_nothing_stands_in_for_it() -> None:
+    files: dict[str, WebFile] = {}
+    assert choose_file(files, "/") is choose_file(files, "/assets/a.js") is None
+
+
+def raw(web: WebComponent, line: str) -> bytes:
+    """Ask for a path that no client would leave as it is."""
+    with web.connect() as connection:
+        connection.sendall(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        reply = b""
+        while piece := connection.recv(65536):
+            reply += piece
+    return reply

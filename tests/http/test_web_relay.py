@@ -1,0 +1,451 @@
+"""What the web component passes on to the API and back: all of it, as it is, as it comes.
+
+The API here does as each test says, on a raw socket, so that the test sees each byte.
+"""
+
+import gzip
+import http.client
+import queue
+import socket
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from web_component import FILES, Peer, ScriptedApi, WebComponent, running_web, scripted_api
+
+from conftest import free_port
+from prshots.http.relay import end_to_end, outgoing_request
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+UPLOAD_BYTES = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[WebComponent, ScriptedApi]]:
+    with scripted_api() as api, running_web(tmp_path_factory.mktemp("web"), api.port, FILES) as web:
+        yield web, api
+
+
+@pytest.fixture
+def web(running: tuple[WebComponent, ScriptedApi]) -> WebComponent:
+    return running[0]
+
+
+@pytest.fixture
+def api(running: tuple[WebComponent, ScriptedApi]) -> ScriptedApi:
+    api = running[1]
+    api.start_anew()
+    return api
+
+
+@pytest.fixture
+def client(web: WebComponent) -> Iterator[httpx.Client]:
+    with web.client() as made:
+        yield made
+
+
+def head(line: str, *headers: str) -> bytes:
+    return "\r\n".join([f"{line} HTTP/1.1", "Host: dash.test", *headers, "", ""]).encode()
+
+
+def read_head(connection: socket.socket) -> bytes:
+    found = b""
+    while b"\r\n\r\n" not in found:
+        piece = connection.recv(1)
+        assert piece, f"closed after {found!r}"
+        found += piece
+    return found
+
+
+# Requests
+
+
+def test_the_api_gets_the_request_as_it_was_sent(web: WebComponent, api: ScriptedApi) -> None:
+    heads: queue.Queue[list[bytes]] = queue.Queue()
+
+    def act(peer: Peer) -> None:
+        heads.put(peer.read_head())
+        peer.send(OK)
+
+    api.act = act
+    with web.connect() as connection:
+        connection.sendall(
+            head(
+                "DELETE /v1//x%2Fy/%7e/../z;a=1?q=%20+a&q=&%C3%A9='",
+                "Cookie: a=1; b=2",
+                "Authorization: Bearer msr_1",
+                "X-Twice: 1",
+                "X-Twice: 2",
+                "Origin: https://dash.test",
+                "Accept-Encoding: br",
+                "Connection: keep-alive, X-Private",
+                "X-Private: for one hop",
+                "Keep-Alive: timeout=5",
+                "Proxy-Authorization: Basic eDp5",
+                "TE: trailers",
+                "Upgrade: h2c",
+            )
+        )
+        assert read_head(connection).startswith(b"HTTP/1.1 200 ")
+    line, *headers = heads.get(timeout=10)
+    assert line == b"DELETE /v1//x%2Fy/%7e/../z;a=1?q=%20+a&q=&%C3%A9=' HTTP/1.1"
+    assert sorted(header.lower() for header in headers) == [
+        b"accept-encoding: br",
+        b"authorization: bearer msr_1",
+        b"cookie: a=1; b=2",
+        b"host: dash.test",
+        b"origin: https://dash.test",
+        b"x-twice: 1",
+        b"x-twice: 2",
+    ]
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked"])
+def test_a_body_goes_on_while_it_still_arrives(web: WebComponent, api: ScriptedApi, framing: str) -> None:
+    received: queue.Queue[int] = queue.Queue()
+    half = bytes(UPLOAD_BYTES // 2)
+    sizes = f"{len(half):x}\r\n".encode()
+    piece = half if framing == "length" else sizes + half + b"\r\n"
+
+    def act(peer: Peer) -> None:
+        peer.read_head()
+        for _ in range(2):
+            received.put(len(peer.read(len(half))))
+        peer.send(OK)
+
+    api.act = act
+    body = f"Content-Length: {2 * len(half)}" if framing == "length" else "Transfer-Encoding: chunked"
+    with web.connect() as connection:
+        connection.sendall(head("POST /v1/upload", body) + piece)
+        assert received.get(timeout=20) == len(half)  # and the rest is not sent yet
+        connection.sendall(piece + (b"" if framing == "length" else b"0\r\n\r\n"))
+        assert received.get(timeout=20) == len(half)
+        assert read_head(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_client_that_asks_first_is_told_to_go_on(web: WebComponent, api: ScriptedApi) -> None:
+    heads: queue.Queue[list[bytes]] = queue.Queue()
+
+    def act(peer: Peer) -> None:
+        heads.put(peer.read_head())
+        peer.send(b"HTTP/1.1 100 Continue\r\n\r\n", OK if peer.read(5) == b"hello" else b"")
+
+    api.act = act
+    with web.connect() as connection:
+        connection.sendall(head("POST /v1/upload", "Expect: 100-continue", "Content-Length: 5"))
+        assert read_head(connection) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"hello")
+        assert read_head(connection).startswith(b"HTTP/1.1 200 ")
+    lines = heads.get(timeout=10)
+    assert b"content-length: 5" in lines
+    assert not [line for line in lines if line.startswith(b"expect")]
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 1000", "Transfer-Encoding: chunked"])
+def test_a_request_that_breaks_off_breaks_off_at_the_api(
+    web: WebComponent, api: ScriptedApi, framing: str
+) -> None:
+    received: queue.Queue[bytes] = queue.Queue()
+
+    def act(peer: Peer) -> None:
+        peer.read_head()
+        received.put(peer.read(1))
+        received.put(peer.read(1000))
+
+    api.act = act
+    with web.connect() as connection:
+        connection.sendall(head("POST /auth/link", framing) + b"5\r\nhello\r\n")
+        received.get(timeout=10)
+    rest = received.get(timeout=10)  # read to the end of the connection
+    assert b"hello" in rest
+    assert b"0\r\n" not in rest
+
+
+# Replies
+
+
+def test_the_client_gets_the_reply_as_it_was_sent(web: WebComponent, api: ScriptedApi) -> None:
+    body = gzip.compress(b"so it is")
+    lines = [
+        b"HTTP/1.1 429 Too Many Requests",
+        b"Retry-After: 60",
+        b"Set-Cookie: a=1; Path=/; HttpOnly",
+        b'ETag: W/"7"',
+        b"Set-Cookie: b=2; Secure",
+        b"Content-Encoding: gzip",
+        b"Date: Mon, 01 Jan 2035 00:00:00 GMT",
+        b"Server: the api",
+        b"X-Request-Id: 0123456789abcdef",
+        b"Connection: close, X-Private",
+        b"X-Private: for one hop",
+        b"Keep-Alive: timeout=5",
+        b"Proxy-Authenticate: Basic",
+        b"Trailer: X-Later",
+        b"Content-Length: %d" % len(body),
+    ]
+    api.act = lambda peer: peer.read_head() and peer.send(b"\r\n".join([*lines, b"", b""]) + body)
+    with web.connect() as connection:
+        connection.sendall(head("GET /v1/comment"))
+        line, *headers = read_head(connection).strip().split(b"\r\n")
+        assert connection.recv(1000) == body
+    assert line == b"HTTP/1.1 429 Too Many Requests"
+    assert sorted(header.lower() for header in headers) == [
+        b"content-encoding: gzip",
+        b"content-length: %d" % len(body),
+        b"date: mon, 01 jan 2035 00:00:00 gmt",
+        b'etag: w/"7"',
+        b"retry-after: 60",
+        b"server: the api",
+        b"set-cookie: a=1; path=/; httponly",
+        b"set-cookie: b=2; secure",
+        b"x-request-id: 0123456789abcdef",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "reply"),
+    [
+        ("HEAD", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
+        ("POST", b"HTTP/1.1 204 No Content\r\n\r\n"),
+        ("GET", b'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\n\r\n'),
+        ("GET", b"HTTP/1.1 303 See Other\r\nLocation: /sign-in\r\nContent-Length: 0\r\n\r\n"),
+    ],
+)
+def test_replies_without_a_body(client: httpx.Client, api: ScriptedApi, method: str, reply: bytes) -> None:
+    def act(peer: Peer) -> None:
+        while peer.read_head():
+            peer.send(reply)
+
+    api.act = act
+    for _ in range(2):  # over one connection: nothing is left over that the second would read
+        response = client.request(method, "/auth/x")
+        assert response.status_code == int(reply.split()[1])
+        assert response.content == b""
+    sent = [line.split(b": ") for line in reply.lower().strip().split(b"\r\n")[1:]]
+    assert {
+        name.encode(): value.lower().encode() for name, value in response.headers.items()
+    }.items() >= dict(sent).items()
+    assert "transfer-encoding" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "framing", ["Content-Length: 15", "Transfer-Encoding: chunked", "X: until it closes"]
+)
+def test_a_reply_arrives_piece_by_piece(web: WebComponent, api: ScriptedApi, framing: str) -> None:
+    go_on = threading.Semaphore(0)
+
+    def act(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n".encode())
+        for piece in (b"first", b"secnd", b"third"):
+            assert go_on.acquire(timeout=20)
+            peer.send(b"5\r\n" + piece + b"\r\n" if "chunked" in framing else piece)
+        peer.send(b"0\r\n\r\n" if "chunked" in framing else b"")
+
+    api.act = act
+    with web.client() as client, client.stream("GET", "/v1/slow") as response:
+        pieces = response.iter_raw()
+        for expected in (b"first", b"secnd", b"third"):
+            go_on.release()
+            assert next(pieces) == expected
+        assert next(pieces, None) is None
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        b"Content-Length: 100\r\n\r\nhalf",
+        b"Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        b"Content-Length: 100\r\n\r\n",
+    ],
+)
+def test_a_reply_that_breaks_off_breaks_off_for_the_client(
+    web: WebComponent, api: ScriptedApi, half: bytes
+) -> None:
+    api.act = lambda peer: peer.read_head() and peer.send(b"HTTP/1.1 200 OK\r\n" + half)
+    connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=20)
+    connection.request("GET", "/v1/comment")
+    with pytest.raises(http.client.IncompleteRead):
+        connection.getresponse().read()
+    connection.close()
+
+
+# Replies that do not wait for the body
+
+
+def test_a_client_too_slow_for_the_api_hears_so_at_once(web: WebComponent, api: ScriptedApi) -> None:
+    reply = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 4\r\n\r\nslow"
+    api.act = lambda peer: peer.read_head() and peer.read(5) and peer.send(reply)
+    with web.connect() as connection:
+        connection.sendall(head("POST /v1/upload", "Content-Length: 1000") + b"hello")
+        assert read_head(connection).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_refusal_is_read_by_a_client_that_sends_all_first(client: httpx.Client, api: ScriptedApi) -> None:
+    reply = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n\r\nlarge"
+
+    def act(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(reply)
+        peer.read(1000)
+
+    api.act = act
+    response = client.post("/v1/upload", content=bytes(UPLOAD_BYTES))
+    assert (response.status_code, response.text) == (413, "large")
+
+
+# Connections
+
+
+def test_connections_are_kept_and_their_loss_is_not_felt(client: httpx.Client, api: ScriptedApi) -> None:
+    def act(peer: Peer) -> None:
+        for _ in range(3):
+            if peer.read_head():
+                peer.send(OK)
+
+    api.act = act
+    assert [client.get("/v1/comment").text for _ in range(3)] == ["ok"] * 3
+    assert api.connections == 1
+    assert client.get("/v1/comment").text == "ok"  # on another: the API has closed that one
+    assert api.connections == 2
+
+
+def test_a_connection_lost_under_a_question_is_asked_again(client: httpx.Client, api: ScriptedApi) -> None:
+    def act(peer: Peer) -> None:
+        peer.read_head()
+        peer.send(OK)
+        peer.read_head()  # and no reply
+
+    api.act = act
+    assert client.get("/v1/comment").text == client.get("/v1/comment").text == "ok"
+    assert api.connections == 2
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
+def test_nothing_is_asked_twice_that_may_have_been_done(
+    client: httpx.Client, api: ScriptedApi, method: str
+) -> None:
+    asked: list[bytes] = []
+
+    def act(peer: Peer) -> None:
+        asked.append(peer.read_head()[0])
+        if len(asked) == 1:
+            peer.send(OK)
+            asked.extend(line for line in peer.read_head()[:1])
+
+    api.act = act
+    assert client.get("/v1/comment").status_code == 200
+    response = client.request(method, "/v1/images/1", content=b"x")
+    assert response.status_code == 502
+    assert [line for line in asked if b"/v1/images/1" in line] == [f"{method} /v1/images/1 HTTP/1.1".encode()]
+
+
+def test_many_requests_at_once_have_their_own_replies(web: WebComponent, api: ScriptedApi) -> None:
+    def act(peer: Peer) -> None:
+        while lines := peer.read_head():
+            number = lines[0].split()[1].rpartition(b"/")[2]
+            peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(number) + number)
+
+    api.act = act
+    wrong: list[str] = []
+
+    def ask(first: int) -> None:
+        with web.client() as client:
+            for number in range(first, first + 20):
+                reply = client.get(f"/v1/echo/{number}").text
+                wrong.extend([reply] if reply != str(number) else [])
+
+    threads = [threading.Thread(target=ask, args=(1000 * first,)) for first in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not wrong
+    assert api.connections <= 8
+
+
+# When there is no API
+
+
+def unavailable(response: httpx.Response) -> bool:
+    assert response.headers["cache-control"] == "no-store"
+    assert response.headers["x-request-id"]
+    return (response.status_code, response.json()) == (502, {"error": "api unavailable"})
+
+
+def test_an_api_that_hangs_up_is_unavailable(client: httpx.Client, api: ScriptedApi) -> None:
+    api.act = lambda peer: peer.read_head() and None
+    assert unavailable(client.get("/v1/comment"))
+    assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
+
+
+def test_an_api_that_talks_nonsense_is_unavailable(client: httpx.Client, api: ScriptedApi) -> None:
+    api.act = lambda peer: peer.read_head() and peer.send(b"220 mail.test ESMTP\r\n\r\n")
+    assert unavailable(client.get("/auth/providers"))
+
+
+def test_an_api_that_is_down_and_comes_back(tmp_path_factory: pytest.TempPathFactory) -> None:
+    port = free_port()
+    with running_web(tmp_path_factory.mktemp("web"), port, FILES) as web, web.client() as client:
+        for _ in range(3):
+            assert unavailable(client.get("/v1/comment"))
+        assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
+        assert client.get("/").status_code == 200
+        assert web.log.read_text().count("api unavailable") == 1  # one line for the outage
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            serving = ScriptedApi(listener, lambda peer: peer.read_head() and peer.send(OK))
+            threading.Thread(target=serving.serve, daemon=True).start()
+            assert client.get("/v1/comment").text == "ok"
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_an_api_that_does_not_take_connections(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with socket.create_server(("127.0.0.1", free_port()), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        with (
+            socket.create_connection(
+                ("127.0.0.1", port)
+            ),  # all that wait to be accepted: the next is not answered
+            running_web(tmp_path_factory.mktemp("web"), port, FILES) as web,
+            web.client() as client,
+        ):
+            assert unavailable(client.get("/v1/comment"))
+
+
+# The rules by themselves
+
+
+def test_what_is_meant_for_one_connection_ends_there() -> None:
+    headers = [(b"connection", b"Close , X-A"), (b"x-a", b"1"), (b"x-b", b"2"), (b"connection", b"x-c")]
+    assert end_to_end([*headers, (b"x-c", b"3"), (b"te", b"trailers")]) == [(b"x-b", b"2")]
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent", "has_body"),
+    [
+        ([], [], False),
+        ([(b"content-length", b"0")], [(b"content-length", b"0")], False),
+        ([(b"content-length", b"7")], [(b"content-length", b"7")], True),
+        ([(b"transfer-encoding", b"chunked")], [(b"transfer-encoding", b"chunked")], True),
+        (
+            [(b"content-length", b"7"), (b"transfer-encoding", b"chunked")],
+            [(b"transfer-encoding", b"chunked")],
+            True,
+        ),
+        ([(b"connection", b"content-length"), (b"content-length", b"7")], [], False),
+    ],
+)
+def test_how_a_body_is_announced(
+    headers: list[tuple[bytes, bytes]], sent: list[tuple[bytes, bytes]], has_body: bool
+) -> None:
+    scope = {
+        "method": "POST",
+        "raw_path": b"/v1/\xc3\xa9",
+        "query_string": b"",
+        "headers": [(b"host", b"h"), *headers],
+    }
+    request, follows = outgoing_request(scope, b"/prefix")
+    assert request.target == b"/prefix/v1/%C3%A9"
+    assert list(request.headers) == [(b"host", b"h"), *sent]
+    assert follows is has_body
