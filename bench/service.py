@@ -28,15 +28,16 @@ class Service:
     directory: Path
     api_port: int
     img_port: int
+    web_port: int
     token: str
 
     @classmethod
     def create(cls, directory: Path, *policy: str) -> "Service":
         directory.mkdir(parents=True)
-        blank = cls(directory, free_port(), free_port(), token="")
+        blank = cls(directory, free_port(), free_port(), free_port(), token="")
         blank.run("project", "create", PROJECT, *policy)
         token = blank.run("token", "create", PROJECT).strip()
-        return cls(directory, blank.api_port, blank.img_port, token)
+        return cls(directory, blank.api_port, blank.img_port, blank.web_port, token)
 
     @property
     def data(self) -> Path:
@@ -74,6 +75,7 @@ class Service:
             "PRSHOTS_HOST": "127.0.0.1",
             "PRSHOTS_API_PORT": str(self.api_port),
             "PRSHOTS_IMG_PORT": str(self.img_port),
+            "PRSHOTS_WEB_PORT": str(self.web_port),
             "PRSHOTS_UPLOADS_PER_MINUTE": NO_LIMIT,
             "PRSHOTS_WORKERS": "1",
         }
@@ -105,8 +107,13 @@ class Service:
             wait_until_idle(pid)
             yield pid
 
+    @property
+    def web_address(self) -> str:
+        return f"http://127.0.0.1:{self.web_port}"
+
     def _answers(self) -> bool:
-        return all(status_of(address, "/healthz") == 200 for address in (self.api_address, self.img_address))
+        addresses = (self.api_address, self.img_address, self.web_address)
+        return all(status_of(address, "/healthz") == 200 for address in addresses)
 
 
 class Api:

@@ -49,6 +49,7 @@ class Service:
     settings: dict[str, str] = field(default_factory=dict)
     api_port: int = field(default_factory=free_port)
     img_port: int = field(default_factory=free_port)
+    web_port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -58,6 +59,10 @@ class Service:
     @property
     def img_url(self) -> str:
         return f"http://127.0.0.1:{self.img_port}"
+
+    @property
+    def web_url(self) -> str:
+        return f"http://127.0.0.1:{self.web_port}"
 
     @property
     def data_dir(self) -> Path:
@@ -78,8 +83,10 @@ class Service:
             "PRSHOTS_DATA_DIR": str(self.data_dir),
             "PRSHOTS_API_PORT": str(self.api_port),
             "PRSHOTS_IMG_PORT": str(self.img_port),
+            "PRSHOTS_WEB_PORT": str(self.web_port),
             "PRSHOTS_BASE_URL": self.base_url,
             "PRSHOTS_IMG_URL": self.img_url,
+            "PRSHOTS_WEB_URL": self.web_url,
             **{f"PRSHOTS_{name}": value for name, value in self.settings.items()},
         }
 
@@ -95,7 +102,7 @@ class Service:
 
     def wait_until_up(self, seconds: float = 30) -> None:
         until = time.monotonic() + seconds
-        for url in (f"{self.base_url}/healthz", f"{self.img_url}/healthz"):
+        for url in (f"{address}/healthz" for address in (self.web_url, self.base_url, self.img_url)):
             while True:
                 with contextlib.suppress(httpx.TransportError):
                     if httpx.get(url, timeout=5).status_code == 200:
@@ -128,9 +135,13 @@ class Service:
         self.run("project", "create", project, *flags)
         return self.run("token", "create", project).stdout.strip()
 
-    def client(self, token: str) -> httpx.Client:
+    def client(self, token: str, address: str = "") -> httpx.Client:
+        """Return a client of the API at its own address, or through another: the web component's."""
         return httpx.Client(
-            base_url=self.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60, trust_env=False
+            base_url=address or self.base_url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=60,
+            trust_env=False,
         )
 
     def stored_files(self) -> set[str]:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import secrets
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -67,7 +68,8 @@ def session_of(
             if operator:
                 await people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
 
-    asyncio.run(write())
+    with ThreadPoolExecutor(1) as thread:  # the browser's tests have an event loop in theirs
+        thread.submit(asyncio.run, write()).result()
     return user, own.id, secret
 
 

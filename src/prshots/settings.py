@@ -20,7 +20,8 @@ _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
 
 def _public_url(url: str) -> str:
     # It ends up inside markdown and HTML, so it holds nothing that would need escaping there.
-    if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname):
+    # A port that is none makes `urlsplit` raise a ValueError too.
+    if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname and urlsplit(url).port != 0):
         raise ValueError("an http:// or https:// address without query or spaces")
     return url.rstrip("/")
 

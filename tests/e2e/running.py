@@ -14,7 +14,7 @@ import httpx
 
 from conftest import PRSHOTS, SHA, Service
 
-WORKERS = ("api", "delivery")
+WORKERS = ("web", "api", "delivery")
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 30) -> None:

@@ -27,7 +27,7 @@ from running import (
 from conftest import PNG, Service, upload
 
 KILLS = 50
-VICTIMS = ("api", "delivery", "api", "delivery", "supervisor", "sweeper")
+VICTIMS = ("api", "delivery", "web", "api", "delivery", "supervisor", "sweeper")
 SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above what delivery reads at once
 PULL_REQUESTS = range(1, 6)
 TWO_HOURS = 7200
@@ -81,7 +81,8 @@ class Load:
 
     def _client(self, act: Callable[[httpx.Client, random.Random], None], number: int) -> None:
         rng = random.Random(f"{self.seed}/{number}")
-        with self.service.client(self.token) as client:
+        address = self.service.web_url if number % 2 else self.service.base_url
+        with self.service.client(self.token, address) as client:
             while not self._stop.wait(rng.random() * 0.06):
                 try:
                     act(client, rng)
@@ -149,6 +150,8 @@ class Load:
 
     def _expect(self, response: httpx.Response, *statuses: int) -> bool:
         self.replies += 1
+        if response.status_code == 502:  # how the web component says that its connection to the API broke
+            raise httpx.RemoteProtocolError("the API was killed behind the web component")
         if response.status_code not in statuses:
             request = f"{response.request.method} {response.request.url.path}"
             self.wrong.append(f"{request}: {response.status_code} {response.text[:200]}")

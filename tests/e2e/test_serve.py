@@ -13,6 +13,7 @@ from datetime import datetime
 import httpx
 import pytest
 from running import (
+    WORKERS,
     SlowUpload,
     change_database,
     children,
@@ -76,8 +77,9 @@ def test_the_first_start_makes_all_it_needs(service: Service) -> None:
     service.start()
     assert stat.S_IMODE((service.data_dir / "signing-keys").stat().st_mode) == 0o600
     assert records(service) == []
-    for address in (service.base_url, service.img_url):
+    for address in (service.web_url, service.base_url, service.img_url):
         wait_until(lambda address=address: address in service.log, "the table of addresses")
+    assert f"Open {service.web_url}" in service.log
     assert "Traceback" not in service.log
 
 
@@ -122,6 +124,15 @@ def test_delivery_can_run_alone(service: Service) -> None:
         health(service.base_url)
 
 
+def test_the_web_component_can_run_alone(service: Service) -> None:
+    serve(service, "web")
+    wait_until(lambda: service.web_url in service.log, "the greeting")
+    assert health(service.web_url) == 200
+    assert list(part_pids(service)) == ["web"]
+    assert not service.data_dir.exists()
+    assert httpx.get(f"{service.web_url}/v1/comment", trust_env=False).status_code == 502
+
+
 def test_a_sweep_runs_at_the_start(service: Service) -> None:
     service.start()
     with service.client(service.new_token(policy="retain_days", retain_days="1")) as client:
@@ -137,9 +148,9 @@ def test_a_sweep_runs_at_the_start(service: Service) -> None:
 # What keeps it from starting
 
 
-@pytest.mark.parametrize("part", ["api", "img"])
+@pytest.mark.parametrize("part", ["web", "api", "img"])
 def test_a_port_in_use_is_one_clear_line(service: Service, part: str) -> None:
-    port = service.api_port if part == "api" else service.img_port
+    port = getattr(service, f"{part}_port")
     with socket.create_server(("127.0.0.1", port)):
         assert_one_line(service.run("serve", check=False), str(port), f"PRSHOTS_{part.upper()}_PORT")
     assert not service.data_dir.exists()
@@ -147,8 +158,8 @@ def test_a_port_in_use_is_one_clear_line(service: Service, part: str) -> None:
 
 def test_a_second_serve_leaves_the_first_alone(service: Service) -> None:
     service.start()
-    assert_one_line(service.run("serve", check=False), str(service.api_port), "PRSHOTS_API_PORT")
-    assert health(service.base_url) == health(service.img_url) == 200
+    assert_one_line(service.run("serve", check=False), str(service.web_port), "PRSHOTS_WEB_PORT")
+    assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
 
 
 def test_a_file_in_place_of_the_data_folder_is_one_clear_line(service: Service) -> None:
@@ -180,7 +191,7 @@ def test_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
     else:
         process.send_signal(number)
     assert process.wait(timeout=20) == 0
-    assert len(started) >= 2
+    assert len(started) >= len(WORKERS)
     assert not [pid for pid in started if is_alive(pid)]
     assert "Traceback" not in service.log
     assert "died" not in service.log
@@ -196,10 +207,12 @@ def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, seconds: 
     assert "Traceback" not in service.log
 
 
-def test_an_upload_in_flight_is_finished_before_it_stops(service: Service) -> None:
+@pytest.mark.parametrize("part", ["web", "api"])
+def test_an_upload_in_flight_is_finished_before_it_stops(service: Service, part: str) -> None:
     service.start()
     image = png(300_000)
-    with service.client(service.new_token()) as client:
+    address = service.web_url if part == "web" else service.base_url
+    with service.client(service.new_token(), address) as client:
         slow = SlowUpload(client, image)
         service.process.send_signal(signal.SIGTERM)
         time.sleep(1)  # long enough for the word to get to the worker
@@ -218,6 +231,7 @@ def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
     head = f"POST /v1/upload HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     form = "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000\r\n\r\n--x\r\n"
     asks = {
+        service.web_port: ["GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", head + form, head, ""],
         service.api_port: ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", head + form, head, ""],
         service.img_port: [
             "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -246,18 +260,19 @@ def test_a_worker_that_dies_is_started_again(service: Service) -> None:
     service.start()
     with service.client(service.new_token()) as client:
         before = part_pids(service)
-        for part, url in (("api", service.base_url), ("delivery", service.img_url)):
+        urls = {"web": service.web_url, "api": service.base_url, "delivery": service.img_url}
+        for part, url in urls.items():
             kill(before[part])
             # Nobody is refused: the connection waits in the listening socket for the next worker.
             assert health(url) == 200
             assert part_pids(service)[part] != before[part]
         response = upload(client)
     assert fetch(response.json()["view_url"]).content.startswith(PNG)
-    assert service.log.count("worker died, starting it again") == 2
+    assert service.log.count("worker died, starting it again") == len(urls)
     assert service.stop() == 0
 
 
-def test_twenty_deaths_leave_nothing_behind(service: Service) -> None:
+def test_many_deaths_leave_nothing_behind(service: Service) -> None:
     service.start()
     pid = supervisor_pid(service)
     wait_for_first_sweep(service)
@@ -268,8 +283,8 @@ def test_twenty_deaths_leave_nothing_behind(service: Service) -> None:
             kill(worker)
         service.wait_until_up()
     wait_until(lambda: descriptors(pid) == before, "the supervisor to close what belonged to the dead")
-    assert service.log.count("worker died") == 20
-    assert len(children(pid)) == 2  # no zombies among them
+    assert service.log.count("worker died") == 10 * len(WORKERS)
+    assert len(children(pid)) == len(WORKERS)  # no zombies among them
     assert all(map(is_alive, children(pid)))
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 import requests
-from chromium import chromium
 from wire import TEXTS
 
+from chromium import chromium
 from conftest import Service, png
 
 CLIENTS = Path(__file__).parents[1] / "clients"

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
-from chromium import chromium
 from wire import running
 
+from chromium import chromium
 from conftest import Service
 
 HERE = Path(__file__).parent

@@ -2,14 +2,18 @@
 
 import gzip
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
-from chromium import chromium
 from web_component import FILES, PAGE, WebComponent, running_web
 
+from chromium import chromium
 from conftest import free_port
+from prshots.http.web import Web, security_headers
 from prshots.http.web_files import WebFile, accepts_gzip, choose_file
+from prshots.settings import Settings
+from prshots.wiring import avatar_origins
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -217,6 +221,44 @@ def test_who_takes_gzip(accept_encoding: str, wanted: bool) -> None:
 def test_without_a_page_nothing_stands_in_for_it() -> None:
     files: dict[str, WebFile] = {}
     assert choose_file(files, "/") is choose_file(files, "/assets/a.js") is None
+
+
+async def test_a_fault_is_a_500_that_says_no_more_and_keeps_the_rules(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def broken(*_: object) -> None:
+        raise ValueError("a secret")
+
+    web = Web({}, broken, security_headers(["https://img.test"]))  # type: ignore[arg-type]
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/v1/x", "raw_path": b"/v1/x", "headers": []}
+    await web(scope, broken, send)
+    headers = dict(sent[0]["headers"])
+    assert sent[0]["status"] == 500
+    assert sent[1]["body"] == b'{"error":"internal error"}'
+    assert b"default-src 'none'" in headers[b"content-security-policy"]
+    assert headers[b"x-request-id"].decode() in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("settings", "origins"),
+    [
+        ({}, []),
+        ({"github_client_id": "x"}, ["https://avatars.githubusercontent.com"]),
+        ({"github_client_id": "x", "github_url": "https://git.corp.test/x"}, ["https://git.corp.test"]),
+        (
+            {"gitlab_client_id": "x", "gitea_client_id": "x", "gitea_url": "http://gitea.test:3000/git"},
+            ["https://gitlab.com", "https://secure.gravatar.com", "http://gitea.test:3000"],
+        ),
+        ({"oidc_client_id": "x", "oidc_issuer": "https://id.test/realms/a"}, ["https://id.test"]),
+    ],
+)
+def test_whose_pictures_the_page_may_show(settings: dict[str, Any], origins: list[str]) -> None:
+    assert avatar_origins(Settings(**settings)) == origins
 
 
 def raw(web: WebComponent, line: str) -> bytes:

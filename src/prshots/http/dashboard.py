@@ -21,6 +21,7 @@ from prshots.accounts import Accounts, ProjectChanges
 from prshots.errors import InvalidInputError, NotFoundError
 from prshots.http import dashboard_views as views
 from prshots.http.bodies import json_object
+from prshots.http.conditions import names_tag
 from prshots.http.dashboard_views import Json
 from prshots.images import Images, pr_number_from_text
 from prshots.models import Image, Policy, Project, Role, User
@@ -375,9 +376,9 @@ CREATING = {
 def _reply(request: Request, content: Json, status: int) -> Response:
     """Answer with a tag of the content: an open page asks every few seconds, and mostly nothing is new."""
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"Cache-Control": "no-store", "ETag": tag}
-    if request.method in _SAFE_METHODS and request.headers.get("if-none-match") == tag:
+    tag = hashlib.sha256(body).hexdigest()[:32]
+    headers = {"Cache-Control": "no-store", "ETag": f'"{tag}"'}
+    if request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(body, status, headers, media_type="application/json")
 

@@ -16,6 +16,7 @@ import structlog
 
 from prshots.errors import StoreError
 from prshots.formats import BY_EXT, FORMATS
+from prshots.http.conditions import names_tag
 from prshots.models import THUMBNAIL_EXT, origin_key
 from prshots.ports import KeySource, ObjectReader, OpenObject
 from prshots.signing import KeyRing, Verdict, check
@@ -91,7 +92,6 @@ _IMAGE_FIELDS = {
 }
 
 _METHODS = frozenset({"GET", "HEAD"})
-_TAG = re.compile(r'(?:W/)?"([^"]*)"')
 # Thirty digits are far past every file, and few enough for int() to take.
 _RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
 
@@ -204,7 +204,7 @@ class Delivery:
 
 def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
     headers = request.headers
-    if "if-none-match" in headers and _names_tag(headers["if-none-match"], tag):
+    if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
         return Reply(304, fields, b"")
     if request.method == "HEAD":  # a range is defined for GET only
         return Reply(200, f"{fields}Content-Length: {file.size}\r\n", b"")
@@ -217,10 +217,6 @@ def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Rep
 
 def _with_all(file: OpenObject, fields: str) -> Reply:
     return Reply(200, f"{fields}Content-Length: {file.size}\r\n", FileSlice(file, 0, file.size))
-
-
-def _names_tag(if_none_match: str, tag: str) -> bool:
-    return if_none_match == "*" or tag in _TAG.findall(if_none_match)
 
 
 def _part(first: str, last: str, size: int) -> range | None:

@@ -76,6 +76,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 def parts_of(settings: Settings, names: list[str]) -> list[Part]:
     ports = {
+        "web": (settings.web_port, "PRSHOTS_WEB_PORT"),
         "api": (settings.api_port, "PRSHOTS_API_PORT"),
         "delivery": (settings.img_port, "PRSHOTS_IMG_PORT"),
     }

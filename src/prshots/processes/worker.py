@@ -30,7 +30,7 @@ def main() -> None:
     configure_logs()
     try:
         settings = settings_of_child()
-        serve = {"api": _serve_api, "delivery": _serve_delivery}[part]
+        serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
             uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd), lifeline_fd))
@@ -59,11 +59,23 @@ async def _serve_delivery(
 
 
 async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+    from prshots.wiring import api
+
+    await _serve_on_granian(api(settings), listener, stop, ready_fd)
+
+
+async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+    from prshots.wiring import web
+
+    await _serve_on_granian(web(settings), listener, stop, ready_fd)
+
+
+async def _serve_on_granian(
+    app: Callable[..., Any], listener: socket.socket, stop: asyncio.Event, ready_fd: int
+) -> None:
     from granian._granian import SocketHolder
     from granian.constants import HTTPModes, Interfaces
     from granian.server.embed import Server
-
-    from prshots.wiring import api
 
     class InheritedSocketServer(Server):
         """Granian on the socket we were given: its own would be bound anew by each worker."""
@@ -74,7 +86,7 @@ async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.
             self._shd = SocketHolder(listener.detach(), False, BACKLOG)  # type: ignore[call-arg, assignment]
 
     server = InheritedSocketServer(
-        api(settings),
+        app,
         interface=Interfaces.ASGI,
         http=HTTPModes.http1,
         websockets=False,

@@ -1,0 +1,608 @@
+"""The dashboard in real Chromium, used as a person uses it, on the real service."""
+
+import contextlib
+import gzip
+import io
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from PIL import Image as Picture
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+import prshots
+from chromium import chromium
+from conftest import PRSHOTS, Service, upload
+from people import Person, sign_in
+
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+MAX_SCRIPT_BYTES = 60_000
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
+NOW = pytest.mark.parametrize("scheme", ["light", "dark"])
+
+expect.set_options(timeout=15_000)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    made = Service(tmp_path_factory.mktemp("dashboard"), {"UPLOADS_PER_MINUTE": "10000"}).start()
+    yield made
+    assert made.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def running_browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def ann(service: Service) -> Iterator[Person]:
+    with sign_in(service, "ann") as person:
+        yield person
+
+
+@pytest.fixture
+def new_context(
+    running_browser: Browser, service: Service, ann: Person
+) -> Iterator[Callable[..., BrowserContext]]:
+    """Give out browsers that Ann is signed in to; at the end, none may have complained."""
+    complaints: list[str] = []
+    with contextlib.ExitStack() as stack:
+
+        def make(**options: object) -> BrowserContext:
+            context = running_browser.new_context(
+                base_url=service.web_url,
+                permissions=["clipboard-read", "clipboard-write"],
+                **({"viewport": WIDE} | options),  # type: ignore[arg-type]
+            )
+            context.set_default_timeout(15_000)
+            cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": service.web_url}
+            context.add_cookies([cookie])  # type: ignore[list-item]
+            context.on("console", lambda said: _note(complaints, said.type, said.text))
+            context.on("weberror", lambda error: complaints.append(str(error.error)))
+            stack.callback(context.close)
+            return context
+
+        yield make
+    assert complaints == []
+
+
+def _note(complaints: list[str], kind: str, text: str) -> None:
+    """Note what a page complains of: a breach of its policy, a fault; not that a reply was no 200."""
+    if kind == "error" and "Failed to load resource" not in text:
+        complaints.append(text)
+
+
+@pytest.fixture
+def page(new_context: Callable[..., BrowserContext]) -> Page:
+    return new_context().new_page()
+
+
+@pytest.fixture
+def project(ann: Person) -> str:
+    return ann.project()
+
+
+@pytest.fixture
+def ci(service: Service, ann: Person, project: str) -> Iterator[httpx.Client]:
+    with service.client(ann.token(project)) as client:
+        yield client
+
+
+def picture(width: int = 320, height: int = 200) -> bytes:
+    buffer = io.BytesIO()
+    Picture.radial_gradient("L").resize((width, height)).convert("RGB").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def shot(ci: httpx.Client, name: str = "checkout/cart", **fields: object) -> dict[str, str]:
+    reply = upload(ci, picture(), **({"name": name, "viewport": "320x200"} | fields))
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.get_by_role("region", name=name, exact=True)
+
+
+def loaded(picture: Locator) -> None:
+    """Wait until the picture is on the screen, not only in the page."""
+    expect(picture).to_be_visible()
+    expect(picture).to_have_js_property("complete", value=True)
+    assert picture.evaluate("image => image.naturalWidth") > 0
+
+
+def printed_link(service: Service) -> str:
+    until = time.monotonic() + 20
+    while not (found := re.search(r"http://\S+/sign-in#\S+", service.log)):
+        assert time.monotonic() < until, service.log
+        time.sleep(0.05)
+    return found[0]
+
+
+def copied(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+class TestFromTheFirstMinute:
+    def test_from_the_printed_link_to_the_first_screenshot(
+        self, running_browser: Browser, service: Service, tmp_path: Path
+    ) -> None:
+        """Everything a newcomer does, with what is on the screen and nothing else."""
+        link = printed_link(service)
+        context = running_browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.goto(link)
+        expect(page.get_by_role("heading", name="Projects")).to_be_visible()
+        assert "#" not in page.url
+
+        page.get_by_label("Your first project").fill("my shop")
+        page.get_by_role("button", name="Create project").click()
+        expect(page.get_by_text("my shop is ready")).to_be_visible()
+
+        page.get_by_label("Label").fill("laptop")
+        page.get_by_role("button", name="Issue token").click()
+        dialog = page.get_by_role("dialog", name="Your new token")
+        expect(dialog).to_contain_text("cannot be shown again")
+        dialog.get_by_role("button", name="Copy token").click()
+        token = copied(page)
+        assert re.fullmatch("msr_[0-9a-f]{64}", token)
+        dialog.get_by_role("button", name="I have stored it").click()
+        expect(page.get_by_text(token)).to_have_count(0)
+
+        page.get_by_role("link", name="curl").click()
+        page.get_by_role("button", name="Copy", exact=True).first.click()
+        command = copied(page).replace("$(git rev-parse HEAD)", "0123abc")
+        page.get_by_role("link", name="Pull requests").click()
+        expect(page.get_by_text("No screenshots yet")).to_be_visible()
+        (tmp_path / "screenshot.png").write_bytes(picture())
+        subprocess.run(
+            ["bash", "-ec", command],
+            cwd=tmp_path,
+            env=os.environ | {"PRSHOTS_TOKEN": token},
+            check=True,
+            capture_output=True,
+            timeout=60,
+        )
+        page.get_by_role("link", name="#1", exact=True).click()  # it has come by itself
+        loaded(row(page, "checkout/cart").get_by_role("img"))
+        context.close()
+
+
+class TestProjects:
+    def test_cards_say_what_there_is(self, page: Page, ann: Person, ci: httpx.Client, project: str) -> None:
+        shot(ci)
+        name = ann.get_json(f"/projects/{project}")["name"]
+        page.goto("/")
+        card = page.get_by_role("listitem").filter(has_text=name)
+        expect(card).to_contain_text(re.compile("Images\\s*1"))
+        expect(card).to_contain_text(re.compile("Open PRs\\s*1"))
+        expect(card.get_by_role("img", name=re.compile("upload"))).to_be_visible()
+
+    def test_a_name_that_is_taken_is_said_beside_the_field(self, page: Page, ann: Person) -> None:
+        ann.project("taken")
+        page.goto("/")
+        page.get_by_label("New project").fill("taken")
+        page.get_by_role("button", name="Create project").click()
+        expect(page.get_by_text("there is a project 'taken' already")).to_be_visible()
+        expect(page.get_by_label("New project")).to_have_value("taken")
+
+
+class TestPullRequests:
+    def test_are_filtered_and_found_by_an_address_that_can_be_shared(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        shot(ci, "login page", pr_number=11)
+        shot(ci, "cart", pr_number=12)
+        ci.post("/v1/expire", json={"pr_number": 11})
+        page.goto(f"/projects/{project}")
+        expect(page.get_by_role("link", name=re.compile("^#1"))).to_have_count(2)
+        page.get_by_role("link", name="Closed").click()
+        expect(page.get_by_role("link", name="#11")).to_be_visible()
+        expect(page.get_by_role("link", name="#12")).to_have_count(0)
+        expect(page.get_by_text(re.compile("removed when it closed", re.IGNORECASE))).to_be_visible()
+        page.get_by_role("link", name="All", exact=True).click()
+        page.get_by_role("searchbox").fill("cart")
+        expect(page.get_by_role("link", name="#11")).to_have_count(0)
+        expect(page).to_have_url(re.compile(r"\?q=cart$"))
+        page.reload()
+        expect(page.get_by_role("searchbox")).to_have_value("cart")
+        expect(page.get_by_role("link", name="#12")).to_be_visible()
+        page.get_by_role("searchbox").fill("zebra")
+        expect(page.get_by_text("Nothing matches")).to_be_visible()
+
+    def test_a_new_one_shows_up_by_itself(self, page: Page, ci: httpx.Client, project: str) -> None:
+        shot(ci, pr_number=21)
+        page.goto(f"/projects/{project}")
+        expect(page.get_by_role("link", name="#21")).to_be_visible()
+        page.evaluate("window.sameDocument = true")
+        shot(ci, pr_number=22)
+        expect(page.get_by_role("link", name="#22")).to_be_visible()
+        shot(ci, pr_number=21, commit_sha="f" * 40)
+        expect(page.get_by_text("fffffff").first).to_be_visible()
+        assert page.evaluate("window.sameDocument")
+
+
+class TestGallery:
+    def test_is_arranged_name_by_viewport_with_older_commits_folded(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        shot(ci, "cart", viewport="1280x800", commit_sha="a" * 40)
+        for name, viewport in (("cart", "375x812"), ("cart", "1280x800"), ("about", "1280x800")):
+            shot(ci, name, viewport=viewport, commit_sha="b" * 40)
+        page.goto(f"/projects/{project}/prs/7")
+        headings = page.get_by_role("heading", level=2)
+        expect(headings).to_have_text(["about", "cart"])
+        captions = row(page, "cart").get_by_role("link")
+        expect(captions).to_have_count(2)
+        assert ["375" in text for text in captions.all_inner_texts()] == [True, False]
+        expect(page.get_by_text("aaaaaaa")).to_have_count(0)
+        row(page, "cart").get_by_role("button", name="2 commits").click()
+        expect(page.get_by_text("aaaaaaa")).to_be_visible()
+
+    def test_thumbnails_are_small_and_shift_nothing(self, page: Page, ci: httpx.Client, project: str) -> None:
+        for number in range(12):
+            shot(ci, f"shot {number:02}")
+        sizes: dict[str, int] = {}
+        page.on(
+            "response",
+            lambda reply: (
+                sizes.update({reply.url: int(reply.headers.get("content-length", "0"))})
+                if "/i/" in reply.url
+                else None
+            ),
+        )
+        page.add_init_script(
+            "window.shift = 0; new PerformanceObserver(list => list.getEntries().forEach("
+            "entry => { window.shift += entry.value })).observe({type: 'layout-shift', buffered: true})"
+        )
+        page.goto(f"/projects/{project}/prs/7")
+        loaded(row(page, "shot 00").get_by_role("img"))
+        row(page, "shot 11").scroll_into_view_if_needed()
+        loaded(row(page, "shot 11").get_by_role("img"))
+        assert page.evaluate("window.shift") < 0.01
+        assert sizes
+        assert all(".thumb.webp?" in url for url in sizes)
+        assert max(sizes.values()) <= 30_000
+
+    def test_a_broken_image_says_so(self, page: Page, ci: httpx.Client, project: str) -> None:
+        upload(ci, name="broken")
+        page.goto(f"/projects/{project}/prs/7")
+        expect(row(page, "broken")).to_contain_text("No preview")
+
+    def test_a_name_is_only_ever_a_name(self, page: Page, ci: httpx.Client, project: str) -> None:
+        shot(ci, NASTY)
+        page.goto(f"/projects/{project}/prs/7")
+        expect(page.get_by_role("heading", name=NASTY)).to_be_visible()
+        page.get_by_role("link", name="Comment").click()
+        comment = page.locator(".forge-comment")
+        expect(comment.get_by_role("img")).to_have_count(1)
+        expect(comment.get_by_role("img")).to_have_attribute("alt", NASTY)
+        expect(comment.get_by_role("link")).to_have_count(0)
+
+    def test_new_ones_come_and_deleted_ones_go_by_themselves(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        first = shot(ci, "first")
+        page.goto(f"/projects/{project}/prs/7")
+        expect(row(page, "first")).to_be_visible()
+        shot(ci, "second")
+        loaded(row(page, "second").get_by_role("img"))
+        ci.delete(f"/v1/images/{first['id']}")
+        expect(row(page, "first")).to_have_count(0)
+
+    def test_the_comment_as_it_will_look(self, page: Page, ci: httpx.Client, project: str) -> None:
+        url = shot(ci, "cart")["view_url"]
+        page.goto(f"/projects/{project}/prs/7?view=comment")
+        expect(page.get_by_role("heading", name="1 screenshot", exact=True)).to_be_visible()
+        loaded(page.locator(".forge-comment").get_by_role("img"))
+        assert page.locator(".forge-comment img").get_attribute("src") == url
+        page.get_by_role("button", name="Copy markdown").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert copied(page) == ci.get("/v1/comment?pr_number=7").json()["markdown"]
+
+    def test_expiring_asks_first_and_says_what_happened(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        urls = [shot(ci, name)["view_url"] for name in ("one", "two")]
+        page.goto(f"/projects/{project}/prs/7")
+        page.get_by_role("button", name="Expire now").click()
+        dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("Removes all 2 screenshots of #7 now")
+        dialog.get_by_role("button", name="Cancel").click()
+        assert httpx.get(urls[0]).status_code == 200
+        page.get_by_role("button", name="Expire now").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove 2 screenshots").click()
+        expect(page.get_by_text("2 screenshots removed.")).to_be_visible()
+        expect(page.get_by_text("No screenshots", exact=True)).to_be_visible()
+        assert [httpx.get(url).status_code for url in urls] == [410, 410]
+
+
+class TestLightbox:
+    @pytest.fixture
+    def three(self, page: Page, ci: httpx.Client, project: str) -> dict[str, dict[str, str]]:
+        shots = {name: shot(ci, name, viewport="320x200") for name in ("a", "b", "c")}
+        page.goto(f"/projects/{project}/prs/7")
+        loaded(row(page, "c").get_by_role("img"))
+        return shots
+
+    def test_by_keyboard_alone(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+        row(page, "a").get_by_role("link").focus()
+        page.keyboard.press("Enter")
+        box = page.locator("dialog.lightbox")
+        big = box.locator(".stage img:not(.stand-in)")
+        loaded(big)
+        assert three["a"]["id"] in page.url
+        for key, name in (("ArrowRight", "b"), ("ArrowRight", "c"), ("ArrowRight", "c"), ("ArrowLeft", "b")):
+            page.keyboard.press(key)
+            expect(big).to_have_attribute("src", three[name]["view_url"])
+        before = big.bounding_box()
+        for _ in range(3):
+            page.keyboard.press("+")
+        expect(box.locator(".stage")).to_have_class(re.compile("zoomed-in"))
+        after = big.bounding_box()
+        assert before
+        assert after
+        assert after["width"] > before["width"]
+        page.keyboard.press("z")
+        page.keyboard.press("Escape")
+        expect(box).to_have_count(0)
+        expect(row(page, "b").get_by_role("link")).to_be_focused()
+
+    def test_tells_and_copies(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+        row(page, "b").get_by_role("link").click()
+        about = page.get_by_role("complementary", name="About this screenshot")
+        expect(about).to_contain_text(re.compile("320 . 200"))
+        expect(about).to_contain_text("PNG")
+        about.get_by_role("button", name="Copy URL").click()
+        expect(about.get_by_role("button", name="Copied")).to_be_visible()
+        assert copied(page) == three["b"]["view_url"]
+        about.get_by_role("button", name="Copy markdown").click()
+        expect(about.get_by_role("button", name="Copied").last).to_be_visible()
+        page.wait_for_function(
+            "text => navigator.clipboard.readText().then(read => read === text)", arg=three["b"]["markdown"]
+        )
+
+    @pytest.mark.usefixtures("three")
+    def test_can_be_linked_and_back_closes_it(self, page: Page) -> None:
+        row(page, "b").get_by_role("link").click()
+        address = page.url
+        page.go_back()
+        expect(page.locator("dialog.lightbox")).to_have_count(0)
+        other = page.context.new_page()
+        other.goto(address)
+        loaded(other.locator("dialog.lightbox .stage img:not(.stand-in)"))
+
+    def test_deleting_one_asks_first_and_goes_on(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+        row(page, "b").get_by_role("link").click()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        dialog = page.get_by_role("dialog", name=re.compile("^Delete b"))
+        expect(dialog).to_contain_text("Its link stops working")
+        dialog.get_by_role("button", name="Delete this screenshot").click()
+        expect(page.get_by_text(re.compile("is deleted"))).to_be_visible()
+        big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
+        expect(big).to_have_attribute("src", three["c"]["view_url"])
+        assert httpx.get(three["b"]["view_url"]).status_code == 410
+
+
+class TestTokensAndSettings:
+    def test_a_token_is_listed_and_revoked(self, page: Page, ann: Person, project: str) -> None:
+        secret = ann.token(project)
+        page.goto(f"/projects/{project}/tokens")
+        expect(page.get_by_text("by ann")).to_be_visible()
+        expect(page.get_by_text(f"msr_…{secret[-4:]}")).to_be_visible()
+        expect(page.get_by_text(secret)).to_have_count(0)
+        page.get_by_role("button", name="Revoke ci").click()
+        page.get_by_role("dialog").get_by_role("button", name="Revoke token").click()
+        expect(page.get_by_text("ci is revoked.")).to_be_visible()
+        assert ann.get_json(f"/projects/{project}/tokens")["tokens"][0]["revoked_at"]
+
+    def test_a_policy_says_what_would_go_before_it_is_saved(
+        self, page: Page, ann: Person, ci: httpx.Client, project: str
+    ) -> None:
+        ann.ask("PATCH", f"/projects/{project}", policy="manual")
+        shot(ci)
+        ci.post("/v1/expire", json={"pr_number": 7})
+        page.goto(f"/projects/{project}/settings")
+        page.get_by_role("radio", name=re.compile("when .*close", re.IGNORECASE)).check()
+        expect(page.get_by_role("status").filter(has_text=re.compile("1 image"))).to_be_visible()
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("dialog").get_by_role("button", name="Save and delete them").click()
+        expect(page.get_by_text("Saved.")).to_be_visible()
+        assert ann.get_json(f"/projects/{project}")["policy"] == "pr_close"
+
+    def test_a_project_goes_when_its_name_is_typed(
+        self, page: Page, ann: Person, ci: httpx.Client, project: str
+    ) -> None:
+        url = shot(ci)["view_url"]
+        name = ann.get_json(f"/projects/{project}")["name"]
+        page.goto(f"/projects/{project}/settings")
+        page.get_by_role("button", name=re.compile("Delete")).click()
+        dialog = page.get_by_role("dialog")
+        delete = dialog.get_by_role("button", name="Delete project")
+        dialog.get_by_role("textbox").fill("something else")
+        expect(delete).to_be_disabled()
+        dialog.get_by_role("textbox").fill(name)
+        delete.click()
+        expect(page).to_have_url(re.compile("/$"))
+        expect(page.get_by_text(name, exact=True)).to_have_count(0)
+        assert httpx.get(url).status_code == 410
+        assert ann.ask("GET", f"/projects/{project}").status_code == 404
+
+    def test_usage_shows_uploads_and_the_biggest(self, page: Page, ci: httpx.Client, project: str) -> None:
+        shot(ci, pr_number=31)
+        page.goto(f"/projects/{project}/usage")
+        expect(page.get_by_role("img", name=re.compile("upload", re.IGNORECASE)).first).to_be_visible()
+        expect(page.get_by_role("link", name="#31")).to_be_visible()
+
+
+class TestOrganization:
+    def test_members_are_added_and_removed(self, page: Page, service: Service, ann: Person) -> None:
+        sign_in(service, "bob").close()
+        page.goto(f"/organizations/{ann.organization_id}")
+        page.get_by_label("Add by login").fill("nobody-yet")
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_text("ask them to sign in once")).to_be_visible()
+        page.get_by_label("Add by login").fill("bob")
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.get_by_text("bob is added.")).to_be_visible()
+        page.get_by_label("Role of bob").select_option("owner")
+        expect(page.get_by_text("bob is an owner now.")).to_be_visible()
+        page.get_by_role("button", name="Remove bob").click()
+        page.get_by_role("dialog").get_by_role("button", name="Remove bob").click()
+        expect(page.get_by_text("bob is removed.")).to_be_visible()
+        expect(page.get_by_label("Role of bob")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def addresses(service: Service, ann: Person) -> dict[str, str]:
+    project = ann.project(f"a-long-name-{'x' * 60}")
+    with service.client(ann.token(project)) as ci:
+        for name in ("checkout/cart", "a name that is rather longer than the others " * 3):
+            shot(ci, name, viewport="1280x800")
+            shot(ci, name, viewport="375x812")
+        shot(ci, "checkout/cart", viewport="375x812", commit_sha="f" * 40)
+        image = shot(ci, "lightbox")["id"]
+        upload(ci, name="broken", pr_number=8)
+    at = f"/projects/{project}"
+    return {
+        "projects": "/",
+        "pull requests": at,
+        "nothing found": f"{at}?q=zebra",
+        "pull request": f"{at}/prs/7",
+        "comment": f"{at}/prs/7?view=comment",
+        "lightbox": f"{at}/prs/7?shot={image}",
+        "broken": f"{at}/prs/8",
+        "never seen": f"{at}/prs/999",
+        "tokens": f"{at}/tokens",
+        "settings": f"{at}/settings",
+        "set-up": f"{at}/setup",
+        "usage": f"{at}/usage",
+        "organization": f"/organizations/{ann.organization_id}",
+        "not found": "/nothing/here",
+        "not theirs": "/projects/0000000000000000",
+    }
+
+
+class TestEveryPage:
+    @NOW
+    def test_axe_finds_nothing(
+        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str], scheme: str
+    ) -> None:
+        page = new_context(color_scheme=scheme, bypass_csp=True).new_page()
+        found = {}
+        for name, address in addresses.items():
+            settle(page, address)
+            page.add_script_tag(path=AXE)
+            violations = page.evaluate("axe.run().then(result => result.violations)")
+            if violations:
+                found[name] = [
+                    (each["id"], [node["html"] for node in each["nodes"][:3]]) for each in violations
+                ]
+        assert found == {}
+
+    def test_nothing_is_wider_than_a_phone(
+        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
+    ) -> None:
+        page = new_context(viewport=NARROW, has_touch=True).new_page()
+        too_wide = {}
+        for name, address in addresses.items():
+            settle(page, address)
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > NARROW["width"]:
+                too_wide[name] = width
+        assert too_wide == {}
+
+    def test_has_a_title_and_one_heading(
+        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
+    ) -> None:
+        page = new_context().new_page()
+        titles = []
+        for address in addresses.values():
+            settle(page, address)
+            expect(page.locator("h1")).to_have_count(1)
+            titles.append(page.title())
+        assert all(title.endswith("prshots") for title in titles)
+        assert len(set(titles)) > len(titles) / 2
+
+
+def settle(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("h1")).not_to_have_text("…")
+    page.wait_for_load_state("networkidle")
+
+
+def test_the_script_is_small() -> None:
+    assets = Path(prshots.__file__).with_name("dashboard") / "assets"
+    scripts = [gzip.compress(path.read_bytes()) for path in assets.glob("*.js")]
+    assert scripts
+    assert sum(map(len, scripts)) <= MAX_SCRIPT_BYTES
+
+
+class TestWhenTheApiIsGone:
+    def test_the_page_says_so_keeps_what_it_shows_and_recovers(
+        self, running_browser: Browser, tmp_path: Path
+    ) -> None:
+        service = Service(tmp_path)
+        log = (tmp_path / "parts.log").open("ab")
+
+        def serve(*parts: str) -> subprocess.Popen[bytes]:
+            return subprocess.Popen([PRSHOTS, "serve", *parts], env=service.env, stdout=log, stderr=log)
+
+        web, api = serve("web"), serve("api", "delivery")
+        try:
+            service.wait_until_up()
+            with sign_in(service) as person, service.client(person.token(person.project("kept"))) as ci:
+                shot(ci)
+                context = running_browser.new_context(base_url=service.web_url)
+                cookie = {
+                    "name": "prshots_session",
+                    "value": person.session_cookie,
+                    "url": service.web_url,
+                }
+                context.add_cookies([cookie])  # type: ignore[list-item]
+                page = context.new_page()
+                page.goto("/")
+                expect(page.get_by_role("link", name="kept")).to_be_visible()
+                api.terminate()
+                api.wait(timeout=20)
+                expect(page.get_by_text("The service does not answer")).to_be_visible()
+                expect(page.get_by_role("link", name="kept")).to_be_visible()
+                fresh = context.new_page()
+                fresh.goto("/")
+                expect(fresh.get_by_text("does not answer").first).to_be_visible()
+                api = serve("api", "delivery")
+                expect(page.get_by_text("The service does not answer")).to_have_count(0, timeout=30_000)
+                expect(fresh.get_by_role("link", name="kept")).to_be_visible(timeout=30_000)
+                context.set_offline(True)
+                expect(page.get_by_text("You are offline")).to_be_visible()
+                context.set_offline(False)
+                expect(page.get_by_text("You are offline")).to_have_count(0)
+                context.close()
+        finally:
+            for process in (web, api):
+                process.terminate()
+                process.wait(timeout=20)
+            log.close()
+
+
+def test_somebody_whose_session_has_ended_is_asked_to_sign_in_and_comes_back(
+    page: Page, service: Service
+) -> None:
+    with sign_in(service) as person:
+        project = person.project()
+        page.context.clear_cookies()
+        cookie = {"name": "prshots_session", "value": person.session_cookie, "url": service.web_url}
+        page.context.add_cookies([cookie])  # type: ignore[list-item]
+        page.goto(f"/projects/{project}/tokens")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        person.post("/auth/sign-out-everywhere")
+        expect(page).to_have_url(re.compile(r"/sign-in\?"), timeout=20_000)
+        assert f"/projects/{project}/tokens" in httpx.URL(page.url).params["return_to"]
