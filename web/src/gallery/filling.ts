@@ -1,0 +1,18 @@
+/** How a thumbnail lies in its box. */
+import type { Size } from "./arrange";
+
+const MUCH_SMALLER = 1.5;
+const NEARLY = 1.25;
+
+/**
+ * small: a button or an icon, drawn as it is in the middle of the box.
+ * whole: about the shape of the box, which it fills.
+ * top: anything else is as wide as the box; of a long page that is its top.
+ */
+export type Filling = "small" | "whole" | "top";
+
+export function filling(picture: Size, box: Size): Filling {
+  if (picture.width * MUCH_SMALLER < box.width && picture.height < box.height) return "small";
+  const stretch = picture.width / picture.height / (box.width / box.height);
+  return stretch < NEARLY && stretch > 1 / NEARLY ? "whole" : "top";
+}

@@ -1,0 +1,23 @@
+/** Which pull requests are listed, as it stands in the address of the page and of the API alike. */
+
+export const STATES = ["", "open", "closed"] as const;
+
+export type State = (typeof STATES)[number];
+
+export interface Filter {
+  /** Empty: whatever their state. */
+  state: State;
+  q: string;
+}
+
+export function filterOf(query: URLSearchParams): Filter {
+  const state = STATES.find((known) => known === query.get("state")) ?? "";
+  return { state, q: query.get("q")?.trim() ?? "" };
+}
+
+export function asQuery({ state, q }: Filter): string {
+  const query = new URLSearchParams();
+  if (state) query.set("state", state);
+  if (q) query.set("q", q);
+  return query.size > 0 ? `?${query}` : "";
+}

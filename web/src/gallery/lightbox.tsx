@@ -1,0 +1,166 @@
+/** One picture at a time, over the gallery. What it shows is in the address: it can be linked, and Back closes it. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { send } from "../lib/api";
+import type { Pages } from "../lib/live";
+import { navigate } from "../lib/router";
+import type { Image, Project, PullRequest, Shot } from "../lib/types";
+import { confirmDialog, toast, useAct } from "../ui";
+import { imagePath, lightboxHref, type Opened, type PullAddresses } from "./addresses";
+import { afterDeleting, viewportLabel } from "./arrange";
+import { Bar, StepButtons } from "./bar";
+import { Details } from "./details";
+import { actionOf, type Step } from "./keys";
+import { usePreloaded } from "./originals";
+import { type Shown, useShown } from "./shown";
+import { Stage } from "./stage";
+import { useNaturalSize, useZoom, type Zoom } from "./zooming";
+
+const PACE_MS = 120;
+const NARROW = "(max-width: 800px)";
+
+interface LightboxProps {
+  opened: Opened;
+  order: Shot[];
+  shots: Pages<Shot>;
+  project: Project | undefined;
+  projectId: string;
+  pull: PullRequest;
+  at: PullAddresses;
+  onClose: () => void;
+  /** Something was deleted: what the page shows is to be fetched anew. */
+  onChanged: () => void;
+}
+
+export function Lightbox(props: LightboxProps) {
+  const { opened, order, shots, project, pull, at, onClose } = props;
+  const dialog = useModal();
+  const shown = useShown(opened, order, shots, at);
+  const { image } = shown;
+  const natural = useNaturalSize(image);
+  const zoom = useZoom(image, natural.size);
+  const [withDetails, setWithDetails] = useState(() => !window.matchMedia(NARROW).matches);
+  const toggleDetails = () => setWithDetails(!withDetails);
+  const show = (next: Image) => navigate(lightboxHref(at, next), { replace: true });
+  const go = (step: Step) => {
+    const next = shown.neighbours[step];
+    if (next) show(next);
+  };
+  const remove = useRemove(props, shown, show);
+  const onKeyDown = useKeys(zoom, go, toggleDetails);
+  usePreloaded(Object.values(shown.neighbours), natural.arrived);
+
+  return (
+    <dialog
+      ref={dialog}
+      class={`lightbox ${image && withDetails ? "with-details" : ""}`}
+      aria-label={`${opened.place.name}, ${viewportLabel(opened.place.viewport)}`}
+      onKeyDown={onKeyDown}
+      onCancel={(event) => {
+        event.preventDefault(); // Escape: the address decides whether it is open
+        onClose();
+      }}
+    >
+      <Bar
+        place={opened.place}
+        commit={image?.commit_sha ?? ""}
+        position={shown.position}
+        total={shots.more ? null : order.length}
+        zoom={zoom}
+        withDetails={withDetails}
+        toggleDetails={toggleDetails}
+        onClose={onClose}
+      />
+      <div class="lightbox-view">
+        <Stage image={image} zoom={zoom} natural={natural} go={go} onFailed={shown.lookAgain}>
+          <NoPicture waiting={shown.waiting} />
+        </Stage>
+        <StepButtons neighbours={shown.neighbours} go={go} />
+      </div>
+      {image && withDetails && (
+        <Details
+          image={image}
+          pixels={natural.arrived ? natural.size : null}
+          project={project}
+          pull={pull}
+          shown={shown}
+          show={show}
+          onDelete={remove}
+        />
+      )}
+    </dialog>
+  );
+}
+
+function NoPicture({ waiting }: { waiting: boolean }) {
+  if (waiting) return <p class="quiet">Loading…</p>;
+  return (
+    <div class="lightbox-gone" role="alert">
+      <p class="state-title">This screenshot is no longer here</p>
+      <p>It has expired, or somebody deleted it. Its link has stopped working.</p>
+    </div>
+  );
+}
+
+/** Open for as long as it is rendered. Where the focus goes afterwards is for the page to say. */
+function useModal() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    focusStage(opened);
+    return () => opened?.close();
+  }, []);
+  useEffect(() => {
+    // The focus was on something that has gone with the last picture: keys would be lost.
+    if (document.activeElement === document.body) focusStage(dialog.current);
+  });
+  return dialog;
+}
+
+const focusStage = (dialog: HTMLElement | null) => dialog?.querySelector<HTMLElement>(".stage")?.focus();
+
+/** An arrow held down goes on at a pace at which pictures can be seen, and browsers take a change of address. */
+function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void) {
+  const lastWent = useRef(0);
+  return (event: KeyboardEvent) => {
+    const enter = event.key === "Enter" && event.target === zoom.stage;
+    const action = enter ? ZOOM : actionOf(event, zoom.zoomedIn);
+    if (!action) return;
+    event.preventDefault();
+    if (action.do === "pan") zoom.pan(action.x, action.y);
+    else if (action.do === "zoom") zoom.change(action.how);
+    else if (action.do === "details") toggleDetails();
+    else if (!event.repeat || event.timeStamp - lastWent.current > PACE_MS) {
+      lastWent.current = event.timeStamp;
+      go(action.step);
+    }
+  };
+}
+
+const ZOOM = { do: "zoom", how: "toggle" } as const;
+
+function useRemove(
+  props: LightboxProps,
+  { image, commits }: Shown,
+  show: (image: Image) => void,
+): () => Promise<void> {
+  const { order, projectId, onClose, onChanged } = props;
+  const act = useAct();
+  return async () => {
+    if (!image) return;
+    const sure = await confirmDialog({
+      title: `Delete ${image.name}, ${viewportLabel(image.viewport)}?`,
+      action: "Delete this screenshot",
+      body: <p>Removes this screenshot now. Its link stops working, here and in the pull request.</p>,
+    });
+    if (!sure) return;
+    await act.run(async () => {
+      const next = afterDeleting(image, commits, order);
+      await send("DELETE", imagePath(projectId, image));
+      toast(`${image.name}, ${viewportLabel(image.viewport)} is deleted.`);
+      if (next) show(next);
+      else onClose();
+      onChanged();
+    });
+  };
+}

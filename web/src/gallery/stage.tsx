@@ -1,0 +1,138 @@
+/** Where the lightbox shows one picture: fitted, or larger and moved about. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Image } from "../lib/types";
+import { Button } from "../ui";
+import type { Size } from "./arrange";
+import { type Step, swiped } from "./keys";
+import type { Natural, Zoom } from "./zooming";
+
+const STILL_A_CLICK = 4;
+
+interface StageProps {
+  image: Image | null;
+  zoom: Zoom;
+  natural: Natural;
+  go: (step: Step) => void;
+  /** The picture did not load. */
+  onFailed: () => void;
+  /** What to show where there is no picture. */
+  children: ComponentChildren;
+}
+
+export function Stage({ image, zoom, natural, go, onFailed, children }: StageProps) {
+  const hand = useHand(zoom, go);
+  return (
+    <section
+      ref={zoom.setStage}
+      class={`stage ${zoom.zoomedIn ? "zoomed-in" : ""}`}
+      aria-label={zoom.zoomedIn ? "Picture, zoomed in: arrow keys move over it" : "Picture: Enter zooms in"}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+      tabIndex={0}
+      {...hand}
+    >
+      {image ? (
+        <div
+          ref={zoom.picture}
+          class="picture"
+          style={{ width: `${zoom.shown.width}px`, height: `${zoom.shown.height}px` }}
+        >
+          <Picture key={image.id} image={image} natural={natural} onFailed={onFailed} />
+        </div>
+      ) : (
+        children
+      )}
+    </section>
+  );
+}
+
+/** Until the picture is there, its thumbnail lies in its place. */
+function Picture({ image, natural, onFailed }: { image: Image } & Pick<StageProps, "natural" | "onFailed">) {
+  const [failed, setFailed] = useState(false);
+  if (failed) {
+    return (
+      <div class="picture-failed" role="alert">
+        <p>This picture could not be loaded.</p>
+        <Button onClick={() => setFailed(false)}>Try again</Button>
+      </div>
+    );
+  }
+  return (
+    <>
+      {!natural.arrived && image.thumbnail_url && (
+        <img
+          class="stand-in"
+          src={image.thumbnail_url}
+          alt=""
+          onLoad={({ currentTarget }) => natural.learnFromThumbnail(sizeOf(currentTarget))}
+        />
+      )}
+      <img
+        class={natural.arrived ? "" : "arriving"}
+        src={image.url}
+        alt={image.name}
+        draggable={false}
+        onLoad={({ currentTarget }) => natural.learn(sizeOf(currentTarget))}
+        onError={() => {
+          setFailed(true);
+          onFailed();
+        }}
+      />
+    </>
+  );
+}
+
+const sizeOf = (image: HTMLImageElement): Size => ({
+  width: image.naturalWidth,
+  height: image.naturalHeight,
+});
+
+/** The pointer: a click zooms there, a mouse drags the picture about, a finger swipes to the next one. */
+function useHand(zoom: Zoom, go: (step: Step) => void) {
+  const held = useRef<{ x: number; y: number; left: number; top: number; moved: boolean } | null>(null);
+  const start = useRef<Touch | null>(null);
+  const latest = useRef(zoom);
+  useEffect(() => {
+    latest.current = zoom;
+  });
+  return {
+    onPointerDown(event: PointerEvent) {
+      const { stage } = latest.current;
+      if (event.pointerType !== "mouse" || event.button !== 0 || !stage) return;
+      held.current = {
+        x: event.clientX,
+        y: event.clientY,
+        left: stage.scrollLeft,
+        top: stage.scrollTop,
+        moved: false,
+      };
+    },
+    onPointerMove(event: PointerEvent) {
+      const { stage } = latest.current;
+      if (!held.current || !stage || event.buttons === 0) return;
+      const { x, y, left, top } = held.current;
+      held.current.moved ||= Math.hypot(event.clientX - x, event.clientY - y) > STILL_A_CLICK;
+      if (held.current.moved)
+        stage.scrollTo({ left: left + x - event.clientX, top: top + y - event.clientY });
+    },
+    onClick(event: MouseEvent) {
+      const dragged = held.current?.moved;
+      held.current = null;
+      const onPicture = event.target instanceof HTMLImageElement;
+      if (!dragged && onPicture) latest.current.change("toggle", { x: event.clientX, y: event.clientY });
+    },
+    onTouchStart(event: TouchEvent) {
+      start.current = event.touches.length === 1 ? (event.touches[0] ?? null) : null;
+    },
+    onTouchEnd(event: TouchEvent) {
+      const end = event.changedTouches[0];
+      const from = start.current;
+      start.current = null;
+      // A page that is pinched larger is moved about with one finger.
+      const pinched = (window.visualViewport?.scale ?? 1) > 1.01;
+      if (!from || !end || latest.current.zoomedIn || pinched) return;
+      const step = swiped(end.clientX - from.clientX, end.clientY - from.clientY);
+      if (step) go(step);
+    },
+  };
+}

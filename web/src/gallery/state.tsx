@@ -1,0 +1,50 @@
+/** Words and signs for the state of a pull request. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { PullRequest } from "../lib/types";
+import { Time } from "../ui";
+
+/** Open or closed, by word and by shape. */
+export function PullState({ pull }: { pull: Pick<PullRequest, "closed_at"> }) {
+  const closed = pull.closed_at !== null;
+  return (
+    <span class={`pull-state ${closed ? "closed" : "open"}`}>
+      <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+        <circle cx="6" cy="6" r="4.5" fill="none" stroke="currentColor" stroke-width="1.5" />
+        {closed && <path d="M2.9 9.1 9.1 2.9" stroke="currentColor" stroke-width="1.5" />}
+      </svg>
+      {closed ? "Closed" : "Open"}
+    </span>
+  );
+}
+
+/** Why there is no picture of a pull request that had some. */
+export function WhyNone({ pull }: { pull: PullRequest }) {
+  if (pull.closed_at === null) return <>All removed</>;
+  return (
+    <>
+      Removed when it closed, <Time at={pull.closed_at} />
+    </>
+  );
+}
+
+/** The newest upload there was when the page opened: whatever is newer came while somebody looked. */
+export function useSeenUntil(lastUploadAt: number | undefined): number {
+  const [seen, setSeen] = useState<number | undefined>(lastUploadAt);
+  if (seen === undefined && lastUploadAt !== undefined) setSeen(lastUploadAt);
+  return seen ?? lastUploadAt ?? Number.POSITIVE_INFINITY;
+}
+
+/** Says politely what changed on a page that changes by itself. */
+export function Announce({ words }: { words: string }) {
+  const first = useRef(true);
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    if (!first.current) setSaid(words);
+    if (words !== "") first.current = false;
+  }, [words]);
+  return (
+    <p class="hidden" role="status">
+      {said}
+    </p>
+  );
+}

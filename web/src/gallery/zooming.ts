@@ -1,0 +1,134 @@
+/** How large the lightbox shows its picture, and which part of it. */
+import type { RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Image } from "../lib/types";
+import { placeKey, type Size, viewportSize } from "./arrange";
+import { knownSize, remember } from "./originals";
+import { expectedSize, fitting, larger, smaller, toggled } from "./zoom";
+
+const PAN_STEP = 96;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+export interface Zoom {
+  stage: HTMLElement | null;
+  setStage(element: HTMLElement | null): void;
+  picture: RefObject<HTMLDivElement | null>;
+  scale: number;
+  shown: Size;
+  zoomedIn: boolean;
+  change(how: "toggle" | "in" | "out", around?: Point): void;
+  pan(x: number, y: number): void;
+}
+
+/**
+ * How large a picture is shown. Another commit of the same place keeps the scale and the position, so that
+ * two can be compared by going up and down; another place starts fitted.
+ */
+export function useZoom(image: Image | null, natural: Size): Zoom {
+  const [stage, setStage] = useState<HTMLElement | null>(null);
+  const picture = useRef<HTMLDivElement>(null);
+  const room = useContentSize(stage);
+  const place = image ? placeKey(image) : "";
+  const [chosen, setChosen] = useState<{ place: string; scale: number } | null>(null);
+  const fit = fitting(natural, room);
+  const scale = chosen?.place === place ? Math.max(chosen.scale, fit) : fit;
+  const keep = useKeptPoint(stage, picture, scale);
+  return {
+    stage,
+    setStage,
+    picture,
+    scale,
+    shown: { width: drawn(natural.width * scale), height: drawn(natural.height * scale) },
+    zoomedIn: scale > fit * 1.01,
+    change(how, around) {
+      keep(around);
+      const next = { toggle: toggled, in: larger, out: smaller }[how](scale, natural, room);
+      setChosen(next > fit ? { place, scale: next } : null);
+    },
+    pan: (x, y) => stage?.scrollBy({ left: x * PAN_STEP, top: y * PAN_STEP }),
+  };
+}
+
+/** Down to whole pixels: what fits by a fraction would make the stage scroll. */
+const drawn = (length: number): number => Math.max(1, Math.floor(length));
+
+/** The stage has no size before the dialog opens. */
+function useContentSize(element: HTMLElement | null): Size {
+  const [size, setSize] = useState<Size>({ width: window.innerWidth, height: window.innerHeight });
+  useLayoutEffect(() => {
+    if (!element) return;
+    const observer = new ResizeObserver(([entry]) => {
+      const { width = 0, height = 0 } = entry?.contentRect ?? {};
+      if (width > 0 && height > 0) setSize({ width, height });
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return size;
+}
+
+/** Remembers which point of the picture lies where, and after the scale has changed puts it there again. */
+function useKeptPoint(
+  stage: HTMLElement | null,
+  picture: RefObject<HTMLElement | null>,
+  scale: number,
+): (around?: Point) => void {
+  const kept = useRef<{ at: Point; part: Point } | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the scale has changed
+  useLayoutEffect(() => {
+    const drawn = picture.current?.getBoundingClientRect();
+    if (!kept.current || !drawn) return;
+    const { at, part } = kept.current;
+    kept.current = null;
+    stage?.scrollBy({
+      left: drawn.left + part.x * drawn.width - at.x,
+      top: drawn.top + part.y * drawn.height - at.y,
+      behavior: "instant",
+    });
+  }, [scale]);
+  return (around) => {
+    const drawn = picture.current?.getBoundingClientRect();
+    const view = stage?.getBoundingClientRect();
+    if (!drawn?.width || !drawn.height || !view) return;
+    // Without a pointer the middle stays, but a whole page is entered at its top.
+    const whole = drawn.height <= view.height;
+    const middle = { x: view.left + view.width / 2, y: whole ? drawn.top : view.top + view.height / 2 };
+    const at = around ?? middle;
+    kept.current = {
+      at,
+      part: { x: (at.x - drawn.left) / drawn.width, y: (at.y - drawn.top) / drawn.height },
+    };
+  };
+}
+
+export interface Natural {
+  size: Size;
+  /** Whether the picture itself is there; until then its size is a good guess. */
+  arrived: boolean;
+  learn(size: Size): void;
+  learnFromThumbnail(size: Size): void;
+}
+
+/** The picture's size in pixels. Until it is known, that of the commit before it or the thumbnail's shape. */
+export function useNaturalSize(image: Image | null): Natural {
+  const [last, setLast] = useState<{ place: string; size: Size } | null>(null);
+  const [thumbnail, setThumbnail] = useState<{ id: string; size: Size } | null>(null);
+  const id = image?.id ?? "";
+  const place = image ? placeKey(image) : "";
+  const known = knownSize(id);
+  const shape = thumbnail?.id === id ? thumbnail.size : null;
+  return {
+    size:
+      known ?? (last?.place === place ? last.size : expectedSize(viewportSize(image?.viewport ?? ""), shape)),
+    arrived: known !== null,
+    learn(size) {
+      remember(id, size);
+      setLast({ place, size });
+    },
+    learnFromThumbnail: (size) => setThumbnail({ id, size }),
+  };
+}

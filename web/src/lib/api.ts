@@ -1,0 +1,104 @@
+/** Calls to the dashboard API. Every failure is an ApiError whose message can be shown as it is. */
+
+import { navigate } from "./router";
+
+const BASE = "/v1/dashboard";
+const PATIENCE_MS = 20_000;
+
+export class ApiError extends Error {
+  /** The HTTP status; 0 when there was no answer at all. */
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+  }
+}
+
+/** What a conditional GET brings: undefined data means that nothing changed since the ETag given. */
+export interface Fetched<T> {
+  data: T | undefined;
+  etag: string | null;
+}
+
+export async function get<T>(path: string): Promise<T> {
+  return read<T>(await call("GET", BASE + path));
+}
+
+export async function getIfChanged<T>(path: string, etag: string | null): Promise<Fetched<T>> {
+  const response = await call("GET", BASE + path, undefined, etag === null ? {} : { "If-None-Match": etag });
+  if (response.status === 304) return { data: undefined, etag };
+  return { data: await read<T>(response), etag: response.headers.get("ETag") };
+}
+
+export async function send<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
+  return read<T>(await call(method, BASE + path, body));
+}
+
+/** Calls under /auth, which are no part of the dashboard API and need no session. */
+export async function auth<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
+  return read<T>(await call(method, `/auth${path}`, body));
+}
+
+/** Where to send somebody who has to sign in first, so that they come back to `here`. */
+export function signInPath(here: string): string {
+  return here === "/" ? "/sign-in" : `/sign-in?return_to=${encodeURIComponent(here)}`;
+}
+
+async function call(
+  method: string,
+  address: string,
+  body?: unknown,
+  extra: Record<string, string> = {},
+): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json", ...extra };
+  const request: RequestInit = { method, headers, cache: "no-store", credentials: "same-origin" };
+  if (method === "GET") request.signal = AbortSignal.timeout(PATIENCE_MS);
+  if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    request.body = JSON.stringify(body);
+  }
+  let response: Response;
+  try {
+    response = await fetch(address, request);
+  } catch {
+    throw new ApiError(0, noAnswer());
+  }
+  if (response.status === 401 && address.startsWith(BASE)) askToSignIn();
+  if (!response.ok && response.status !== 304) throw new ApiError(response.status, await reason(response));
+  return response;
+}
+
+async function read<T>(response: Response): Promise<T> {
+  try {
+    return (await response.json()) as T;
+  } catch {
+    throw new ApiError(0, "The answer broke off. Try again.");
+  }
+}
+
+function noAnswer(): string {
+  return navigator.onLine ? "The service does not answer. Try again." : "You are offline.";
+}
+
+async function reason(response: Response): Promise<string> {
+  const body = await response.json().catch(() => null);
+  const said: unknown = body?.error;
+  if (response.status === 401) return "Your session has ended. Sign in again.";
+  if (response.status === 502 || response.status === 504) return "The service does not answer. Try again.";
+  return typeof said === "string" && said !== ""
+    ? sentence(said)
+    : `The service answered ${response.status}.`;
+}
+
+/** The API's messages begin small and end without a full stop; shown alone they are sentences. */
+export function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+function askToSignIn(): void {
+  const { pathname, search } = window.location;
+  if (pathname !== "/sign-in") navigate(signInPath(pathname + search), { replace: true });
+}

@@ -1,0 +1,60 @@
+/** Numbers and times as people read them. Pure. */
+
+const COUNT = new Intl.NumberFormat("en-US");
+const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+
+/** Decimal units, as disks and browsers show them: 999 B, 1.2 kB, 48 MB. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  // 999.5 of a unit would be shown as "1000": it is one of the next.
+  while (unit < UNITS.length - 1 && value >= (unit === 0 ? 1000 : 999.5)) {
+    value /= 1000;
+    unit += 1;
+  }
+  const digits = unit > 0 && value < 9.95 ? 1 : 0;
+  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+export function formatNumber(value: number): string {
+  return COUNT.format(value);
+}
+
+/** "1 screenshot", "1,204 screenshots". */
+export function formatCount(count: number, noun: string, plural = `${noun}s`): string {
+  return `${COUNT.format(count)} ${count === 1 ? noun : plural}`;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** "just now", "5 min ago", "3 h ago", "yesterday", "12 days ago", then the date. */
+export function ago(unix: number, nowMs: number): string {
+  const seconds = Math.max(0, nowMs / 1000 - unix);
+  if (seconds < MINUTE) return "just now";
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)} min ago`;
+  if (seconds < DAY) return `${Math.floor(seconds / HOUR)} h ago`;
+  if (seconds < 2 * DAY) return "yesterday";
+  if (seconds < 30 * DAY) return `${Math.floor(seconds / DAY)} days ago`;
+  return date(unix);
+}
+
+/** "15 Nov 2026", in the reader's time zone. */
+export function date(unix: number): string {
+  return new Date(unix * 1000).toLocaleDateString("en-GB", {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+  });
+}
+
+/** "15 Nov 2026, 14:05", in the reader's time zone. */
+export function dateTime(unix: number): string {
+  const time = new Date(unix * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  return `${date(unix)}, ${time}`;
+}
+
+export function shortSha(sha: string): string {
+  return sha.slice(0, 7);
+}

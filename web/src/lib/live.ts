@@ -1,0 +1,167 @@
+/** Data that stays current while it is on screen. */
+
+import { useEffect, useMemo, useReducer } from "preact/hooks";
+import { type ApiError, getIfChanged } from "./api";
+import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
+import { Poller } from "./poller";
+
+export { connection } from "./poller";
+
+export interface Live<T> {
+  data: T | undefined;
+  error: ApiError | undefined;
+  /** Nothing has been answered yet, neither data nor an error. */
+  loading: boolean;
+  refresh(): Promise<void>;
+}
+
+export interface Pages<T> {
+  items: T[];
+  /** Fetches and appends the next page; null when there is none. */
+  more: (() => Promise<void>) | null;
+  error: ApiError | undefined;
+  loading: boolean;
+  /** The list has been answered, if only with nothing in it: it is to be shown even while polls fail. */
+  loaded: boolean;
+  refresh(): Promise<void>;
+}
+
+/** What `path` answers, kept current. With null nothing is fetched yet. */
+export function useLive<T>(path: string | null): Live<T> {
+  const one = path === null ? null : remembered(`one ${path}`, () => new One<T>(path));
+  useWatched(one);
+  return useMemo(
+    () => ({ ...state(one), data: one?.data, refresh: async () => one?.refresh() }),
+    [one, one?.data, one?.error, one?.loading],
+  );
+}
+
+/**
+ * The list at `path`, whose answers hold it under `key`; `idOf` tells its items apart.
+ * Everything loaded stays current: the first page at every poll, the others in turn.
+ */
+export function usePages<T>(path: string, key: string, idOf: (item: T) => string | number): Pages<T> {
+  const list = remembered(`list ${path}`, () => new List<T>(path, key));
+  useWatched(list);
+  return useMemo(
+    () => ({
+      ...state(list),
+      items: flatten(list.pages, idOf),
+      loaded: list.pages.length > 0,
+      more: list.hasMore ? () => list.more() : null,
+      refresh: () => list.refresh(),
+    }),
+    [list, list.pages, list.error, list.loading, idOf],
+  );
+}
+
+/** Forget all that was fetched: between two sign-ins, so that nobody sees the last person's data. */
+export function forgetAll(): void {
+  memory.clear();
+}
+
+class One<T> extends Poller {
+  data: T | undefined;
+  readonly #path: string;
+  #etag: string | null = null;
+
+  constructor(path: string) {
+    super();
+    this.#path = path;
+  }
+
+  protected override async update(): Promise<boolean> {
+    const { data, etag } = await getIfChanged<T>(this.#path, this.#etag);
+    this.#etag = etag;
+    if (data === undefined) return false;
+    this.data = data;
+    return true;
+  }
+
+  protected override forget(): void {
+    this.data = undefined;
+    this.#etag = null;
+  }
+}
+
+class List<T> extends Poller {
+  pages: Page<T>[] = [];
+  readonly #path: string;
+  readonly #key: string;
+  #polls = 0;
+
+  constructor(path: string, key: string) {
+    super();
+    this.#path = path;
+    this.#key = key;
+  }
+
+  get hasMore(): boolean {
+    return (this.pages.at(-1)?.next ?? null) !== null;
+  }
+
+  async more(): Promise<void> {
+    await this.poll(); // or the one under way: only one fetch at a time
+    const after = this.pages.at(-1)?.next;
+    if (!after) return;
+    await this.run(async () => {
+      const page = await this.#fetch(after, null);
+      if (page) this.pages = [...this.pages, page];
+      return true;
+    });
+    if (this.error) throw this.error;
+  }
+
+  protected override async update(everything: boolean): Promise<boolean> {
+    const before = this.pages;
+    let pages = await renew(before, this.#fetch, { everything });
+    const other = everything ? null : turn(pages.length, this.#polls++);
+    if (other !== null) pages = await renew(pages, this.#fetch, { from: other });
+    const changed = pages.length !== before.length || pages.some((page, index) => page !== before[index]);
+    if (changed) this.pages = pages;
+    return changed;
+  }
+
+  protected override forget(): void {
+    this.pages = [];
+  }
+
+  readonly #fetch: FetchPage<T> = async (after, etag) => {
+    const { data, etag: current } = await getIfChanged<Record<string, unknown>>(this.#address(after), etag);
+    if (data === undefined) return undefined;
+    return { after, items: data[this.#key] as T[], next: data.next as string | null, etag: current };
+  };
+
+  #address(after: string | null): string {
+    if (after === null) return this.#path;
+    return `${this.#path}${this.#path.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}`;
+  }
+}
+
+/** What was on screen before, so that going back shows it at once and lands at the same place. */
+const memory = new Map<string, Poller>();
+const REMEMBERED = 40;
+
+function remembered<P extends Poller>(key: string, make: () => P): P {
+  const poller = (memory.get(key) as P | undefined) ?? make();
+  memory.delete(key); // to the end: the first in the map is the one unused for longest
+  memory.set(key, poller);
+  for (const [oldest, { watched }] of memory) {
+    if (memory.size <= REMEMBERED) break;
+    if (!watched && oldest !== key) memory.delete(oldest);
+  }
+  return poller;
+}
+
+function useWatched(poller: Poller | null): void {
+  const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
+  useEffect(() => {
+    const stop = poller?.subscribe(() => redraw(undefined));
+    redraw(undefined); // it may have changed between the drawing and this effect
+    return stop;
+  }, [poller]);
+}
+
+function state(poller: Poller | null): { error: ApiError | undefined; loading: boolean } {
+  return { error: poller?.error, loading: poller === null || poller.loading };
+}

@@ -1,0 +1,12 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Me } from "./types";
+
+export const MeContext = createContext<Me | null>(null);
+
+/** Who is signed in, their organizations, and the service's addresses. Inside the shell only. */
+export function useMe(): Me {
+  const me = useContext(MeContext);
+  if (me === null) throw new Error("useMe outside the shell");
+  return me;
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
+
+const SIZE = 3;
+const same = (item: string) => item;
+
+/** A list on a server, paged by key as the API does; it counts what it is asked. */
+class Served {
+  asked: (string | null)[] = [];
+  constructor(public items: string[]) {}
+
+  readonly fetch: FetchPage<string> = async (after, etag) => {
+    this.asked.push(after);
+    const from = after === null ? 0 : this.items.findIndex((item) => item > after);
+    const items = from === -1 ? [] : this.items.slice(from, from + SIZE);
+    const goesOn = from !== -1 && from + SIZE < this.items.length;
+    const next = goesOn ? (items.at(-1) ?? null) : null;
+    const current = JSON.stringify([items, next]);
+    return current === etag ? undefined : { after, items, next, etag: current };
+  };
+
+  async all(): Promise<Page<string>[]> {
+    let pages = await renew<string>([], this.fetch);
+    for (let next = pages.at(-1)?.next; next; next = pages.at(-1)?.next) {
+      const page = await this.fetch(next, null);
+      if (page) pages = [...pages, page];
+    }
+    this.asked = [];
+    return pages;
+  }
+}
+
+describe("renew", () => {
+  it("asks only for the first page while nothing changes, and keeps the same pages", async () => {
+    const served = new Served([..."abcdefgh"]);
+    const pages = await served.all();
+    const again = await renew(pages, served.fetch);
+    expect(served.asked).toEqual([null]);
+    expect(again.every((page, index) => page === pages[index])).toBe(true);
+  });
+
+  it("shows what came at the top, and loses nothing that it pushed down", async () => {
+    const served = new Served([..."bcdefgh"]);
+    const pages = await served.all();
+    served.items = [..."abcdefgh"];
+    expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
+  });
+
+  it("drops what has gone from any page up to where the ends moved", async () => {
+    const served = new Served([..."abcdefgh"]);
+    const pages = await served.all();
+    served.items = [..."acdefgh"];
+    expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."acdefgh"]);
+  });
+
+  it("becomes shorter with the list", async () => {
+    const served = new Served([..."abcdefgh"]);
+    const pages = await served.all();
+    served.items = [..."ab"];
+    const renewed = await renew(pages, served.fetch);
+    expect(renewed).toHaveLength(1);
+    expect(flatten(renewed, same)).toEqual(["a", "b"]);
+  });
+
+  it("becomes empty with the list", async () => {
+    const served = new Served([..."abcd"]);
+    const pages = await served.all();
+    served.items = [];
+    expect(flatten(await renew(pages, served.fetch), same)).toEqual([]);
+  });
+
+  it("finds a change in a later page when it is that page's turn", async () => {
+    const served = new Served([..."abcdefgh"]);
+    const pages = await served.all();
+    served.items = [..."abcdegh"];
+    expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
+    expect(flatten(await renew(pages, served.fetch, { from: 1 }), same)).toEqual([..."abcdegh"]);
+  });
+
+  it("asks for every page when everything is wanted", async () => {
+    const served = new Served([..."abcdefgh"]);
+    const pages = await served.all();
+    await renew(pages, served.fetch, { everything: true });
+    expect(served.asked).toEqual([null, "c", "f"]);
+  });
+});
+
+it("shows an item once, where it stands first", () => {
+  const page = (items: string[]) => ({ after: null, items, next: null, etag: null });
+  expect(flatten([page(["a", "b"]), page(["b", "c"])], same)).toEqual(["a", "b", "c"]);
+});
+
+it("looks at each later page in its turn", () => {
+  expect([0, 1, 2, 3].map((poll) => turn(3, poll))).toEqual([1, 2, 1, 2]);
+  expect(turn(1, 5)).toBeNull();
+});

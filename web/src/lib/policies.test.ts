@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { choiceOf, sameChoice, wouldExpireInWords, wouldExpirePath, wrongDays } from "./policies";
+
+describe("wrongDays", () => {
+  it("asks for days where the policy is made of them", () => {
+    expect(wrongDays({ policy: "retain_days", days: " " })).toBe("Say after how many days.");
+    expect(wrongDays({ policy: "pr_close", days: "" })).toBeUndefined();
+  });
+
+  it.each(["0", "-3", "1.5", "1e3", "ten", "36501"])("refuses %s", (days) => {
+    expect(wrongDays({ policy: "manual", days })).toMatch(/whole number/);
+  });
+
+  it.each(["1", "30", "36500"])("takes %s", (days) => {
+    expect(wrongDays({ policy: "retain_days", days })).toBeUndefined();
+  });
+});
+
+it("knows an unchanged choice however it is typed", () => {
+  const choice = choiceOf({ policy: "pr_close", retain_days: 30 });
+  expect(sameChoice(choice, { policy: "pr_close", days: "030" })).toBe(true);
+  expect(sameChoice(choice, { policy: "pr_close", days: "" })).toBe(false);
+  expect(sameChoice(choice, { policy: "manual", days: "30" })).toBe(false);
+});
+
+it("leaves retain_days out of the question when there are none", () => {
+  expect(wouldExpirePath("7", { policy: "manual", days: "" })).toBe("/projects/7/would-expire?policy=manual");
+  expect(wouldExpirePath("7", { policy: "manual", days: "9" })).toMatch(/policy=manual&retain_days=9$/);
+});
+
+it("says plainly what would go", () => {
+  expect(wouldExpireInWords({ images: 0, bytes: 0 })).toBe("With this, no image would go now.");
+  expect(wouldExpireInWords({ images: 1, bytes: 2000 })).toContain("1 image (2.0 kB) would go now");
+});

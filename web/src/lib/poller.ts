@@ -1,0 +1,127 @@
+/**
+ * Something that is fetched, then fetched again every few seconds while a visible page shows it.
+ * Old data stays while fetching fails; it recovers by itself.
+ */
+
+import { ApiError } from "./api";
+import { Signal } from "./signal";
+
+export type Connection = "online" | "offline" | "api-down";
+
+/** For the banner: how the last call of any poller went. */
+export const connection = new Signal<Connection>("online");
+
+const EVERY_MS = 3_000;
+const SLOWEST_MS = 10_000;
+
+const shown = new Set<Poller>();
+
+export abstract class Poller {
+  error: ApiError | undefined;
+  loading = true;
+
+  readonly #listeners = new Set<() => void>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running: Promise<void> | undefined;
+  #failures = 0;
+
+  /** Fetch what is shown; everything: also what a poll would leave for later. True if it changed. */
+  protected abstract update(everything: boolean): Promise<boolean>;
+
+  /** What was shown is gone, or was never ours to see: keeping it would be a lie. */
+  protected abstract forget(): void;
+
+  get watched(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) {
+      shown.add(this);
+      void this.poll();
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      shown.delete(this);
+      clearTimeout(this.#timer);
+    };
+  }
+
+  poll(): Promise<void> {
+    return this.run(() => this.update(false));
+  }
+
+  async refresh(): Promise<void> {
+    await this.#running; // an answer already under way may be older than what the caller just changed
+    await this.run(() => this.update(true));
+  }
+
+  /** One fetch at a time; whoever asks meanwhile waits for the one under way. */
+  protected run(fetching: () => Promise<boolean>): Promise<void> {
+    this.#running ??= this.#attempt(fetching).finally(() => {
+      this.#running = undefined;
+      this.#schedule();
+    });
+    return this.#running;
+  }
+
+  protected changed(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  async #attempt(fetching: () => Promise<boolean>): Promise<void> {
+    clearTimeout(this.#timer);
+    const before = this.error?.message;
+    const waited = this.loading;
+    let changed = false;
+    try {
+      changed = await fetching();
+      this.error = undefined;
+      this.#failures = 0;
+      connection.value = "online";
+    } catch (failure) {
+      this.error = asApiError(failure);
+      this.#failures += 1;
+      if (this.error.status === 404 || this.error.status === 403) this.forget();
+      connection.value = judge(this.error);
+    }
+    this.loading = false;
+    if (changed || waited || this.error?.message !== before) this.changed();
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (!shown.has(this) || document.hidden) return;
+    this.#timer = setTimeout(() => void this.poll(), pause(this.#failures));
+  }
+}
+
+/** 3 s; while failing 6 s, then 10 s. */
+export function pause(failures: number): number {
+  return Math.min(EVERY_MS * 2 ** Math.min(failures, 4), SLOWEST_MS);
+}
+
+function judge(error: ApiError): Connection {
+  if (error.status !== 0 && error.status !== 502 && error.status !== 504) return "online";
+  return navigator.onLine ? "api-down" : "offline";
+}
+
+function asApiError(failure: unknown): ApiError {
+  if (failure instanceof ApiError) return failure;
+  return new ApiError(0, failure instanceof Error ? failure.message : String(failure));
+}
+
+function wakeAll(): void {
+  if (document.hidden) return;
+  for (const poller of shown) void poller.poll();
+}
+
+if (typeof document !== "undefined") {
+  document.addEventListener("visibilitychange", wakeAll);
+  window.addEventListener("online", wakeAll);
+  window.addEventListener("offline", () => {
+    connection.value = "offline";
+  });
+}

@@ -1,0 +1,126 @@
+/** A router of one screenful: the address is the state, links are real links. */
+
+import type { AnchorHTMLAttributes, TargetedMouseEvent } from "preact";
+import { useMemo } from "preact/hooks";
+import { enterEntry, leaveScroll, restoreScroll } from "./scroll";
+import { Signal, useSignal } from "./signal";
+
+export interface Location {
+  path: string;
+  query: URLSearchParams;
+}
+
+const address = new Signal(typeof window === "undefined" ? "/" : currentAddress());
+
+/** True from a navigation until the new page's heading has taken the focus. */
+let headingWaits = false;
+
+export function useLocation(): Location {
+  const href = useSignal(address);
+  return useMemo(() => parse(href), [href]);
+}
+
+export function navigate(href: string, options: { replace?: boolean } = {}): void {
+  const { path: before } = parse(address.value);
+  leaveScroll();
+  const state = { key: options.replace ? window.history.state?.key : newKey() };
+  if (options.replace) window.history.replaceState(state, "", href);
+  else window.history.pushState(state, "", href);
+  enterEntry();
+  address.value = currentAddress();
+  if (parse(address.value).path !== before) {
+    headingWaits = true;
+    window.scrollTo(0, 0);
+  }
+}
+
+export function startRouter(): void {
+  window.history.scrollRestoration = "manual";
+  if (!window.history.state?.key) window.history.replaceState({ key: newKey() }, "");
+  enterEntry();
+  restoreScroll();
+  window.addEventListener("pagehide", leaveScroll);
+  window.addEventListener("popstate", () => {
+    const { path: before } = parse(address.value);
+    leaveScroll();
+    enterEntry();
+    address.value = currentAddress();
+    if (parse(address.value).path === before) return;
+    headingWaits = true;
+    restoreScroll();
+  });
+}
+
+/** The page's heading asks this when it is drawn: is it to take the focus? */
+export function takeFocus(): boolean {
+  const wanted = headingWaits;
+  headingWaits = false;
+  return wanted;
+}
+
+type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href" | "role" | "onClick"> & {
+  href: string;
+  /** Take the place of the current entry in the browser's history, instead of adding one. */
+  replace?: boolean;
+  onClick?: (event: TargetedMouseEvent<HTMLAnchorElement>) => void;
+};
+
+export function Link({ href, replace = false, onClick, ...rest }: LinkProps) {
+  const follow = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event);
+    if (event.defaultPrevented || !isPlainClick(event)) return;
+    event.preventDefault();
+    navigate(href, { replace });
+  };
+  return <a href={href} onClick={follow} {...rest} />;
+}
+
+/** The values of the pattern's `:names` if the path fits it, else null. */
+export function match<P extends string>(pattern: P, path: string): Params<P> | null {
+  const wanted = split(pattern);
+  const given = split(path);
+  if (wanted.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, part] of wanted.entries()) {
+    const value = decode(given[index] ?? "");
+    if (value === null) return null;
+    if (part.startsWith(":")) params[part.slice(1)] = value;
+    else if (part !== value) return null;
+  }
+  return params as Params<P>;
+}
+
+type Params<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? { [K in Name]: string } & Params<Rest>
+  : P extends `${string}:${infer Name}`
+    ? { [K in Name]: string }
+    : Record<never, string>;
+
+function split(path: string): string[] {
+  return path.split("/").filter((part) => part !== "");
+}
+
+function decode(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
+function isPlainClick(event: MouseEvent): boolean {
+  return event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
+}
+
+function currentAddress(): string {
+  return window.location.pathname + window.location.search;
+}
+
+function parse(href: string): Location {
+  const [path = "/", query = ""] = href.split("?", 2);
+  return { path, query: new URLSearchParams(query) };
+}
+
+function newKey(): string {
+  return Math.random().toString(36).slice(2);
+}

@@ -1,0 +1,48 @@
+/** Keeps the scroll position of every entry in the browser's history, so that Back lands where one was. */
+
+const GROWS_FOR_MS = 2_000;
+
+/** The entry on screen. At a popstate history.state is the next one's already. */
+let entry: string | undefined;
+
+/** Remember where the entry on screen stands, before it is left. */
+export function leaveScroll(): void {
+  if (entry === undefined) return;
+  try {
+    sessionStorage.setItem(`scroll:${entry}`, String(Math.round(window.scrollY)));
+  } catch {
+    // Storage full or forbidden: Back lands at the top then.
+  }
+}
+
+/** The entry that history.state names is on screen now. */
+export function enterEntry(): void {
+  const key: unknown = window.history.state?.key;
+  entry = typeof key === "string" ? key : undefined;
+}
+
+/** Scroll to where this entry was left, as soon as the page has grown long enough. */
+export function restoreScroll(): void {
+  const top = remembered();
+  let observer: ResizeObserver | undefined;
+  const stop = () => observer?.disconnect();
+  const reach = () => {
+    window.scrollTo(0, top);
+    if (Math.abs(window.scrollY - top) < 2) stop();
+  };
+  observer = new ResizeObserver(reach);
+  observer.observe(document.body);
+  // Whoever scrolls or types meanwhile knows better where they want to be.
+  for (const sign of ["wheel", "touchstart", "keydown"]) {
+    window.addEventListener(sign, stop, { once: true, passive: true });
+  }
+  setTimeout(stop, GROWS_FOR_MS);
+}
+
+function remembered(): number {
+  try {
+    return Number(sessionStorage.getItem(`scroll:${entry}`) ?? 0);
+  } catch {
+    return 0;
+  }
+}

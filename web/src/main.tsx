@@ -1,0 +1,17 @@
+import { render } from "preact";
+import { App } from "./app";
+import { startRouter } from "./lib/router";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/ui.css";
+import "./styles/shell.css";
+import "./styles/forms.css";
+import "./styles/projects.css";
+import "./styles/charts.css";
+import "./styles/gallery.css";
+
+const root = document.getElementById("app");
+if (root) {
+  startRouter();
+  render(<App />, root);
+}

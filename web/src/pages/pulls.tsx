@@ -1,0 +1,190 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { asQuery, type Filter, filterOf, STATES, type State } from "../gallery/filter";
+import { Announce, PullState, useSeenUntil, WhyNone } from "../gallery/state";
+import { Thumbnail, Thumbnails, useThumbnailQueue } from "../gallery/thumbnail";
+import { formatBytes, formatCount, shortSha } from "../lib/format";
+import { useLive, usePages } from "../lib/live";
+import { Link, navigate, useLocation } from "../lib/router";
+import type { ListedPullRequest, Project } from "../lib/types";
+import { CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchIcon, Time } from "../ui";
+
+const TYPING_MS = 250;
+const STRIP_ASPECT = 1.5;
+const LABELS: Record<State, string> = { "": "All", open: "Open", closed: "Closed" };
+
+export function PullsPage({ projectId }: { projectId: string }) {
+  const { query } = useLocation();
+  const page = `/projects/${projectId}`;
+  const filter = filterOf(query);
+  const project = useLive<Project>(page);
+  const list = usePages<ListedPullRequest>(
+    `${page}/pulls${asQuery(filter)}`,
+    "pulls",
+    (pull) => pull.pr_number,
+  );
+  const pulls = useLastLoaded(list.items, list.loading);
+  const newSince = useSeenUntil(project.data ? (project.data.last_upload_at ?? 0) : undefined);
+  const queue = useThumbnailQueue(projectId);
+  const filtered = filter.state !== "" || filter.q !== "";
+  const found = `${formatCount(pulls.length, "pull request")}${list.more ? " and more" : ""}`;
+  const newest = pulls[0];
+  const latest = newest ? `Last upload to #${newest.pr_number}, commit ${shortSha(newest.last_commit)}` : "";
+  return (
+    <Thumbnails.Provider value={queue}>
+      <ProjectHead projectId={projectId} project={project.data} current="pulls" />
+      {(filtered || list.loading || pulls.length > 0) && <Toolbar page={page} filter={filter} />}
+      <Announce words={filtered ? found : latest} />
+      <ul class="pulls" aria-busy={list.loading} aria-label="Pull requests">
+        {pulls.map((pull) => (
+          <PullRow key={pull.pr_number} pull={pull} page={page} isNew={pull.last_upload_at > newSince} />
+        ))}
+      </ul>
+      <MoreButton more={list.more} noun="pull requests" />
+      {pulls.length === 0 && list.loading && <PullsSkeleton />}
+      {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
+      {pulls.length === 0 && list.loaded && <Nothing page={page} filter={filter} />}
+    </Thumbnails.Provider>
+  );
+}
+
+/** While the answer to another filter is under way, the last list stays: the page does not blink. */
+function useLastLoaded<T>(items: T[], loading: boolean): T[] {
+  const last = useRef(items);
+  useEffect(() => {
+    if (!loading) last.current = items;
+  }, [items, loading]);
+  return loading ? last.current : items;
+}
+
+function Toolbar({ page, filter }: { page: string; filter: Filter }) {
+  return (
+    <div class="toolbar">
+      <Search page={page} filter={filter} />
+      <nav class="choice" aria-label="Show">
+        {STATES.map((state) => (
+          <Link
+            key={state}
+            href={page + asQuery({ ...filter, state })}
+            {...(state === filter.state ? { "aria-current": "true" as const } : {})}
+          >
+            {LABELS[state]}
+          </Link>
+        ))}
+      </nav>
+    </div>
+  );
+}
+
+function Search({ page, filter }: { page: string; filter: Filter }) {
+  const { state, q } = filter;
+  const [text, setText] = useState(q);
+  const sent = useRef(q);
+  useEffect(() => {
+    if (q !== sent.current) setText(q); // the address changed by itself: Back, or a link
+    sent.current = q;
+  }, [q]);
+  useEffect(() => {
+    const wanted = text.trim();
+    if (wanted === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = wanted;
+      navigate(page + asQuery({ state, q: wanted }), { replace: true });
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, page, state]);
+  return (
+    <label class="search">
+      <span class="hidden">Search by number, commit or name</span>
+      <SearchIcon />
+      <input
+        type="search"
+        value={text}
+        placeholder="Number, commit or name"
+        autocomplete="off"
+        spellcheck={false}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+function PullRow({ pull, page, isNew }: { pull: ListedPullRequest; page: string; isNew: boolean }) {
+  return (
+    <li class="pull">
+      <p class="pull-number">
+        <Link href={`${page}/prs/${pull.pr_number}`}>#{pull.pr_number}</Link>
+        <PullState pull={pull} />
+      </p>
+      {pull.images > 0 ? (
+        <span class="pull-strip" aria-hidden="true">
+          {pull.newest.map((image) => (
+            <Thumbnail key={image.id} image={image} aspect={STRIP_ASPECT} />
+          ))}
+        </span>
+      ) : (
+        <p class="pull-none">
+          <WhyNone pull={pull} />
+        </p>
+      )}
+      <p class="pull-size">
+        {pull.images > 0 && (
+          <>
+            <span>{formatCount(pull.images, "screenshot")}</span>
+            <span>{formatBytes(pull.bytes)}</span>
+          </>
+        )}
+      </p>
+      <p class="pull-last">
+        <span class="with-copy">
+          <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>
+          <CopyButton quiet text={pull.last_commit} label={`Copy the last commit of #${pull.pr_number}`} />
+        </span>
+        <span>
+          {isNew && <span class="cell-new">new</span>}
+          <Time at={pull.last_upload_at} />
+        </span>
+      </p>
+    </li>
+  );
+}
+
+function PullsSkeleton() {
+  return (
+    <div class="pulls skeleton" role="status">
+      <span class="hidden">Loading the pull requests…</span>
+      {["one", "two", "three", "four", "five"].map((row) => (
+        <div key={row} class="pull" aria-hidden="true">
+          <span />
+          <span class="pull-strip">
+            {["one", "two", "three", "four"].map((picture) => (
+              <span key={picture} class="thumbnail" style={{ aspectRatio: String(STRIP_ASPECT) }} />
+            ))}
+          </span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Nothing({ page, filter: { state, q } }: { page: string; filter: Filter }) {
+  if (state === "" && q === "") {
+    return (
+      <Empty title="No screenshots yet">
+        <p>Send the first one from a CI job or from your own machine. It shows up here by itself.</p>
+        <Link class="button primary" href={`${page}/setup`}>
+          Set it up
+        </Link>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing matches">
+      <p>
+        No {state} pull request{q && <> has “{q}” in its number, a commit or a name</>}.
+      </p>
+      <Link class="button plain" href={page}>
+        Show all pull requests
+      </Link>
+    </Empty>
+  );
+}

@@ -1,0 +1,200 @@
+import { useState } from "preact/hooks";
+import { get, send } from "../lib/api";
+import { formatCount } from "../lib/format";
+import { useLive } from "../lib/live";
+import {
+  type Choice,
+  choiceOf,
+  MOST_DAYS,
+  POLICIES,
+  retainDays,
+  sameChoice,
+  type WouldExpire,
+  wouldExpireInWords,
+  wouldExpirePath,
+  wrongDays,
+} from "../lib/policies";
+import type { Policy, Project } from "../lib/types";
+import { Button, confirmDialog, FailedPage, Field, Loading, ProjectHead, toast, useAct } from "../ui";
+import { DeleteProject } from "./delete-project";
+
+export function SettingsPage({ projectId }: { projectId: string }) {
+  const { data: project, error, refresh } = useLive<Project>(`/projects/${projectId}`);
+  if (error && !project) return <FailedPage error={error} retry={refresh} />;
+  return (
+    <>
+      <ProjectHead projectId={projectId} project={project} current="settings" />
+      {!project && <Loading rows={6} />}
+      {project && (
+        <>
+          <Name project={project} onSaved={refresh} />
+          <WhenImagesGo project={project} onSaved={refresh} />
+          {project.role === "owner" && <DeleteProject project={project} />}
+        </>
+      )}
+    </>
+  );
+}
+
+interface PartProps {
+  project: Project;
+  onSaved: () => Promise<void>;
+}
+
+function Name({ project, onSaved }: PartProps) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const act = useAct({ inPlace: true });
+  const name = typed ?? project.name;
+  const unchanged = name.trim() === project.name;
+  const save = (event: Event) => {
+    event.preventDefault();
+    if (unchanged) return;
+    void act.run(async () => {
+      const saved = await send<Project>("PATCH", `/projects/${project.id}`, { name: name.trim() });
+      await onSaved();
+      setTyped(null);
+      toast(`The project is called ${saved.name} now.`);
+    });
+  };
+  return (
+    <section class="section split">
+      <h2>Name</h2>
+      <form class="stack" onSubmit={save}>
+        <Field
+          label="Project name"
+          hint="Addresses and tokens stay the same when it changes."
+          error={act.problem}
+        >
+          {(field) => (
+            <input
+              {...field}
+              value={name}
+              required
+              maxLength={100}
+              autocomplete="off"
+              onInput={(event) => setTyped(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <p>
+          <Button type="submit" kind="primary" busy={act.busy} disabled={unchanged}>
+            Save name
+          </Button>
+        </p>
+      </form>
+    </section>
+  );
+}
+
+function WhenImagesGo({ project, onSaved }: PartProps) {
+  const [draft, setDraft] = useState<Choice | null>(null);
+  const act = useAct();
+  const choice = draft ?? choiceOf(project);
+  const wrong = wrongDays(choice);
+  const changed = !sameChoice(choice, choiceOf(project));
+  const save = (event: Event) => {
+    event.preventDefault();
+    if (wrong || !changed) return;
+    void act.run(async () => {
+      if (!(await agreed(project, choice))) return;
+      const body = { policy: choice.policy, retain_days: retainDays(choice) };
+      await send("PATCH", `/projects/${project.id}`, body);
+      await onSaved();
+      setDraft(null);
+      toast("Saved. It holds from now on.");
+    });
+  };
+  return (
+    <section class="section split">
+      <h2>When images go</h2>
+      <form class="stack" onSubmit={save} noValidate>
+        <PolicyChoice value={choice.policy} onChange={(policy) => setDraft({ ...choice, policy })} />
+        <Days choice={choice} wrong={wrong} onInput={(days) => setDraft({ ...choice, days })} />
+        {!wrong && <Preview projectId={project.id} choice={choice} />}
+        <p class="actions">
+          <Button type="submit" kind="primary" busy={act.busy} disabled={!changed || wrong !== undefined}>
+            Save
+          </Button>
+          {changed && <Button onClick={() => setDraft(null)}>Leave it as it was</Button>}
+        </p>
+      </form>
+    </section>
+  );
+}
+
+/** Nothing is deleted by a change of settings without a yes to how much. */
+async function agreed(project: Project, choice: Choice): Promise<boolean> {
+  const going = await get<WouldExpire>(wouldExpirePath(project.id, choice));
+  if (going.images === 0) return true;
+  return confirmDialog({
+    title: `Let ${formatCount(going.images, "image")} go?`,
+    body: (
+      <p>
+        They are past what you chose: the next sweep, within the hour, deletes them for good. Pull request
+        comments that show them will show broken images.
+      </p>
+    ),
+    action: "Save and delete them",
+  });
+}
+
+function PolicyChoice({ value, onChange }: { value: Policy; onChange: (policy: Policy) => void }) {
+  return (
+    <fieldset class="policies">
+      <legend class="hidden">When images go</legend>
+      {POLICIES.map(({ id, label, about }) => (
+        <label key={id} class="policy">
+          <input type="radio" name="policy" value={id} checked={id === value} onChange={() => onChange(id)} />
+          <span>
+            <span class="policy-label">{label}</span>
+            <span class="hint">{about}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface DaysProps {
+  choice: Choice;
+  wrong: string | undefined;
+  onInput: (days: string) => void;
+}
+
+function Days({ choice, wrong, onInput }: DaysProps) {
+  const needed = choice.policy === "retain_days";
+  return (
+    <Field
+      label={needed ? "Days" : "In any case, after this many days (optional)"}
+      hint={
+        needed
+          ? "Counted from each image’s upload."
+          : "A limit on top: an image this old is deleted whatever else holds. Empty for none."
+      }
+      error={wrong}
+    >
+      {(field) => (
+        <input
+          {...field}
+          class="days"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={MOST_DAYS}
+          value={choice.days}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Preview({ projectId, choice }: { projectId: string; choice: Choice }) {
+  const { data, error } = useLive<WouldExpire>(wouldExpirePath(projectId, choice));
+  return (
+    <p class={`preview ${data && data.images > 0 ? "warning" : ""}`} role="status">
+      {data && wouldExpireInWords(data)}
+      {!data && (error ? error.message : "Counting what would go now…")}
+    </p>
+  );
+}

@@ -1,0 +1,114 @@
+import { send } from "../lib/api";
+import { useLive, usePages } from "../lib/live";
+import type { NewToken, Project, Token } from "../lib/types";
+import {
+  Button,
+  confirmDialog,
+  Empty,
+  Failed,
+  FailedPage,
+  Loading,
+  Mono,
+  MoreButton,
+  ProjectHead,
+  Time,
+  toast,
+  useAct,
+} from "../ui";
+import { IssueToken } from "../ui/issue-token";
+
+const tokenId = (token: Token) => token.id;
+
+export function TokensPage({ projectId }: { projectId: string }) {
+  const project = useLive<Project>(`/projects/${projectId}`);
+  const tokens = usePages<Token>(`/projects/${projectId}/tokens`, "tokens", tokenId);
+  const { items, more, loading, loaded, error, refresh } = tokens;
+  if (project.error && !project.data) return <FailedPage error={project.error} retry={project.refresh} />;
+  return (
+    <>
+      <ProjectHead projectId={projectId} project={project.data} current="tokens" />
+      <div class="column">
+        <p class="lead">
+          A token lets a CI job upload, fetch the comment and expire this project’s images, and nothing else.
+          One for each place that uses it makes them easy to replace.
+        </p>
+        <IssueToken projectId={projectId} onIssued={(_: NewToken) => refresh()} />
+        {loading && <Loading rows={4} />}
+        {error && !loaded && <Failed error={error} retry={refresh} />}
+        {loaded && items.length === 0 && (
+          <Empty title="No tokens yet">
+            <p>Uploads to this project need one. Issue the first above.</p>
+          </Empty>
+        )}
+        <ul class="rows">
+          {items.map((token) => (
+            <TokenRow key={token.id} token={token} projectId={projectId} onRevoked={refresh} />
+          ))}
+        </ul>
+        <MoreButton more={more} noun="tokens" />
+      </div>
+    </>
+  );
+}
+
+interface TokenRowProps {
+  token: Token;
+  projectId: string;
+  onRevoked: () => Promise<void>;
+}
+
+function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
+  const act = useAct();
+  const name = token.label || token.hint;
+  const revoke = async () => {
+    const sure = await confirmDialog({
+      title: `Revoke ${name}?`,
+      body: (
+        <p>Every job that uses this token is refused from the next call on. It cannot be brought back.</p>
+      ),
+      action: "Revoke token",
+    });
+    if (!sure) return;
+    await act.run(async () => {
+      await send("DELETE", `/projects/${projectId}/tokens/${token.id}`);
+      toast(`${name} is revoked.`);
+      await onRevoked();
+    });
+  };
+  const revoked = token.revoked_at !== null;
+  return (
+    <li class={`row token ${revoked ? "past" : ""}`}>
+      <div class="row-main">
+        <h2 class="row-title">{token.label || "No label"}</h2>
+        <Mono>{token.hint}</Mono>
+      </div>
+      <p class="row-about">
+        <span>
+          Made <Time at={token.created_at} />{" "}
+          {token.created_by ? `by ${token.created_by}` : "on the command line"}
+        </span>
+        <span>{lastUse(token)}</span>
+      </p>
+      <div class="row-actions">
+        {token.revoked_at !== null ? (
+          <span class="quiet small">
+            Revoked <Time at={token.revoked_at} />
+          </span>
+        ) : (
+          <Button busy={act.busy} onClick={revoke} aria-label={`Revoke ${name}`}>
+            Revoke
+          </Button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function lastUse(token: Token) {
+  if (token.last_used_at === null) return "Never used";
+  return (
+    <>
+      Last used <Time at={token.last_used_at} />
+    </>
+  );
+}

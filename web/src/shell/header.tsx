@@ -1,0 +1,94 @@
+import { useRef } from "preact/hooks";
+import { auth } from "../lib/api";
+import { Link, navigate } from "../lib/router";
+import type { Me, User } from "../lib/types";
+import { DownIcon, Mark, toast, useAct } from "../ui";
+
+export function Header({ me }: { me: Me | undefined }) {
+  return (
+    <header class="header">
+      <div class="header-inner">
+        <Link href="/" class="wordmark">
+          <Mark /> prshots
+        </Link>
+        {me && (
+          <>
+            <nav class="header-nav" aria-label="Organizations">
+              {me.organizations.map(({ id, name }) => (
+                <Link key={id} href={`/organizations/${id}`}>
+                  {name}
+                </Link>
+              ))}
+            </nav>
+            <AccountMenu me={me} />
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function AccountMenu({ me }: { me: Me }) {
+  const menu = useRef<HTMLDivElement>(null);
+  const act = useAct();
+  const signOut = (path: string, message: string) =>
+    act.run(async () => {
+      await auth("POST", path);
+      navigate("/sign-in");
+      toast(message);
+    });
+  return (
+    <div class="account">
+      <button type="button" class="account-button" popovertarget="account-menu">
+        <Avatar user={me.user} />
+        <span class="account-login">{me.user.login}</span>
+        <DownIcon />
+      </button>
+      <div ref={menu} id="account-menu" class="menu" popover="auto">
+        <p class="menu-who">
+          <strong>{me.user.name || me.user.login}</strong>
+          <span>
+            {me.user.login}
+            {me.user.provider && `, signed in with ${me.user.provider}`}
+          </span>
+        </p>
+        <ul class="menu-organizations">
+          {me.organizations.map(({ id, name }) => (
+            <li key={id}>
+              <Link href={`/organizations/${id}`} onClick={() => menu.current?.hidePopover()}>
+                {name}
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <ul>
+          <li>
+            <button type="button" onClick={() => signOut("/sign-out", "You are signed out.")}>
+              Sign out
+            </button>
+          </li>
+          <li>
+            <button
+              type="button"
+              onClick={() => signOut("/sign-out-everywhere", "You are signed out in every browser.")}
+            >
+              Sign out everywhere
+            </button>
+          </li>
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+/** Their picture; or their first letter, where there is none. */
+export function Avatar({ user }: { user: Pick<User, "avatar_url" | "login"> }) {
+  if (user.avatar_url) {
+    return <img class="avatar" src={user.avatar_url} alt="" width="24" height="24" loading="lazy" />;
+  }
+  return (
+    <span class="avatar" aria-hidden="true">
+      {user.login.charAt(0).toUpperCase()}
+    </span>
+  );
+}

@@ -1,0 +1,54 @@
+import type { ComponentChildren } from "preact";
+import { useAct } from "./act";
+
+export interface ButtonProps {
+  kind?: "primary" | "plain" | "danger";
+  type?: "button" | "submit";
+  /** Under way: it keeps its size, and a second click does nothing. */
+  busy?: boolean;
+  disabled?: boolean;
+  onClick?: (event: MouseEvent) => void;
+  class?: string;
+  title?: string;
+  "aria-label"?: string;
+  "aria-expanded"?: boolean;
+  "aria-describedby"?: string | undefined;
+  children: ComponentChildren;
+}
+
+export function Button({
+  kind = "plain",
+  type = "button",
+  busy = false,
+  onClick,
+  children,
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      class={`button ${kind} ${rest.class ?? ""}`}
+      aria-busy={busy}
+      onClick={(event) => {
+        if (busy) event.preventDefault();
+        else onClick?.(event);
+      }}
+    >
+      <span>{children}</span>
+    </button>
+  );
+}
+
+/** At the end of a list that goes on. */
+export function MoreButton({ more, noun = "more" }: { more: (() => Promise<void>) | null; noun?: string }) {
+  const act = useAct();
+  if (more === null) return null;
+  return (
+    <p class="more">
+      <Button busy={act.busy} onClick={() => act.run(more)}>
+        {noun === "more" ? "Show more" : `Show more ${noun}`}
+      </Button>
+    </p>
+  );
+}

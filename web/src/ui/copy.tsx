@@ -1,0 +1,60 @@
+import { useEffect, useState } from "preact/hooks";
+import { CheckIcon, CopyIcon } from "./icons";
+
+const SAID_FOR_MS = 2_000;
+
+interface CopyButtonProps {
+  text: string;
+  /** What it copies, as "Copy address"; it is the button's words unless `quiet`. */
+  label: string;
+  /** Only the icon is seen; the label is there for screen readers and as a hint. */
+  quiet?: boolean;
+}
+
+export function CopyButton({ text, label, quiet = false }: CopyButtonProps) {
+  const [said, setSaid] = useState("");
+  useEffect(() => {
+    if (said === "") return;
+    const timer = setTimeout(() => setSaid(""), SAID_FOR_MS);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = async (event: MouseEvent) => {
+    const near = event.currentTarget as HTMLElement;
+    setSaid((await copyText(text, near)) ? "Copied" : "Press Ctrl+C to copy");
+  };
+  return (
+    <span class="copy">
+      <button type="button" class={quiet ? "icon-button" : "button plain"} title={label} onClick={copy}>
+        {said === "Copied" ? <CheckIcon /> : <CopyIcon />}
+        <span class={quiet ? "hidden" : ""}>{quiet || said === "" ? label : said}</span>
+      </button>
+      <span class={quiet && said !== "" ? "copy-said" : "hidden"} role="status">
+        {said}
+      </span>
+    </span>
+  );
+}
+
+/** Plain-http hosts other than localhost have no clipboard API: there a selection is copied. */
+export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelection(text, near);
+  }
+}
+
+function copySelection(text: string, near: HTMLElement): boolean {
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.readOnly = true;
+  area.className = "hidden";
+  area.setAttribute("aria-hidden", "true");
+  near.after(area); // beside the button: outside an open dialog nothing can be selected
+  area.select();
+  const copied = document.execCommand("copy");
+  area.remove();
+  near.focus();
+  return copied;
+}

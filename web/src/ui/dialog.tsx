@@ -1,0 +1,128 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Signal, useSignal } from "../lib/signal";
+import { Button } from "./button";
+import { Field } from "./field";
+
+interface DialogProps {
+  title: string;
+  onClose: () => void;
+  /** Buttons, the one that goes ahead last. */
+  actions: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** Open for as long as it is rendered. Focus goes in, stays in, and returns to where it was. */
+export function Dialog({ title, onClose, actions, children }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    const opener = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={ref}
+      class="dialog"
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault(); // Escape: whoever renders the dialog decides that it goes
+        onClose();
+      }}
+    >
+      <h2 id={titleId}>{title}</h2>
+      <div class="dialog-body">{children}</div>
+      <div class="dialog-actions">{actions}</div>
+    </dialog>
+  );
+}
+
+export interface ConfirmProps {
+  title: string;
+  /** What will happen, and whether it can be undone. */
+  children: ComponentChildren;
+  /** The act by its name: "Delete 12 images", not "OK". */
+  action: string;
+  /** What has to be typed first, for what cannot be made good again. */
+  typed?: { label: string; text: string };
+  busy?: boolean;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+export function Confirm({ title, children, action, typed, busy = false, onConfirm, onClose }: ConfirmProps) {
+  const [text, setText] = useState("");
+  const ready = typed === undefined || text.trim() === typed.text;
+  const formId = useId();
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (ready && !busy) onConfirm();
+  };
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <button class="button danger" type="submit" form={formId} disabled={!ready} aria-busy={busy}>
+            <span>{action}</span>
+          </button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit}>
+        {children}
+        {typed && (
+          <Field label={typed.label}>
+            {(field) => (
+              <input
+                {...field}
+                value={text}
+                autocomplete="off"
+                spellcheck={false}
+                onInput={(event) => setText(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        )}
+      </form>
+    </Dialog>
+  );
+}
+
+type Question = Pick<ConfirmProps, "title" | "action"> & { body: ComponentChildren };
+
+const asked = new Signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
+
+/** Ask before something is destroyed: `if (await confirmDialog({ … })) …` */
+export function confirmDialog(question: Question): Promise<boolean> {
+  return new Promise((resolve) => {
+    const answer = (yes: boolean) => {
+      asked.value = null;
+      resolve(yes);
+    };
+    asked.value = { ...question, answer };
+  });
+}
+
+/** Where confirmDialog shows its question: once, in the app's shell. */
+export function ConfirmHost() {
+  const question = useSignal(asked);
+  if (question === null) return null;
+  return (
+    <Confirm
+      title={question.title}
+      action={question.action}
+      onConfirm={() => question.answer(true)}
+      onClose={() => question.answer(false)}
+    >
+      {question.body}
+    </Confirm>
+  );
+}

@@ -1,0 +1,32 @@
+import type { ComponentChild, ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+interface FieldProps {
+  label: ComponentChildren;
+  hint?: ComponentChildren;
+  error?: string | undefined;
+  /** Draws the control with the attributes that tie it to its label, hint and error. */
+  children: (attributes: FieldAttributes) => ComponentChild;
+}
+
+export interface FieldAttributes {
+  id: string;
+  "aria-describedby"?: string;
+  "aria-invalid"?: true;
+}
+
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const attributes: FieldAttributes = { id };
+  if (hint || error) attributes["aria-describedby"] = `${id}-about`;
+  if (error) attributes["aria-invalid"] = true;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(attributes)}
+      <p id={`${id}-about`} class={error ? "field-error" : "hint"} aria-live="polite">
+        {error || hint}
+      </p>
+    </div>
+  );
+}

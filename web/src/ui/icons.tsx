@@ -1,0 +1,90 @@
+/** Line icons on a 16 px grid, drawn in the colour of the text around them. */
+
+import type { ComponentChildren } from "preact";
+
+function Icon({ children }: { children: ComponentChildren }) {
+  return (
+    <svg
+      class="icon"
+      viewBox="0 0 16 16"
+      width="16"
+      height="16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      {children}
+    </svg>
+  );
+}
+
+export const CopyIcon = () => (
+  <Icon>
+    <rect x="5.75" y="5.75" width="7.5" height="7.5" rx="1.5" />
+    <path d="M10.25 3.5v-.25c0-.55-.45-1-1-1h-6c-.55 0-1 .45-1 1v6c0 .55.45 1 1 1h.25" />
+  </Icon>
+);
+
+export const CheckIcon = () => (
+  <Icon>
+    <path d="M3 8.5l3.25 3.25L13 4.75" />
+  </Icon>
+);
+
+export const CloseIcon = () => (
+  <Icon>
+    <path d="M3.75 3.75l8.5 8.5M12.25 3.75l-8.5 8.5" />
+  </Icon>
+);
+
+export const DownIcon = () => (
+  <Icon>
+    <path d="M4 6.25l4 4 4-4" />
+  </Icon>
+);
+
+export const LeftIcon = () => (
+  <Icon>
+    <path d="M9.75 3.5L5.25 8l4.5 4.5" />
+  </Icon>
+);
+
+export const RightIcon = () => (
+  <Icon>
+    <path d="M6.25 3.5l4.5 4.5-4.5 4.5" />
+  </Icon>
+);
+
+export const SearchIcon = () => (
+  <Icon>
+    <circle cx="7" cy="7" r="4.25" />
+    <path d="M10.25 10.25l3.25 3.25" />
+  </Icon>
+);
+
+export const PlusIcon = () => (
+  <Icon>
+    <path d="M8 3v10M3 8h10" />
+  </Icon>
+);
+
+export const TrashIcon = () => (
+  <Icon>
+    <path d="M2.75 4.5h10.5M6.25 4.25V2.75h3.5v1.5M4.25 4.5l.5 8.75h6.5l.5-8.75" />
+  </Icon>
+);
+
+/** The mark: four frames of a contact sheet, one of them picked. */
+export const Mark = () => (
+  <svg class="mark" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+    <g fill="none" stroke="currentColor" stroke-width="1.5">
+      <rect x="1.75" y="2.75" width="7" height="6" rx="1" />
+      <rect x="1.75" y="11.25" width="7" height="6" rx="1" />
+      <rect x="11.25" y="11.25" width="7" height="6" rx="1" />
+    </g>
+    <rect class="picked" x="10.5" y="2" width="8.5" height="7.5" rx="1.5" />
+  </svg>
+);

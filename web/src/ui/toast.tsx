@@ -1,0 +1,49 @@
+import { useEffect, useRef } from "preact/hooks";
+import { Signal, useSignal } from "../lib/signal";
+import { CheckIcon, CloseIcon } from "./icons";
+
+type Kind = "done" | "failed";
+
+interface Toast {
+  id: number;
+  message: string;
+  kind: Kind;
+}
+
+const toasts = new Signal<readonly Toast[]>([]);
+let lastId = 0;
+
+/** Tell what happened. It stays long enough to be read, a failure longer. */
+export function toast(message: string, kind: Kind = "done"): void {
+  const id = ++lastId;
+  const others = toasts.value.filter((shown) => shown.message !== message);
+  toasts.value = [...others, { id, message, kind }].slice(-3);
+  setTimeout(() => dismiss(id), (kind === "failed" ? 8_000 : 5_000) + message.length * 40);
+}
+
+function dismiss(id: number): void {
+  toasts.value = toasts.value.filter((shown) => shown.id !== id);
+}
+
+export function Toasts() {
+  const shown = useSignal(toasts);
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // A popover opened last lies above everything, an open dialog included.
+    ref.current?.hidePopover?.();
+    if (shown.length > 0) ref.current?.showPopover?.();
+  }, [shown]);
+  return (
+    <div ref={ref} class="toasts" popover="manual" role="status" aria-live="polite">
+      {shown.map(({ id, message, kind }) => (
+        <div key={id} class={`toast ${kind}`}>
+          {kind === "done" && <CheckIcon />}
+          <span>{message}</span>
+          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+            <CloseIcon />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
