@@ -9,7 +9,7 @@ WEB_PACKAGES := web/node_modules/.package-lock.json
 # Node from the machine, or where there is none from .venv.
 NPM := PATH="$$PATH:$(CURDIR)/$(BIN)" npm --prefix web
 
-.PHONY: run install test lint format bench clean
+.PHONY: run install test lint format bench screenshots clean
 
 run: .venv/server  ## install what is needed and start everything
 	@exec $(BIN)/prshots serve
@@ -19,7 +19,7 @@ install: .venv/server  ## only install
 test: .venv/dev $(WEB_PACKAGES)  ## install what the tests need, and run them
 	$(NPM) test
 	@bash tests/install-tools
-	$(BIN)/pytest $(TESTS)
+	$(BIN)/pytest --numprocesses 3 --dist loadfile $(TESTS)
 
 lint: .venv/dev $(WEB_PACKAGES)
 	$(BIN)/ruff check
@@ -36,6 +36,10 @@ format: .venv/dev $(WEB_PACKAGES)
 
 bench: .venv/bench  ## measure against the peers, in one table
 	$(BIN)/python -m bench $(BENCH)
+
+screenshots: .venv/dev  ## take pictures of every page, light, dark and narrow, into screenshots/
+	@bash tests/install-tools
+	$(BIN)/python docs/images/make_dashboard.py
 
 clean:
 	rm -rf .venv web/node_modules src/prshots/dashboard

@@ -222,7 +222,7 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         page.goto(address)
         take(page, name, look)
     page.goto(f"{shop}/prs/1042")
-    page.get_by_role("button", name=re.compile("checkout.cart")).first.click()
+    page.get_by_role("link", name=re.compile("checkout.cart")).last.click()
     take(page, "lightbox", look)
     page.close()
 

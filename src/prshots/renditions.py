@@ -89,13 +89,18 @@ class RenditionError(PrshotsError):
     """There is no thumbnail to be made of this file, now or later."""
 
 
-def render_thumbnail(data: bytes) -> bytes:
-    """Return a WebP of at most MAX_BYTES, never larger than the picture. Raises RenditionError."""
+def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
+    """Return a WebP of at most MAX_BYTES, never larger than the picture. Raises RenditionError.
+
+    Of a picture that is higher than `tallness` times its width the top is shown: what a screen of that shape
+    shows of a long page.
+    """
+    tallness = min(tallness, MAX_TALLNESS)
     with _pillows_trouble_as_ours():
         picture = _opened(data)
         orientation = _orientation(picture)
-        _decode(picture, orientation)
-        thumbnail = _fitted(picture, _shown_part(picture.size, orientation))
+        _decode(picture, orientation, tallness)
+        thumbnail = _fitted(picture, _shown_part(picture.size, orientation, tallness))
     if orientation in _TURNS:
         thumbnail = thumbnail.transpose(_TURNS[orientation])
     return _encoded(thumbnail)
@@ -134,22 +139,22 @@ def _orientation(picture: Image.Image) -> int:
         return _UPRIGHT
 
 
-def _decode(picture: ImageFile.ImageFile, orientation: int) -> None:
+def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
     """Decode the pixels; of a JPEG, only as many of them as are needed."""
-    factor = _shown_part(picture.size, orientation).whole_factor
+    factor = _shown_part(picture.size, orientation, tallness).whole_factor
     width, height = picture.size
     picture.draft(None, (max(1, width // factor), max(1, height // factor)))
     picture.load()
 
 
-def _shown_part(size: tuple[int, int], orientation: int) -> _Part:
+def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
     """Return the part that is shown: all of it, or the top of a long page, wherever in the file that is."""
     width, height = size
     if orientation in _LYING:
-        kept = min(width, math.ceil(height * MAX_TALLNESS))
+        kept = min(width, math.ceil(height * tallness))
         left = width - kept if orientation in _TOP_AT_END else 0
         return _Part(left, 0, left + kept, height)
-    kept = min(height, math.ceil(width * MAX_TALLNESS))
+    kept = min(height, math.ceil(width * tallness))
     top = height - kept if orientation in _TOP_AT_END else 0
     return _Part(0, top, width, top + kept)
 

@@ -76,7 +76,8 @@ class Thumbnails:
                 data = file.read()
         except OSError as error:
             raise StoreError(f"cannot read {image.key}: {error.strerror}") from error
-        return render_thumbnail(data)
+        width, height = map(int, image.viewport.split("x"))
+        return render_thumbnail(data, tallness=height / width)
 
     async def _keep(self, image: Image, thumbnail: bytes) -> bool | None:
         """Store, then note. Expiry marks, then deletes: what is noted before the mark, it deletes too."""

@@ -184,7 +184,7 @@ class TestProjects:
         card = page.get_by_role("listitem").filter(has_text=name)
         expect(card).to_contain_text(re.compile("Images\\s*1"))
         expect(card).to_contain_text(re.compile("Open PRs\\s*1"))
-        expect(card.get_by_role("img", name=re.compile("upload"))).to_be_visible()
+        expect(card.get_by_role("img", name=re.compile("Uploads per day"))).to_be_visible()
 
     def test_a_name_that_is_taken_is_said_beside_the_field(self, page: Page, ann: Person) -> None:
         ann.project("taken")

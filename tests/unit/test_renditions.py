@@ -105,7 +105,7 @@ def test_it_fits_and_is_never_enlarged(kind: str, size: tuple[int, int], expecte
 
 def test_of_a_large_jpeg_only_as_many_pixels_are_decoded_as_are_needed() -> None:
     picture = renditions._opened(encoded(a_page(5000, 4000), "JPEG"))
-    renditions._decode(picture, 1)
+    renditions._decode(picture, 1, renditions.MAX_TALLNESS)
     assert picture.size == (1250, 1000)
 
 
@@ -329,3 +329,15 @@ def test_whatever_bits_are_flipped(kind: str, data: st.DataObject) -> None:
 @settings(max_examples=150, deadline=None)
 def test_whatever_follows_the_first_bytes(head: bytes, rest: bytes) -> None:
     made_or_refused(head + rest)
+
+
+@pytest.mark.parametrize(
+    ("tallness", "size"), [(0.625, (480, 300)), (2.2, (218, 480)), (99, (218, 480)), (0.0001, (480, 1))]
+)
+def test_of_a_long_page_the_top_in_the_shape_of_the_screen(tallness: float, size: tuple[int, int]) -> None:
+    page = Image.new("RGB", (1280, 5200), "white")
+    page.paste("red", (0, 0, 1280, 400))
+    thumbnail = Image.open(io.BytesIO(render_thumbnail(encoded(page), tallness)))
+    assert thumbnail.size == size
+    red, green, _ = thumbnail.convert("RGB").getpixel((100, 0))
+    assert red > 200 > green
