@@ -11,19 +11,14 @@ import httpx
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, sync_playwright
 
+from browser import launched
+
 API = os.environ.get("PRSHOTS_URL", "http://localhost:8081")
 PR_NUMBER = 482
 SHOTS = [
     ("Checkout / cart", 960, 440, ""),
     ("Checkout / cart, dark", 960, 440, "dark"),
     ("Checkout / phone", 360, 440, ""),
-]
-CHROMIUM = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
 ]
 SHOP = """<meta charset=utf-8><style>
 body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: #b4552d; }
@@ -63,7 +58,7 @@ def upload(client: httpx.Client, name: str, image: bytes, viewport: str) -> None
 def main() -> None:
     token = {"Authorization": f"Bearer {os.environ['PRSHOTS_TOKEN']}"}
     with sync_playwright() as playwright, httpx.Client(base_url=API, headers=token) as client:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=CHROMIUM)
+        browser = launched(playwright)
         client.post("/v1/expire", json={"pr_number": PR_NUMBER}).raise_for_status()
         for name, width, height, theme in SHOTS:
             upload(client, name, page_as_png(browser, SHOP % theme, width, height), f"{width}x{height}")

@@ -21,16 +21,11 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from browser import launched
+
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "screenshots"
 FOR_README = {"pull light": "gallery.png", "lightbox dark": "lightbox.png", "projects light": "projects.png"}
-CHROMIUM = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 LOOKS = {"light": (1280, 800), "dark": (1280, 800), "narrow": (360, 740)}
 VIEWPORTS = {"1280x800": (1280, 800), "768x1024": (768, 1024), "375x812": (375, 812)}
 DAY = 86_400
@@ -168,10 +163,10 @@ class Demo:
                 "SELECT pr_number FROM pulls WHERE project_id = ? ORDER BY pr_number DESC", (project_id,)
             ).fetchall()
             for age, (number,) in enumerate(pulls):
-                database.execute(
-                    "UPDATE pulls SET last_upload_at = ? WHERE project_id = ? AND pr_number = ?",
-                    (now - age * age * 2400 - 90, project_id, number),
-                )
+                then = (now - age * age * 2400 - 240, project_id, number)
+                of_pull = "WHERE project_id = ? AND pr_number = ?"
+                database.execute(f"UPDATE pulls SET last_upload_at = ? {of_pull}", then)
+                database.execute(f"UPDATE images SET uploaded_at = ? {of_pull}", then)
             for days in range(1, 90):
                 busy = (days * 7 * seed + days * days) % 23 if (now // DAY - days) % 7 not in {2, 3} else 1
                 database.execute(
@@ -234,7 +229,7 @@ def main() -> None:
         running_service(Path(folder)) as service,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        browser = launched(playwright)
         demo = Demo(service, browser)
         print("Filling a service with a demo …")
         places = fill(demo)

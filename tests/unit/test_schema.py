@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -95,3 +96,43 @@ def test_a_migration_that_fails_leaves_nothing_behind(engine: Engine) -> None:
     with pytest.raises(Exception, match="images already exists"):
         migrate(engine)
     assert schema(engine) == before
+
+
+def test_a_database_of_the_first_version_is_counted_through(engine: Engine) -> None:
+    """Whoever used the service before there was a dashboard finds what is there in it."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+    day = 20_000
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO projects VALUES ('p', 'local', 'web', 'pr_close', NULL, 0), ('q', 'local', 'app', 'manual', NULL, 0)"
+            )
+        )
+        connection.execute(text("INSERT INTO tokens VALUES ('t', 'p', 'ci', 'msr_…', 'hash', 0, NULL, NULL)"))
+        for image_id, pr, sha, size, at, closed in (
+            ("a", 7, "old", 10, day * 86_400, None),
+            ("b", 7, "new", 20, day * 86_400 + 9, day * 86_400 + 10),
+            ("c", 8, "new", 30, day * 86_400 + 86_400, None),
+        ):
+            connection.execute(
+                text(
+                    "INSERT INTO images (id, project_id, pr_number, name, commit_sha, viewport, ext, size, "
+                    "uploaded_at, kid, closed_at) VALUES (:id, 'p', :pr, 'n', :sha, '1x1', 'png', :size, :at, 'k', :closed)"
+                ),
+                {"id": image_id, "pr": pr, "sha": sha, "size": size, "at": at, "closed": closed},
+            )
+    migrate(engine)
+    with engine.connect() as connection:
+        pulls = connection.execute(text("SELECT * FROM pulls ORDER BY pr_number")).all()
+        days = connection.execute(text("SELECT * FROM uploads_by_day ORDER BY day")).all()
+        kept = connection.execute(text("SELECT created_by FROM tokens")).scalar_one()
+    assert [tuple(row) for row in pulls] == [
+        ("p", 7, 2, 30, day * 86_400 + 9, "new", day * 86_400 + 10),
+        ("p", 8, 1, 30, day * 86_400 + 86_400, "new", None),
+    ]
+    assert [tuple(row) for row in days] == [("p", day, 2, 30), ("p", day + 1, 1, 30)]
+    assert kept == ""

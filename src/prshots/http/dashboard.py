@@ -7,7 +7,6 @@ others is not found, exactly like what does not exist.
 import asyncio
 import hashlib
 import json
-import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,12 +18,13 @@ from starlette.routing import Route
 
 from prshots.accounts import Accounts, ProjectChanges
 from prshots.errors import InvalidInputError, NotFoundError
+from prshots.http import dashboard_fields as fields
 from prshots.http import dashboard_views as views
 from prshots.http.bodies import json_object
 from prshots.http.conditions import names_tag
 from prshots.http.dashboard_views import Json
 from prshots.images import Images, pr_number_from_text
-from prshots.models import Image, Policy, Project, Role, User
+from prshots.models import Image, Project, Role, User
 from prshots.organizations import Organizations
 from prshots.ports import Overview
 from prshots.thumbnails import Thumbnails
@@ -34,15 +34,11 @@ PAGE = 60
 CARDS, PULLS, BIGGEST = 24, 30, 10
 NEWEST_OF_PULL = 4
 MAX_THUMBNAILS = 24
-MAX_SEARCH = 200
 MAX_DAYS = 366
 REMOVAL_SECONDS = 2.0
 """How long one call works on removing a project: the page then shows how far it has come, and calls again."""
 
 _SAFE_METHODS = {"GET", "HEAD"}
-_IMAGE_ID = re.compile(r"[0-9a-f]{32}")
-_NUMBER = re.compile(r"[0-9]{1,6}")
-_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can say it, UTF-8 cannot
 
 Handler = Callable[[Request, User], Awaitable[Json]]
 SignedIn = Callable[[Request], Awaitable[User]]
@@ -112,8 +108,8 @@ class Dashboard:
 
     async def create_project(self, request: Request, user: User) -> Json:
         body = await json_object(request)
-        organization, _ = await self.organizations.find(user, _text(body, "organization_id"))
-        project = await self.accounts.create_project(_text(body, "name"), organization=organization)
+        organization, _ = await self.organizations.find(user, fields.text(body, "organization_id"))
+        project = await self.accounts.create_project(fields.text(body, "name"), organization=organization)
         return await self._project_view(user, project)
 
     async def project(self, request: Request, user: User) -> Json:
@@ -123,35 +119,33 @@ class Dashboard:
         project, body = await self._project(request, user), await json_object(request)
         changes: ProjectChanges = {}
         if "name" in body:
-            changes["name"] = _text(body, "name")
+            changes["name"] = fields.text(body, "name")
         if "policy" in body:
-            changes["policy"] = _policy(body["policy"])
+            changes["policy"] = fields.policy(body["policy"])
         if "retain_days" in body:
-            changes["retain_days"] = _days(body["retain_days"])
+            changes["retain_days"] = fields.days(body["retain_days"])
         return await self._project_view(user, await self.accounts.change_project(project, **changes))
 
     async def would_expire(self, request: Request, user: User) -> Json:
         project, query = await self._project(request, user), request.query_params
-        days = query.get("retain_days")
-        if days and not _NUMBER.fullmatch(days):
-            raise InvalidInputError("retain_days is a whole number of days")
+        days = fields.number(query["retain_days"], "retain_days") if query.get("retain_days") else None
         count, size = await self.overview.would_expire(
             project.id,
-            _policy(query.get("policy", project.policy)),
-            int(days) if days else None,
+            fields.policy(query.get("policy", project.policy)),
+            days,
             int(self.clock()),
         )
         return {"images": count, "bytes": size}
 
     async def delete_project(self, request: Request, user: User) -> Json:
         project = await self.organizations.project_to_delete(user, request.path_params["project_id"])
-        if _text(await json_object(request), "name") != project.name:
+        if fields.text(await json_object(request), "name") != project.name:
             raise InvalidInputError("the name does not match: type it as it is written on the page")
         return {"remaining": await self.images.remove_project(project, REMOVAL_SECONDS)}
 
     async def usage(self, request: Request, user: User) -> Json:
-        project, asked = await self._project(request, user), request.query_params.get("days", "90")
-        count = int(asked) if _NUMBER.fullmatch(asked) else 0
+        project = await self._project(request, user)
+        count = fields.number(request.query_params.get("days", "90"), "days")
         if not 1 <= count <= MAX_DAYS:
             raise InvalidInputError(f"days is a whole number from 1 to {MAX_DAYS}")
         days = await self.overview.days([project.id], self._today() - count + 1)
@@ -176,7 +170,7 @@ class Dashboard:
         found = await self.overview.pulls(
             project.id,
             closed=states[query.get("state")],
-            search=_search(query.get("q", "")),
+            search=fields.search(query.get("q", "")),
             before=views.key_of(query.get("after"), (int, int)),
             limit=PULLS,
         )
@@ -240,7 +234,7 @@ class Dashboard:
 
     async def make_thumbnails(self, request: Request, user: User) -> Json:
         project, ids = await self._project(request, user), (await json_object(request)).get("ids")
-        if not isinstance(ids, list) or len(ids) > MAX_THUMBNAILS or not all(map(_is_image_id, ids)):
+        if not isinstance(ids, list) or len(ids) > MAX_THUMBNAILS or not all(map(fields.is_image_id, ids)):
             raise InvalidInputError(f"ids is a list of at most {MAX_THUMBNAILS} ids of images")
         asked = await self.overview.images(project.id, ids)
         made = await self.thumbnails.make(asked)
@@ -265,7 +259,7 @@ class Dashboard:
 
     async def create_token(self, request: Request, user: User) -> Json:
         project, body = await self._project(request, user), await json_object(request)
-        label = _text(body, "label").strip()
+        label = fields.text(body, "label").strip()
         token, secret = await self.accounts.create_token(project, label, created_by=user.login)
         return {"token": views.token_view(token), "secret": secret}
 
@@ -280,7 +274,7 @@ class Dashboard:
     # Organizations
 
     async def create_organization(self, request: Request, user: User) -> Json:
-        organization = await self.organizations.create(user, _text(await json_object(request), "name"))
+        organization = await self.organizations.create(user, fields.text(await json_object(request), "name"))
         return views.organization_view(organization, Role.OWNER)
 
     async def organization(self, request: Request, user: User) -> Json:
@@ -298,12 +292,12 @@ class Dashboard:
 
     async def add_member(self, request: Request, user: User) -> Json:
         body, organization_id = await json_object(request), request.path_params["organization_id"]
-        role = _role(body.get("role", Role.MEMBER))
-        member = await self.organizations.add_member(user, organization_id, _text(body, "login"), role)
+        role = fields.role(body.get("role", Role.MEMBER))
+        member = await self.organizations.add_member(user, organization_id, fields.text(body, "login"), role)
         return views.member_view(member, user, self.avatar_origins)
 
     async def change_member(self, request: Request, user: User) -> Json:
-        role, path = _role((await json_object(request)).get("role")), request.path_params
+        role, path = fields.role((await json_object(request)).get("role")), request.path_params
         await self.organizations.change_role(user, path["organization_id"], path["member_id"], role)
         return {"ok": True}
 
@@ -381,40 +375,3 @@ def _reply(request: Request, content: Json, status: int) -> Response:
     if request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(body, status, headers, media_type="application/json")
-
-
-def _text(body: Json, name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or _HALF_A_CHARACTER.search(value):
-        raise InvalidInputError(f"{name} is missing: it is a text")
-    return value
-
-
-def _policy(value: object) -> Policy:
-    try:
-        return Policy(str(value))
-    except ValueError as error:
-        raise InvalidInputError(f"policy is one of {', '.join(Policy)}") from error
-
-
-def _role(value: object) -> Role:
-    try:
-        return Role(str(value))
-    except ValueError as error:
-        raise InvalidInputError(f"role is one of {', '.join(Role)}") from error
-
-
-def _days(value: object) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise InvalidInputError("retain_days is a whole number of days, or null for none")
-    return value
-
-
-def _search(text: str) -> str:
-    if len(text) > MAX_SEARCH:
-        raise InvalidInputError(f"a search is at most {MAX_SEARCH} characters")
-    return text.strip()
-
-
-def _is_image_id(value: object) -> bool:
-    return isinstance(value, str) and _IMAGE_ID.fullmatch(value) is not None

@@ -1,9 +1,8 @@
 /** The lightbox's controls. */
 import { shortSha } from "../lib/format";
 import type { Image } from "../lib/types";
-import { CloseIcon, DownIcon, LeftIcon, PlusIcon, RightIcon } from "../ui";
+import { CloseIcon, DownIcon, InfoIcon, LeftIcon, MinusIcon, PlusIcon, RightIcon, UpIcon } from "../ui";
 import { type Place, viewportLabel } from "./arrange";
-import { InfoIcon, MinusIcon, UpIcon } from "./icons";
 import type { Step } from "./keys";
 import type { Zoom } from "./zooming";
 

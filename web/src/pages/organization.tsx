@@ -13,6 +13,7 @@ import {
   Field,
   Loading,
   MoreButton,
+  NameField,
   PageHead,
   toast,
   useAct,
@@ -237,18 +238,7 @@ function NewOrganization() {
           ))}
         </ul>
         <form class="inline-form" onSubmit={create}>
-          <Field label="Another organization" error={act.problem}>
-            {(field) => (
-              <input
-                {...field}
-                value={name}
-                required
-                maxLength={100}
-                autocomplete="off"
-                onInput={(event) => setName(event.currentTarget.value)}
-              />
-            )}
-          </Field>
+          <NameField label="Another organization" error={act.problem} value={name} onInput={setName} />
           <Button type="submit" busy={act.busy}>
             Create organization
           </Button>

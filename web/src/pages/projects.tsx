@@ -13,6 +13,7 @@ import {
   Field,
   Loading,
   MoreButton,
+  NameField,
   PageHead,
   Time,
   toast,
@@ -105,19 +106,13 @@ function NewProject({ first = false }: { first?: boolean }) {
   };
   return (
     <form class="inline-form new-project" onSubmit={create}>
-      <Field label={first ? "Your first project" : "New project"} error={act.problem}>
-        {(field) => (
-          <input
-            {...field}
-            value={name}
-            required
-            maxLength={100}
-            autocomplete="off"
-            placeholder="web-shop"
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <NameField
+        label={first ? "Your first project" : "New project"}
+        error={act.problem}
+        value={name}
+        placeholder="web-shop"
+        onInput={setName}
+      />
       {organizations.length > 1 && (
         <OrganizationChoice
           organizations={organizations}

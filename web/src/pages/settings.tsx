@@ -15,7 +15,17 @@ import {
   wrongDays,
 } from "../lib/policies";
 import type { Policy, Project } from "../lib/types";
-import { Button, confirmDialog, FailedPage, Field, Loading, ProjectHead, toast, useAct } from "../ui";
+import {
+  Button,
+  confirmDialog,
+  FailedPage,
+  Field,
+  Loading,
+  NameField,
+  ProjectHead,
+  toast,
+  useAct,
+} from "../ui";
 import { DeleteProject } from "./delete-project";
 
 export function SettingsPage({ projectId }: { projectId: string }) {
@@ -60,22 +70,13 @@ function Name({ project, onSaved }: PartProps) {
     <section class="section split">
       <h2>Name</h2>
       <form class="stack" onSubmit={save}>
-        <Field
+        <NameField
           label="Project name"
           hint="Addresses and tokens stay the same when it changes."
           error={act.problem}
-        >
-          {(field) => (
-            <input
-              {...field}
-              value={name}
-              required
-              maxLength={100}
-              autocomplete="off"
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+          value={name}
+          onInput={setTyped}
+        />
         <p>
           <Button type="submit" kind="primary" busy={act.busy} disabled={unchanged}>
             Save name

@@ -30,3 +30,28 @@ export function Field({ label, hint, error, children }: FieldProps) {
     </div>
   );
 }
+
+interface NameFieldProps extends Omit<FieldProps, "children"> {
+  value: string;
+  placeholder?: string;
+  onInput: (name: string) => void;
+}
+
+/** What a project or an organization is to be called: the service takes up to 100 characters. */
+export function NameField({ value, placeholder = "", onInput, ...field }: NameFieldProps) {
+  return (
+    <Field {...field}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          value={value}
+          required
+          maxLength={100}
+          autocomplete="off"
+          placeholder={placeholder}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -88,3 +88,22 @@ export const Mark = () => (
     <rect class="picked" x="10.5" y="2" width="8.5" height="7.5" rx="1.5" />
   </svg>
 );
+
+export const MinusIcon = () => (
+  <Icon>
+    <path d="M3 8h10" />
+  </Icon>
+);
+
+export const UpIcon = () => (
+  <Icon>
+    <path d="M4 9.75l4-4 4 4" />
+  </Icon>
+);
+
+export const InfoIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="5.75" />
+    <path d="M8 7.5v3.25M8 5.25v.01" />
+  </Icon>
+);

@@ -3,7 +3,7 @@ export { Button, type ButtonProps, MoreButton } from "./button";
 export { Bars, uploadsInWords } from "./chart";
 export { CopyButton, copyText } from "./copy";
 export { Confirm, ConfirmHost, type ConfirmProps, confirmDialog, Dialog } from "./dialog";
-export { Field, type FieldAttributes } from "./field";
+export { Field, type FieldAttributes, NameField } from "./field";
 export * from "./icons";
 export { type Crumb, PageHead, ProjectHead, type ProjectTab, ProjectTabs } from "./page-head";
 export { Empty, Failed, FailedPage, Loading } from "./states";

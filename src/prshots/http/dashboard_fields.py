@@ -1,0 +1,57 @@
+"""What the dashboard's pages send, checked. Each raises InvalidInputError with what it takes."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from prshots.errors import InvalidInputError
+from prshots.models import Policy, Role
+
+MAX_SEARCH = 200
+
+_IMAGE_ID = re.compile(r"[0-9a-f]{32}")
+_NUMBER = re.compile(r"[0-9]{1,6}")
+_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can say it, UTF-8 cannot
+
+
+def text(body: Mapping[str, Any], name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or _HALF_A_CHARACTER.search(value):
+        raise InvalidInputError(f"{name} is missing: it is a text")
+    return value
+
+
+def policy(value: object) -> Policy:
+    try:
+        return Policy(str(value))
+    except ValueError as error:
+        raise InvalidInputError(f"policy is one of {', '.join(Policy)}") from error
+
+
+def role(value: object) -> Role:
+    try:
+        return Role(str(value))
+    except ValueError as error:
+        raise InvalidInputError(f"role is one of {', '.join(Role)}") from error
+
+
+def days(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise InvalidInputError("retain_days is a whole number of days, or null for none")
+    return value
+
+
+def search(text: str) -> str:
+    if len(text) > MAX_SEARCH:
+        raise InvalidInputError(f"a search is at most {MAX_SEARCH} characters")
+    return text.strip()
+
+
+def is_image_id(value: object) -> bool:
+    return isinstance(value, str) and _IMAGE_ID.fullmatch(value) is not None
+
+
+def number(given: str, name: str) -> int:
+    if not _NUMBER.fullmatch(given):
+        raise InvalidInputError(f"{name} is a whole number")
+    return int(given)
