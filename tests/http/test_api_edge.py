@@ -101,6 +101,7 @@ async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_n
         accounts=FaultyAccounts(),
         max_image_bytes=1,
         base_url="http://localhost",
+        for_people=[],
         close=close,
     )
     with structlog.testing.capture_logs(processors=[merge_contextvars]) as log:
@@ -117,7 +118,10 @@ async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_n
 TOLD = {
     errors.InvalidInputError: 400,
     errors.UnauthorizedError: 401,
+    errors.ForbiddenError: 403,
+    errors.SignInRefusedError: 403,
     errors.NotFoundError: 404,
+    errors.ConflictError: 409,
     errors.RequestTimeoutError: 408,
     errors.PayloadTooLargeError: 413,
     errors.UnsupportedTypeError: 415,
@@ -132,7 +136,10 @@ def kinds(base: type[errors.PrshotsError]) -> set[type[errors.PrshotsError]]:
 
 @pytest.mark.parametrize("kind", sorted(kinds(errors.PrshotsError), key=lambda kind: kind.__name__))
 def test_only_what_a_client_can_change_is_told(kind):
-    status, message, _ = error_reply(kind("said inside"))
+    told = (
+        (errors.Refusal.LINK_USED, "said inside") if kind is errors.SignInRefusedError else ("said inside",)
+    )
+    status, message, _ = error_reply(kind(*told))
     if kind in TOLD:
         assert (status, message) == (TOLD[kind], "said inside")
     else:
