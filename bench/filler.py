@@ -21,6 +21,13 @@ FROM numbers, projects WHERE projects.name = :project
 """
 
 
+_COUNT = """
+INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit)
+SELECT project_id, pr_number, count(*), sum(size), max(uploaded_at), max(commit_sha)
+FROM images GROUP BY project_id, pr_number ON CONFLICT DO NOTHING
+"""
+
+
 def add_records(
     service: Service, count: int, *, size: int, uploaded_at: int, scheduled_at: int | None = None
 ) -> None:
@@ -38,6 +45,7 @@ def add_records(
                 "project": PROJECT,
             },
         )
+        database.execute(_COUNT)
 
 
 def add_bytes(service: Service, size: int) -> None:

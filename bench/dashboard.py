@@ -1,0 +1,71 @@
+"""What an open page asks for, with 100,000 images in the project, beside the same with 1,000."""
+
+import http.client
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from bench.filler import FIRST_FILLER_PR, add_records
+from bench.load import BenchError
+from bench.report import Row, Target
+from bench.service import Service
+from bench.settings import Run
+
+MANY, FEW = 100_000, 1_000
+TURNS, WARM_UP_TURNS = 100, 10
+SIZE = 20 * 1024
+TARGET = Target(at_most=1.5)
+
+
+def measure(run: Run) -> Iterator[Row]:
+    run.say(f"dashboard: adding {MANY:,} images to one of two services, {FEW:,} to the other")
+    full, small = (Service.create(run.directory / name) for name in ("full", "small"))
+    for service, count in ((full, MANY), (small, FEW)):
+        add_records(service, count, size=SIZE, uploaded_at=int(time.time()))
+    with full.at_rest(), small.at_rest():
+        run.say(f"dashboard: {TURNS} turns of each list at each, through the web component")
+        pages = [_Page(full), _Page(small)]
+        for turn in range(WARM_UP_TURNS + TURNS):
+            for page in pages[:: 1 if turn % 2 else -1]:
+                page.take_turn()
+    for name in pages[0].paths:
+        ours, peer = (page.p50_ms(name) for page in pages)
+        yield Row(f"{name}, {MANY:,} images, p50", "ms", ours, f"at {FEW:,}", peer, TARGET)
+
+
+class _Page:
+    """A browser's side of the dashboard: signed in by a one-time link, asking on one kept connection."""
+
+    def __init__(self, service: Service) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", service.web_port, timeout=30)
+        self._headers = {"Origin": service.web_address, "Host": f"127.0.0.1:{service.web_port}"}
+        code = service.run("login-link").strip().partition("#")[2]
+        _, cookie = self._ask("POST", "/auth/link", json.dumps({"code": code}))
+        self._headers["Cookie"] = cookie.partition(";")[0]
+        projects, _ = self._ask("GET", "/v1/dashboard/projects")
+        at = f"/v1/dashboard/projects/{projects['projects'][0]['id']}"
+        self.paths = {
+            "projects": "/v1/dashboard/projects",
+            "pull requests": f"{at}/pulls",
+            "gallery": f"{at}/pulls/{FIRST_FILLER_PR}/shots",
+        }
+        self._seconds: dict[str, list[float]] = {name: [] for name in self.paths}
+
+    def take_turn(self) -> None:
+        for name, path in self.paths.items():
+            started = time.perf_counter()
+            self._ask("GET", path)
+            self._seconds[name].append(time.perf_counter() - started)
+
+    def p50_ms(self, name: str) -> float:
+        return statistics.median(self._seconds[name][WARM_UP_TURNS:]) * 1000
+
+    def _ask(self, method: str, path: str, body: str | None = None) -> tuple[dict[str, Any], str]:
+        self._connection.request(method, path, body, self._headers)
+        reply = self._connection.getresponse()
+        content = reply.read()
+        if reply.status != http.client.OK:
+            raise BenchError(f"{method} {path}: {reply.status} {content.decode(errors='replace')}")
+        return json.loads(content), reply.headers.get("Set-Cookie", "")
