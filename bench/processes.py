@@ -120,7 +120,8 @@ def wait_until_idle(pid: int) -> None:
     while time.monotonic() < deadline:
         time.sleep(0.5)
         now = cpu_seconds(pid)
-        if now - before <= 0.02:
+        # Less than before is no rest either: a process has ended, and its time is no longer counted.
+        if abs(now - before) <= 0.02:
             return
         before = now
     raise BenchError(f"process {pid} did not come to rest within {IDLE_SECONDS} s")
