@@ -32,17 +32,12 @@ class Organizations:
 
     async def project(self, user: User, project_id: str) -> Project:
         """Return a project the user may use. Raises NotFoundError, also for a project of others."""
-        found = await self._overview.project_of(user.id, project_id)
-        if found is None:
-            raise NotFoundError("not found")
-        return found[0]
+        project, _ = await self._project(user, project_id)
+        return project
 
     async def project_to_delete(self, user: User, project_id: str) -> Project:
         """Raise NotFoundError; and ForbiddenError for a member who is no owner."""
-        found = await self._overview.project_of(user.id, project_id)
-        if found is None:
-            raise NotFoundError("not found")
-        project, role = found
+        project, role = await self._project(user, project_id)
         _require_owner(role)
         return project
 
@@ -82,6 +77,12 @@ class Organizations:
             _require_owner(role)
         if not await self._people.remove_member(organization.id, member_id):
             raise NotFoundError("not found")
+
+    async def _project(self, user: User, project_id: str) -> tuple[Project, Role]:
+        found = await self._overview.project_of(user.id, project_id)
+        if found is None:
+            raise NotFoundError("not found")
+        return found
 
     async def _owned(self, user: User, organization_id: str) -> Organization:
         organization, role = await self.find(user, organization_id)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from prshots.sweep import Report
 
 
+_WHERE_THE_DATA_IS = ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL")
+
+
 class PartName(StrEnum):
     WEB = "web"
     API = "api"
@@ -56,7 +59,7 @@ def serve(
         parts=parts,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
-        on_ready=lambda: _greet(settings, names, config, link.made() if link else ""),
+        on_ready=lambda: _greet(settings, names, config, link.made() if link else None),
     )
     sys.exit(asyncio.run(supervisor.run()))
 
@@ -126,7 +129,7 @@ class _LinkInTheMaking:
         return self._process.communicate()[0].strip()
 
 
-def _greet(settings: "Settings", names: list[str], config: Path | None, link: str) -> None:
+def _greet(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
     addresses = {
         "api": f"  API      {settings.base_url}  (its manual: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",
@@ -134,7 +137,7 @@ def _greet(settings: "Settings", names: list[str], config: Path | None, link: st
     }
     lines = [
         f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
-        *(_way_in(settings, link) if "web" in names else ()),
+        *(_way_in(settings, link, config) if "web" in names else ()),
         *(addresses[name] for name in names if name in addresses),
         f"  data     {settings.data_dir}\n",
     ]
@@ -143,27 +146,31 @@ def _greet(settings: "Settings", names: list[str], config: Path | None, link: st
     say("\n".join(lines))
 
 
-def _way_in(settings: "Settings", link: str) -> list[str]:
-    """Return what a newcomer does first."""
-    if not link:
+def _way_in(settings: "Settings", link: str | None, config: Path | None) -> list[str]:
+    """Return what a newcomer does first. `link` is None where people sign in with a provider."""
+    if link is None:
         return [f"Open {settings.web_url} in a browser.\n"]
-    return [
-        f"Open {link}\n",
-        f"It signs you in, once, within 10 minutes; for another: {_own_command()} login-link\n",
-    ]
+    another = _pasteable("login-link", config, *_WHERE_THE_DATA_IS, "PRSHOTS_WEB_PORT", "PRSHOTS_WEB_URL")
+    if not link:
+        return [f"Open the link that this prints: {another}\n"]
+    return [f"Open {link}\n", f"It signs you in, once, within 10 minutes; for another: {another}\n"]
 
 
 def _next_commands(config: Path | None) -> list[str]:
-    # Another terminal has not the variables that were set for us; these say where the database is.
-    where = [name for name in ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL") if name in os.environ]
-    variables = "".join(f"{name}={shlex.quote(os.environ[name])} " for name in where)
-    option = f" --config {shlex.quote(str(config))}" if config else ""
-    command = variables + _own_command()
+    create = _pasteable("project create demo", config, *_WHERE_THE_DATA_IS)
+    issue = _pasteable("token create demo", config, *_WHERE_THE_DATA_IS)
     return [
         "To upload, in another terminal, in the same folder:\n",
-        f"  {command} project create demo{option}",
-        f"  export PRSHOTS_TOKEN=$({command} token create demo{option})\n",
+        f"  {create}",
+        f"  export PRSHOTS_TOKEN=$({issue})\n",
     ]
+
+
+def _pasteable(words: str, config: Path | None, *variables: str) -> str:
+    """Write a command so that it works in another terminal, which has not the variables set for us."""
+    given = "".join(f"{name}={shlex.quote(os.environ[name])} " for name in variables if name in os.environ)
+    option = f" --config {shlex.quote(str(config))}" if config else ""
+    return f"{given}{_own_command()} {words}{option}"
 
 
 def _own_command() -> str:
