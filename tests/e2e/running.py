@@ -174,6 +174,9 @@ class SlowUpload:
         self._thread = threading.Thread(target=self._send)
         self._thread.start()
         assert self._half_sent.wait(30)
+        # What was sent may still lie in a socket. A request that was sent later has been answered: the upload
+        # is under way.
+        client.get("/v1/comment?pr_number=1").raise_for_status()
 
     def finish(self) -> httpx.Response:
         self._go_on.set()
