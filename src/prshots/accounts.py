@@ -1,6 +1,5 @@
 """Projects and their upload tokens."""
 
-import hashlib
 import re
 import secrets
 import time
@@ -8,22 +7,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-import structlog
-
-from prshots.errors import InvalidInputError, NotFoundError, RecordsError, UnauthorizedError
+from prshots.credentials import LastUse, hash_of
+from prshots.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.models import LOCAL_ORGANIZATION, Organization, Policy, Project, UploadToken
 from prshots.names import check_name
 from prshots.ports import Records
 
 MAX_LABEL = 200
 MAX_RETAIN_DAYS = 36_500
-TOUCH_SECONDS = 60
-"""How exact "last used" is: a write per token and minute, not per request."""
-
 LOCAL = Organization(LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, personal=False, created_at=0)
 
 _TOKEN = re.compile(r"msr_[0-9a-f]{64}")
-_log = structlog.get_logger()
 
 
 class ProjectChanges(TypedDict, total=False):
@@ -36,7 +30,7 @@ class Accounts:
     def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
         self._records = records
         self._clock = clock
-        self._touched: dict[str, int] = {}
+        self._last_use = LastUse("token", records.touch_token)
 
     async def create_project(
         self,
@@ -88,7 +82,7 @@ class Accounts:
             project_id=project.id,
             label=label,
             hint=f"msr_…{secret[-4:]}",
-            sha256=_sha256(secret),
+            sha256=hash_of(secret),
             created_at=int(self._clock()),
             created_by=created_by,
         )
@@ -106,22 +100,12 @@ class Accounts:
 
     async def authenticate(self, secret: str) -> Project:
         """Return the project an upload token stands for. Raises UnauthorizedError, RecordsError."""
-        found = await self._records.project_of_token(_sha256(secret)) if _TOKEN.fullmatch(secret) else None
+        found = await self._records.project_of_token(hash_of(secret)) if _TOKEN.fullmatch(secret) else None
         if found is None:
             raise UnauthorizedError("unauthorized")
         token, project = found
-        await self._touch(token)
+        await self._last_use.note(token.id, token.last_used_at or 0, int(self._clock()), token=token.id)
         return project
-
-    async def _touch(self, token: UploadToken) -> None:
-        now = int(self._clock())
-        if now - self._touched.get(token.id, token.last_used_at or 0) < TOUCH_SECONDS:
-            return
-        self._touched[token.id] = now
-        try:
-            await self._records.touch_token(token.id, now)
-        except RecordsError as error:  # not worth refusing the request
-            _log.warning("last use of a token not noted", token=token.id, reason=str(error))
 
 
 def _check_project(project: Project) -> None:
@@ -131,7 +115,3 @@ def _check_project(project: Project) -> None:
         raise InvalidInputError("policy retain_days needs a number of days: give one (--retain-days N)")
     if days is not None and not 1 <= days <= MAX_RETAIN_DAYS:
         raise InvalidInputError(f"retain_days is 1 to {MAX_RETAIN_DAYS} days; got {days}")
-
-
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

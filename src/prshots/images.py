@@ -113,7 +113,7 @@ class Images:
 
     async def delete(self, project: Project, image_id: str) -> None:
         """Expire one image now, whatever the policy. Raises NotFoundError, ExpireFailedError."""
-        image = await self._records.image(project.id, image_id) if _IMAGE_ID.fullmatch(image_id) else None
+        image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
         if image is None:
             raise NotFoundError("not found")
         try:
@@ -233,6 +233,10 @@ class Images:
 
     def _now(self) -> int:
         return int(self._clock())
+
+
+def is_image_id(text: str) -> bool:
+    return _IMAGE_ID.fullmatch(text) is not None
 
 
 def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-URL_LIFETIME_SECONDS = 365 * 24 * 3600
+SECONDS_PER_DAY = 86_400
+URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
 LOCAL_ORGANIZATION = "local"
 """The organization of what the command line makes: its name, and its id too."""
 

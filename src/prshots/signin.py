@@ -3,7 +3,6 @@
 Every secret is 256 random bits, and only its hash is kept.
 """
 
-import hashlib
 import hmac
 import re
 import secrets
@@ -14,32 +13,37 @@ from typing import Self
 
 import structlog
 
+from prshots.credentials import LastUse, hash_of
 from prshots.errors import (
     ConflictError,
     NotFoundError,
     ProviderError,
-    RecordsError,
     Refusal,
     SignInRefusedError,
     UnauthorizedError,
 )
-from prshots.models import LOCAL_ORGANIZATION, Identity, LoginState, Organization, Role, Session, User
+from prshots.models import (
+    LOCAL_ORGANIZATION,
+    SECONDS_PER_DAY,
+    Identity,
+    LoginState,
+    Organization,
+    Role,
+    Session,
+    User,
+)
 from prshots.names import MAX_NAME
 from prshots.ports import LoginProvider, People
 
 STATE_SECONDS = 600
-SESSION_SECONDS = 30 * 86_400
-IDLE_SECONDS = 7 * 86_400
-TOUCH_SECONDS = 60
-"""How exact "last seen" is: a write per session and minute, not per request."""
-
+SESSION_SECONDS = 30 * SECONDS_PER_DAY
+IDLE_SECONDS = 7 * SECONDS_PER_DAY
 MAX_RETURN_TO = 500
 
 _LINK = "link"
 _OPERATOR = Identity(subject="operator", login="operator", name="Operator")
 _OPERATORS_PROVIDER = "local"
 _SAME_NAMES, _ROOM_TO_DIFFER = 1000, 20
-_TOUCHES_REMEMBERED = 10_000
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _log = structlog.get_logger()
 
@@ -88,7 +92,7 @@ class SignIn:
         self._people = people
         self._allowed = allowed
         self._clock = clock
-        self._touched: dict[str, int] = {}
+        self._last_use = LastUse("session", people.touch_session)
 
     async def begin(self, provider_id: str, *, return_to: str, browser_secret: str, redirect_uri: str) -> str:
         """Return where to send the browser. Raises NotFoundError, SignInRefusedError."""
@@ -102,11 +106,11 @@ class SignIn:
             raise _refused(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
         await self._people.add_login_state(
             LoginState(
-                sha256=_sha256(state),
+                sha256=hash_of(state),
                 provider=provider_id,
                 verifier=verifier,
                 nonce=nonce,
-                browser_sha256=_sha256(browser_secret),
+                browser_sha256=hash_of(browser_secret),
                 return_to=own_path(return_to),
                 created_at=self._now(),
             )
@@ -124,7 +128,7 @@ class SignIn:
         begun = await self._take(state, provider_id)
         if begun is None:
             raise _refused(Refusal.EXPIRED, provider_id, "its state is unknown, used, or too old")
-        if not hmac.compare_digest(begun.browser_sha256, _sha256(browser_secret)):
+        if not hmac.compare_digest(begun.browser_sha256, hash_of(browser_secret)):
             raise _refused(Refusal.OTHER_BROWSER, provider_id, "it was begun in another browser")
         if error or not code:
             refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
@@ -140,7 +144,7 @@ class SignIn:
         code = new_secret()
         await self._people.add_login_state(
             LoginState(
-                sha256=_sha256(code),
+                sha256=hash_of(code),
                 provider=_LINK,
                 verifier="",
                 nonce="",
@@ -163,17 +167,17 @@ class SignIn:
 
     async def user_of(self, session_secret: str) -> User:
         """Return who is signed in. Raises UnauthorizedError."""
-        found = await self._people.session(_sha256(session_secret)) if is_secret(session_secret) else None
+        found = await self._people.session(hash_of(session_secret)) if is_secret(session_secret) else None
         if found is None or self._is_over(found[0]):
             raise UnauthorizedError("unauthorized")
         session, user = found
-        await self._touch(session)
+        await self._last_use.note(session.sha256, session.last_seen_at, self._now(), user=session.user_id)
         return user
 
     async def sign_out(self, session_secret: str) -> None:
         """End a session, if it is one."""
         if is_secret(session_secret):
-            await self._people.end_session(_sha256(session_secret))
+            await self._people.end_session(hash_of(session_secret))
 
     async def sign_out_everywhere(self, user: User) -> None:
         await self._people.end_sessions_of(user.id)
@@ -190,7 +194,7 @@ class SignIn:
         """Take out what was begun under this secret, whether or not it is still good for anything."""
         if not is_secret(secret):
             return None
-        begun = await self._people.take_login_state(_sha256(secret))
+        begun = await self._people.take_login_state(hash_of(secret))
         if begun is None or begun.provider != provider_id or self._now() - begun.created_at > STATE_SECONDS:
             return None
         return begun
@@ -257,24 +261,12 @@ class SignIn:
 
     async def _start_session(self, user: User) -> str:
         secret, now = new_secret(), self._now()
-        await self._people.add_session(Session(_sha256(secret), user.id, now, now))
+        await self._people.add_session(Session(hash_of(secret), user.id, now, now))
         return secret
 
     def _is_over(self, session: Session) -> bool:
         now = self._now()
         return now - session.created_at > SESSION_SECONDS or now - session.last_seen_at > IDLE_SECONDS
-
-    async def _touch(self, session: Session) -> None:
-        now = self._now()
-        if now - self._touched.get(session.sha256, session.last_seen_at) < TOUCH_SECONDS:
-            return
-        if len(self._touched) >= _TOUCHES_REMEMBERED:  # the records remember them too
-            self._touched.clear()
-        self._touched[session.sha256] = now
-        try:
-            await self._people.touch_session(session.sha256, now)
-        except RecordsError as error:  # not worth refusing the request
-            _log.warning("last use of a session not noted", user=session.user_id, reason=str(error))
 
 
 async def discard_old(people: People, now: int) -> int:
@@ -320,7 +312,3 @@ def _organization_names(login: str, provider_id: str) -> Iterator[str]:
     yield login
     yield f"{login}-{provider_id}"
     yield from (f"{login}-{provider_id}-{number}" for number in range(2, _SAME_NAMES))
-
-
-def _sha256(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

@@ -260,7 +260,7 @@ def web(settings: Settings) -> App:
 
 def avatar_origins(settings: Settings) -> list[str]:
     """Return where the login providers that are set up keep people's pictures."""
-    from prshots.http.web import origin_of
+    from prshots.http.origins import origin_of
 
     github = origin_of(settings.github_url)
     origins = {

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from parts import NOW, open_records
-from prshots.accounts import MAX_RETAIN_DAYS, TOUCH_SECONDS, Accounts, ProjectChanges
+from prshots.accounts import MAX_RETAIN_DAYS, Accounts, ProjectChanges
+from prshots.credentials import TOUCH_SECONDS
 from prshots.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.models import Policy
 from prshots.names import MAX_NAME

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from parts import DAY, NOW
+from prshots.credentials import TOUCH_SECONDS
 from prshots.errors import (
     ConflictError,
     NotFoundError,
@@ -25,7 +26,6 @@ from prshots.signin import (
     MAX_RETURN_TO,
     SESSION_SECONDS,
     STATE_SECONDS,
-    TOUCH_SECONDS,
     AllowList,
     SignIn,
     discard_old,

@@ -24,7 +24,7 @@ from prshots.http.bodies import json_object
 from prshots.http.conditions import names_tag
 from prshots.http.dashboard_views import Json
 from prshots.images import Images, pr_number_from_text
-from prshots.models import Image, Project, Role, User
+from prshots.models import SECONDS_PER_DAY, Image, Project, ProjectSummary, PullRequest, Role, User
 from prshots.organizations import Organizations
 from prshots.ports import Overview
 from prshots.thumbnails import Thumbnails
@@ -96,24 +96,22 @@ class Dashboard:
         found = await self.overview.projects_of(user.id, after, CARDS)
         since = self._today() - views.CARD_DAYS + 1
         days = await self.overview.days([summary.project.id for summary in found], since)
-        more = len(found) == CARDS
-        last = found[-1].project if found else None
-        return {
-            "projects": [
-                views.project_view(summary, days.get(summary.project.id, []), self._today())
-                for summary in found
-            ],
-            "next": views.cursor(last.name, last.id) if last and more else None,
-        }
+        return views.page_view(
+            "projects",
+            found,
+            CARDS,
+            lambda summary: views.project_view(summary, days.get(summary.project.id, []), self._today()),
+            lambda summary: (summary.project.name, summary.project.id),
+        )
 
     async def create_project(self, request: Request, user: User) -> Json:
         body = await json_object(request)
         organization, _ = await self.organizations.find(user, fields.text(body, "organization_id"))
         project = await self.accounts.create_project(fields.text(body, "name"), organization=organization)
-        return await self._project_view(user, project)
+        return await self._project_view(user, project.id)
 
     async def project(self, request: Request, user: User) -> Json:
-        return await self._project_view(user, await self._project(request, user))
+        return await self._project_view(user, request.path_params["project_id"])
 
     async def change_project(self, request: Request, user: User) -> Json:
         project, body = await self._project(request, user), await json_object(request)
@@ -124,7 +122,8 @@ class Dashboard:
             changes["policy"] = fields.policy(body["policy"])
         if "retain_days" in body:
             changes["retain_days"] = fields.days(body["retain_days"])
-        return await self._project_view(user, await self.accounts.change_project(project, **changes))
+        changed = await self.accounts.change_project(project, **changes)
+        return await self._project_view(user, changed.id)
 
     async def would_expire(self, request: Request, user: User) -> Json:
         project, query = await self._project(request, user), request.query_params
@@ -144,17 +143,17 @@ class Dashboard:
         return {"remaining": await self.images.remove_project(project, REMOVAL_SECONDS)}
 
     async def usage(self, request: Request, user: User) -> Json:
-        project = await self._project(request, user)
+        summary = await self._summary(user, request.path_params["project_id"])
+        project = summary.project
         count = fields.number(request.query_params.get("days", "90"), "days")
         if not 1 <= count <= MAX_DAYS:
             raise InvalidInputError(f"days is a whole number from 1 to {MAX_DAYS}")
         days = await self.overview.days([project.id], self._today() - count + 1)
         filled = views.every_day(days.get(project.id, []), self._today(), count)
-        summary = await self.overview.summary_of(user.id, project.id)
         return {
             "days": [views.day_view(day) for day in filled],
-            "images": summary.images if summary else 0,
-            "bytes": summary.bytes if summary else 0,
+            "images": summary.images,
+            "bytes": summary.bytes,
             "biggest": [
                 views.pull_view(pull) for pull in await self.overview.biggest_pulls(project.id, BIGGEST)
             ],
@@ -177,16 +176,14 @@ class Dashboard:
         newest = await self.overview.newest_images(
             project.id, [pull.pr_number for pull in found if pull.images], NEWEST_OF_PULL
         )
-        return {
-            "pulls": [
-                views.pull_view(pull)
-                | {"newest": [self._image_view(image) for image in newest.get(pull.pr_number, [])]}
-                for pull in found
-            ],
-            "next": views.cursor(found[-1].last_upload_at, found[-1].pr_number)
-            if len(found) == PULLS
-            else None,
-        }
+
+        def view(pull: PullRequest) -> Json:
+            images = newest.get(pull.pr_number, [])
+            return views.pull_view(pull) | {"newest": [self._image_view(image) for image in images]}
+
+        return views.page_view(
+            "pulls", found, PULLS, view, lambda pull: (pull.last_upload_at, pull.pr_number)
+        )
 
     async def pull(self, request: Request, user: User) -> Json:
         project, number = await self._pull(request, user)
@@ -199,11 +196,13 @@ class Dashboard:
         project, number = await self._pull(request, user)
         after = views.key_of(request.query_params.get("after"), (str, str))
         found = await self.overview.shots(project.id, number, after, PAGE)
-        last = found[-1].newest if len(found) == PAGE else None
-        return {
-            "shots": [{"newest": self._image_view(shot.newest), "count": shot.images} for shot in found],
-            "next": views.cursor(last.name, last.viewport) if last else None,
-        }
+        return views.page_view(
+            "shots",
+            found,
+            PAGE,
+            lambda shot: {"newest": self._image_view(shot.newest), "count": shot.images},
+            lambda shot: (shot.newest.name, shot.newest.viewport),
+        )
 
     async def images_of_shot(self, request: Request, user: User) -> Json:
         (project, number), query = await self._pull(request, user), request.query_params
@@ -211,10 +210,7 @@ class Dashboard:
         shot = (query.get("name", ""), query.get("viewport", ""))
         before = after[0] if after else views.MAX_INTEGER - 1
         found = await self.overview.images_of_shot(project.id, number, shot, before, PAGE)
-        return {
-            "images": [self._image_view(image) for image in found],
-            "next": views.cursor(found[-1].seq) if len(found) == PAGE else None,
-        }
+        return views.page_view("images", found, PAGE, self._image_view, lambda image: (image.seq,))
 
     async def comment(self, request: Request, user: User) -> Json:
         project, number = await self._pull(request, user)
@@ -233,9 +229,8 @@ class Dashboard:
         return {"ok": True, "id": image_id}
 
     async def make_thumbnails(self, request: Request, user: User) -> Json:
-        project, ids = await self._project(request, user), (await json_object(request)).get("ids")
-        if not isinstance(ids, list) or len(ids) > MAX_THUMBNAILS or not all(map(fields.is_image_id, ids)):
-            raise InvalidInputError(f"ids is a list of at most {MAX_THUMBNAILS} ids of images")
+        project, body = await self._project(request, user), await json_object(request)
+        ids = fields.image_ids(body.get("ids"), MAX_THUMBNAILS)
         asked = await self.overview.images(project.id, ids)
         made = await self.thumbnails.make(asked)
         return {
@@ -252,10 +247,9 @@ class Dashboard:
         project = await self._project(request, user)
         before = views.key_of(request.query_params.get("after"), (int, str))
         found = await self.overview.tokens(project.id, before, PAGE)
-        return {
-            "tokens": [views.token_view(token) for token in found],
-            "next": views.cursor(found[-1].created_at, found[-1].id) if len(found) == PAGE else None,
-        }
+        return views.page_view(
+            "tokens", found, PAGE, views.token_view, lambda token: (token.created_at, token.id)
+        )
 
     async def create_token(self, request: Request, user: User) -> Json:
         project, body = await self._project(request, user), await json_object(request)
@@ -284,11 +278,13 @@ class Dashboard:
     async def members(self, request: Request, user: User) -> Json:
         after = views.key_of(request.query_params.get("after"), (str, str))
         found = await self.organizations.members(user, request.path_params["organization_id"], after, PAGE)
-        last = found[-1].user if len(found) == PAGE else None
-        return {
-            "members": [views.member_view(member, user, self.avatar_origins) for member in found],
-            "next": views.cursor(last.login, last.id) if last else None,
-        }
+        return views.page_view(
+            "members",
+            found,
+            PAGE,
+            lambda member: views.member_view(member, user, self.avatar_origins),
+            lambda member: (member.user.login, member.user.id),
+        )
 
     async def add_member(self, request: Request, user: User) -> Json:
         body, organization_id = await json_object(request), request.path_params["organization_id"]
@@ -318,18 +314,22 @@ class Dashboard:
         except InvalidInputError as error:
             raise NotFoundError("not found") from error
 
-    async def _project_view(self, user: User, project: Project) -> Json:
-        summary = await self.overview.summary_of(user.id, project.id)
+    async def _summary(self, user: User, project_id: str) -> ProjectSummary:
+        summary = await self.overview.summary_of(user.id, project_id)
         if summary is None:
             raise NotFoundError("not found")
-        days = await self.overview.days([project.id], self._today() - views.CARD_DAYS + 1)
-        return views.project_view(summary, days.get(project.id, []), self._today())
+        return summary
+
+    async def _project_view(self, user: User, project_id: str) -> Json:
+        summary = await self._summary(user, project_id)
+        days = await self.overview.days([project_id], self._today() - views.CARD_DAYS + 1)
+        return views.project_view(summary, days.get(project_id, []), self._today())
 
     def _image_view(self, image: Image) -> Json:
         return views.image_view(image, self.images)
 
     def _today(self) -> int:
-        return int(self.clock()) // views.SECONDS_PER_DAY
+        return int(self.clock()) // SECONDS_PER_DAY
 
 
 ROUTES: dict[tuple[str, str], str] = {

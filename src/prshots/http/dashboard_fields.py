@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from prshots.errors import InvalidInputError
+from prshots.images import is_image_id
 from prshots.models import Policy, Role
 
 MAX_SEARCH = 200
 
-_IMAGE_ID = re.compile(r"[0-9a-f]{32}")
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can say it, UTF-8 cannot
 
@@ -47,8 +47,14 @@ def search(text: str) -> str:
     return text.strip()
 
 
-def is_image_id(value: object) -> bool:
-    return isinstance(value, str) and _IMAGE_ID.fullmatch(value) is not None
+def image_ids(value: object, most: int) -> list[str]:
+    if not isinstance(value, list) or len(value) > most or not all(map(_is_image_id, value)):
+        raise InvalidInputError(f"ids is a list of at most {most} ids of images")
+    return value
+
+
+def _is_image_id(value: object) -> bool:
+    return isinstance(value, str) and is_image_id(value)
 
 
 def number(given: str, name: str) -> int:

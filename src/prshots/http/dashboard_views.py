@@ -2,17 +2,18 @@
 
 import base64
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 from prshots.errors import InvalidInputError
 from prshots.formats import BY_EXT
+from prshots.http.origins import origin_of
 from prshots.images import Images
 from prshots.markdown import image_markdown
 from prshots.models import (
+    SECONDS_PER_DAY,
     DayOfUploads,
     Image,
     Member,
@@ -24,12 +25,12 @@ from prshots.models import (
     User,
 )
 
-SECONDS_PER_DAY = 86_400
 CARD_DAYS = 30
 MAX_INTEGER = 2**63
 """What no column holds."""
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 def user_view(user: User, avatar_origins: Container[str]) -> Json:
@@ -38,18 +39,13 @@ def user_view(user: User, avatar_origins: Container[str]) -> Json:
         "id": user.id,
         "login": user.login,
         "name": user.name,
-        "avatar_url": user.avatar_url if _origin(user.avatar_url) in avatar_origins else "",
+        "avatar_url": user.avatar_url if origin_of(user.avatar_url) in avatar_origins else "",
         "provider": user.provider,
     }
 
 
 def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> Json:
     return user_view(member.user, avatar_origins) | {"role": member.role, "you": member.user.id == viewer.id}
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def organization_view(organization: Organization, role: Role) -> Json:
@@ -139,9 +135,19 @@ def rendered(markdown: str) -> str:
     return str(MarkdownIt("commonmark").render(markdown))
 
 
-def cursor(*key: str | int) -> str:
-    """Pack the key of a page's last entry, for the page to hand back as `after`."""
-    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+def page_view(
+    name: str,
+    found: Sequence[T],
+    limit: int,
+    view: Callable[[T], Json],
+    key: Callable[[T], tuple[str | int, ...]],
+) -> Json:
+    """Show a page of a list. `next` packs the key of its last entry, to be handed back as `after`."""
+    full = len(found) == limit
+    return {
+        name: [view(entry) for entry in found],
+        "next": base64.urlsafe_b64encode(json.dumps(key(found[-1])).encode()).decode() if full else None,
+    }
 
 
 def key_of(after: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:

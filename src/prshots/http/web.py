@@ -5,13 +5,13 @@ The browser sees one origin only, so no CORS header exists anywhere.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from prshots.http.edge import App, Edge, Message, Receive, Send
+from prshots.http.origins import origin_of
 from prshots.http.relay import Relay, resumable
 from prshots.http.web_files import ASSETS, WebFile, choose_file, file_response, load_files
 
@@ -27,11 +27,6 @@ def create_web(
     # The page's own icon is an image too, to a browser; nothing else of ours is.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
     return Web(load_files(files), Relay(api_url), security_headers(images))
-
-
-def origin_of(url: str) -> str:
-    scheme, host, *_ = urlsplit(url)
-    return f"{scheme}://{host}"
 
 
 def content_security_policy(images: Sequence[str]) -> str:

@@ -9,10 +9,8 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
 
 from prshots.errors import ConflictError, RecordsError
-from prshots.models import Image, Policy, Project, PullRequest, UploadToken, User
+from prshots.models import SECONDS_PER_DAY, Image, Policy, Project, PullRequest, UploadToken, User
 from prshots.stores.schema import images, organizations, projects, pulls, tokens, users
-
-SECONDS_PER_DAY = 86_400
 
 IMAGE = [images.c[field.name] for field in fields(Image)]
 TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]

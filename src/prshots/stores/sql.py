@@ -8,13 +8,12 @@ from typing import Literal
 from sqlalchemy import Connection, bindparam, func, insert, or_, select, text, update
 from sqlalchemy import delete as delete_from
 
-from prshots.models import Image, Policy, Project, UploadToken
+from prshots.models import SECONDS_PER_DAY, Image, Policy, Project, UploadToken
 from prshots.stores.columns import (
     IMAGE,
     PROJECT,
     PROJECTS,
     SCHEDULED,
-    SECONDS_PER_DAY,
     TOKEN,
     WAITING,
     conflict_as,
