@@ -11,9 +11,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+
+if TYPE_CHECKING:
+    from servers import PostgreSQL, SeaweedFS, Valkey
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -192,3 +196,41 @@ def token(shared_service: Service) -> str:
 def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
     with shared_service.client(token) as made:
         yield made
+
+
+# The engines, each started when a test first asks for it, and shared by all that do: a test makes a database, a
+# bucket or a project of its own. Who stops or freezes one starts one of its own (`servers.py`).
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator["PostgreSQL"]:
+    from servers import running_postgresql
+
+    with running_postgresql(18) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_15() -> Iterator["PostgreSQL"]:
+    from servers import POSTGRESQL, running_postgresql
+
+    if not POSTGRESQL[15].exists():
+        pytest.skip("PostgreSQL 15 is not installed: Debian's package is postgresql-15")
+    with running_postgresql(15) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def seaweedfs() -> Iterator["SeaweedFS"]:
+    from servers import running_seaweedfs
+
+    with running_seaweedfs() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator["Valkey"]:
+    from servers import running_valkey
+
+    with running_valkey() as server:
+        yield server

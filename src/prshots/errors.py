@@ -18,8 +18,10 @@ PrshotsError
 │   └── StoreFullError       … because there is no room
 ├── RecordsError             the database did not do it
 │   ├── RecordsFullError     … because there is no room
+│   ├── RecordsUnsureError   … or did, and could not say so any more
 │   └── SchemaTooNewError    … because a newer program has migrated it
-└── CounterUnavailableError  the rate counter did not answer
+├── CounterUnavailableError  the rate counter did not answer
+└── BackupError              a backup could not be made, or not be put back
 """
 
 from enum import StrEnum
@@ -110,9 +112,17 @@ class RecordsFullError(RecordsError):
     pass
 
 
+class RecordsUnsureError(RecordsError):
+    pass
+
+
 class SchemaTooNewError(RecordsError):
     pass
 
 
 class CounterUnavailableError(PrshotsError):
+    pass
+
+
+class BackupError(PrshotsError):
     pass

@@ -4,8 +4,8 @@ Read-only code gets a read-only port. Adapters turn their vendor's exceptions in
 crosses a port.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from prshots.models import (
     DayOfUploads,
@@ -107,6 +107,9 @@ class Records(Protocol):
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
+    async def check(self) -> None:
+        """Ask the database the least there is to ask."""
+
     async def close(self) -> None: ...
 
 
@@ -140,8 +143,8 @@ class Overview(Protocol):
     ) -> list[PullRequest]:
         """Return pull requests, newest (last_upload_at, pr_number) first.
 
-        `search` finds a number by its first digits, a last commit by its beginning, and a part of a name of
-        one of the screenshots.
+        `search` finds a number by its first digits, a last commit by its beginning, and, in the newest 5,000,
+        a part of a name of one of the screenshots.
         """
 
     async def pull(self, project_id: str, pr_number: int) -> PullRequest | None: ...
@@ -256,14 +259,46 @@ class OpenObject(NamedTuple):
     size: int
 
 
-class ObjectReader(Protocol):
+@runtime_checkable
+class FileReader(Protocol):
+    """Reads a store on this machine, for delivery: the kernel sends its files."""
+
     def open(self, key: str) -> OpenObject | None:
         """Open an object for reading; None when it is not there. Raises StoreError."""
 
+    def check(self) -> None:
+        """Raise StoreError when objects cannot be read now."""
 
-class ObjectStore(ObjectReader, Protocol):
+
+class ObjectStream(NamedTuple):
+    """An object of a remote store as it arrives: whoever gets it closes `chunks`.
+
+    `size` is the whole object's, also of a part of it. `chunks` raises StoreError if the rest does not come.
+    """
+
+    size: int
+    chunks: AsyncGenerator[bytes, None]
+
+
+class RemoteReader(Protocol):
+    """Reads a store elsewhere, for delivery: the bytes pass through, a chunk at a time."""
+
+    async def size(self, key: str) -> int | None:
+        """Return an object's size; None when it is not there. Raises StoreError."""
+
+    async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
+        """Begin to read an object, or a part of it; None when it is not there. Raises StoreError."""
+
+    async def check(self) -> None:
+        """Raise StoreError when objects cannot be read now."""
+
+
+class ObjectStore(Protocol):
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
         """Store an object whole and durably, or leave nothing. Raises StoreError, StoreFullError."""
+
+    async def read(self, key: str) -> bytes | None:
+        """Return an object whole; None when it is not there. Raises StoreError."""
 
     async def delete(self, keys: Collection[str]) -> set[str]:
         """Delete objects, durably; one that is not there counts as deleted. Return the keys that failed."""
@@ -280,10 +315,23 @@ class ObjectStore(ObjectReader, Protocol):
     async def discard_unfinished(self, cutoff: float) -> int:
         """Remove what writes cut short by a crash left behind before `cutoff`. Raises StoreError."""
 
+    async def check(self) -> None:
+        """Raise StoreError when the store does not take or give objects now."""
+
+    def close(self) -> None: ...
+
 
 class RateCounter(Protocol):
     async def hit(self, project_id: str) -> bool:
-        """Count one upload; False when the project has used up its minute. Raises CounterUnavailableError."""
+        """Count one upload; False when the project has used up its minute.
+
+        Raises CounterUnavailableError, after 50 ms at the latest: nobody waits longer for a counter.
+        """
+
+    async def check(self) -> None:
+        """Raise CounterUnavailableError when uploads are not counted now."""
+
+    async def close(self) -> None: ...
 
 
 class KeySource(Protocol):

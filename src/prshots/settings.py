@@ -2,8 +2,9 @@
 
 import re
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
@@ -14,6 +15,8 @@ from prshots.signing import KeyRing
 
 PREFIX = "PRSHOTS_"
 PROVIDERS = ("github", "gitlab", "gitea", "oidc")
+CLOUDS = ("s3", "gs", "az")
+COUNTERS = ("redis", "rediss", "valkey", "valkeys")
 
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
 
@@ -32,17 +35,40 @@ def _reachable(host: str) -> str:
     return f"[{own}]" if ":" in own else own
 
 
-def _file_url(scheme: str, no_path: str = "") -> AfterValidator:
+def _file_url(scheme: str, no_path: str = "") -> Callable[[str], str]:
     def check(url: str) -> str:
         path = url.removeprefix(f"{scheme}:///")
         if url and path in {"", url, no_path}:
             raise ValueError(f"{scheme}:///<path>")
         return url
 
-    return AfterValidator(check)
+    return check
 
 
-def _memory_only(url: str) -> str:
+def _postgresql(url: str) -> str:
+    # Its server may be named in the query, as a socket or as several hosts; the database is always a path.
+    if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
+        raise ValueError("postgresql://<host>/<name>")
+    return url
+
+
+def _one_of(*schemes: str) -> Callable[[str], str]:
+    """Take an address of one of these kinds; the adapter that is made of it looks at it more closely."""
+
+    def check(url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in schemes or not parts.hostname or parts.port == 0:
+            raise ValueError("an address")
+        return url
+
+    return check
+
+
+def _either(scheme: str, embedded: Callable[[str], str], server: Callable[[str], str]) -> AfterValidator:
+    return AfterValidator(lambda url: (embedded if url.startswith(scheme) or not url else server)(url))
+
+
+def _memory(url: str) -> str:
     if url != "memory://":
         raise ValueError("memory://")
     return url
@@ -77,11 +103,17 @@ class Settings(BaseSettings):
     web_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     api_url: PublicUrl = Field("", description="an http:// or https:// address without query or spaces")
     # SQLite would take :memory:, but each of our processes would have a memory of its own.
-    database_url: Annotated[str, _file_url("sqlite", no_path=":memory:")] = Field(
-        "", description="sqlite:///<path>"
+    database_url: Annotated[str, _either("sqlite:", _file_url("sqlite", no_path=":memory:"), _postgresql)] = (
+        Field("", repr=False, description="sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>")
     )
-    store_url: Annotated[str, _file_url("file")] = Field("", description="file:///<path>")
-    counter_url: Annotated[str, AfterValidator(_memory_only)] = Field("memory://", description="memory://")
+    store_url: Annotated[str, _either("file:", _file_url("file"), _one_of(*CLOUDS))] = Field(
+        "", repr=False, description="file:///<path>, s3://<bucket>/<prefix>, gs://… or az://…"
+    )
+    counter_url: Annotated[str, _either("memory:", _memory, _one_of(*COUNTERS))] = Field(
+        "memory://",
+        repr=False,
+        description="memory:// or redis://<host>:<port> (rediss, valkey, valkeys)",
+    )
     signing_keys: Annotated[str, AfterValidator(_keys)] = Field(
         "", repr=False, description="kid:hex,kid:hex; the first signs, all verify"
     )
@@ -110,6 +142,10 @@ class Settings(BaseSettings):
     allowed_organizations: str = Field("", description="organizations or groups, apart by commas")
     allowed_email_domains: str = Field("", description="domains such as example.org, apart by commas")
     workers: int = Field(1, ge=1, le=256, description="a whole number from 1 to 256")
+    drain_seconds: float = Field(0, ge=0, le=300, description="a number of seconds from 0 to 300")
+    grace_seconds: float = Field(4, ge=1, le=600, description="a number of seconds from 1 to 600")
+    log_format: Literal["console", "json"] = Field("console", description="console or json")
+    log_requests: bool = Field(False, description="true or false")
 
     @model_validator(mode="after")
     def fill_in(self) -> Self:
@@ -142,9 +178,10 @@ class Settings(BaseSettings):
         for name in self.providers:
             for part in (f"{name}_client_secret", "oidc_issuer" if name == "oidc" else f"{name}_url"):
                 if not getattr(self, part):
-                    takes, since = type(self).model_fields[part].description, f"{name}_client_id".upper()
+                    since = f"{name}_client_id".upper()
                     raise SettingsError(
-                        f"{PREFIX}{part.upper()}: got nothing, takes {takes}, since {PREFIX}{since} is set"
+                        f"{PREFIX}{part.upper()}: got nothing, takes {_takes(part)}, "
+                        f"since {PREFIX}{since} is set"
                     )
         if self.providers and not (
             self.allowed_users or self.allowed_organizations or self.allowed_email_domains
@@ -153,6 +190,22 @@ class Settings(BaseSettings):
                 f"{PREFIX}ALLOWED_USERS: got nothing, takes logins, or * for everyone the provider lets in; "
                 f"{PREFIX}ALLOWED_ORGANIZATIONS and {PREFIX}ALLOWED_EMAIL_DOMAINS do as well"
             )
+
+    @property
+    def on_sqlite(self) -> bool:
+        return self.database_url.startswith("sqlite:")
+
+    @property
+    def on_disk(self) -> bool:
+        return self.store_url.startswith("file:")
+
+    @property
+    def database_place(self) -> str:
+        """Where the database is, in words for a message: a path, or a server without the password."""
+        if self.on_sqlite:
+            return str(self.database_path)
+        parts = urlsplit(self.database_url)
+        return f"PostgreSQL at {parts.netloc.rpartition('@')[2]}{parts.path}"
 
     @property
     def database_path(self) -> Path:
@@ -200,5 +253,17 @@ def _explain(error: ValidationError, config: Path | None) -> str:
     field = str(first["loc"][0])
     if first["type"] == "extra_forbidden":
         return f"{field.upper()} in {config} is not a setting; docs/settings.md lists them"
-    got = "a value" if field == "signing_keys" or field.endswith("_secret") else repr(first["input"])
-    return f"{PREFIX}{field.upper()}: got {got}, takes {Settings.model_fields[field].description}"
+    return f"{PREFIX}{field.upper()}: got {_shown(field, first['input'])}, takes {_takes(field)}"
+
+
+def _takes(field: str) -> str | None:
+    return Settings.model_fields[field].description
+
+
+def _shown(field: str, value: object) -> str:
+    """Show what was given, without a secret that it may hold."""
+    if Settings.model_fields[field].repr:
+        return repr(value)
+    if field.endswith("_url") and isinstance(value, str):
+        return repr(re.sub(r"\?.*", "?…", re.sub(r"//.*@", "//…@", value)))
+    return "a value"

@@ -51,16 +51,22 @@ CASES = {
         "sqlite:////srv/a.db",
         "sqlite:////srv/a.db",
         "mysql://db",
-        "sqlite:///<path>",
+        "sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>",
     ),
     "STORE_URL": Case(
         f"file://{Path.cwd()}/data/images",
         "file:///srv/images",
         "file:///srv/images",
         "/srv/images",
-        "file:///<path>",
+        "file:///<path>, s3://<bucket>/<prefix>, gs://… or az://…",
     ),
-    "COUNTER_URL": Case("memory://", "memory://", "memory://", "redis://localhost", "memory://"),
+    "COUNTER_URL": Case(
+        "memory://",
+        "redis://cache:6379/1",
+        "redis://cache:6379/1",
+        "memory://here",
+        "memory:// or redis://<host>:<port> (rediss, valkey, valkeys)",
+    ),
     "SIGNING_KEYS": Case("", KEYS, KEYS, "", ""),
     "SIGNING_KEYS_FILE": Case(Path("data/signing-keys"), "/run/keys", Path("/run/keys"), "", ""),
     "UPLOADS_PER_MINUTE": Case(120, "5", 5, "0", "a whole number from 1"),
@@ -104,6 +110,10 @@ CASES = {
     "ALLOWED_ORGANIZATIONS": Case("", "acme", "acme", "", ""),
     "ALLOWED_EMAIL_DOMAINS": Case("", "acme.test", "acme.test", "", ""),
     "WORKERS": Case(1, "1", 1, "many", "a whole number from 1 to 256"),
+    "DRAIN_SECONDS": Case(0, "2.5", 2.5, "-1", "a number of seconds from 0 to 300"),
+    "GRACE_SECONDS": Case(4, "30", 30, "0", "a number of seconds from 1 to 600"),
+    "LOG_FORMAT": Case("console", "json", "json", "xml", "console or json"),
+    "LOG_REQUESTS": Case(False, "true", True, "perhaps", "true or false"),
 }
 EVERY = pytest.mark.parametrize(("name", "case"), CASES.items(), ids=CASES)
 WITH_WRONG_VALUES = pytest.mark.parametrize(
@@ -199,11 +209,45 @@ def test_a_wrong_value_is_named_with_what_it_takes(
         "sqlite://host/name.db",
         "sqlite:name.db",
         "postgresql://db",
+        "postgresql://db/",
+        "postgresql+psycopg://db/name",
     ],
 )
 def test_a_database_needs_a_path(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("PRSHOTS_DATABASE_URL", url)
     assert error_of().startswith("PRSHOTS_DATABASE_URL: got ")
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("DATABASE_URL", "postgresql://user:word@db.test:5433/shots?sslmode=require"),
+        ("DATABASE_URL", "postgresql:///shots?host=/run/postgresql"),
+        ("DATABASE_URL", "postgresql://user@/shots?host=a:1&host=b:2"),
+        ("STORE_URL", "s3://bucket/some/prefix?endpoint=http://127.0.0.1:9000&region=eu"),
+        ("STORE_URL", "gs://bucket"),
+        ("STORE_URL", "az://container/prefix?account=us"),
+        ("COUNTER_URL", "rediss://:word@cache.test:6380/2"),
+        ("COUNTER_URL", "valkey://cache"),
+    ],
+)
+def test_servers_are_named_by_their_address(monkeypatch: pytest.MonkeyPatch, name: str, url: str) -> None:
+    monkeypatch.setenv(f"PRSHOTS_{name}", url)
+    assert value_of(load_settings(), name) == url
+    assert "word" not in repr(load_settings())
+    assert "word" not in load_settings().database_place
+
+
+@pytest.mark.parametrize("name", ["DATABASE_URL", "STORE_URL", "COUNTER_URL"])
+@pytest.mark.parametrize(
+    "url", ["mysql://me:pass/w@rd@db/x", "https://me:pass/w@rd@db", "ftp://db/x?password=pass/w@rd"]
+)
+def test_a_wrong_address_is_shown_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
+    monkeypatch.setenv(f"PRSHOTS_{name}", url)
+    assert error_of().startswith(f"PRSHOTS_{name}: got '")
+    assert "pass/w" not in error_of()
 
 
 def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
