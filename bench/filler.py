@@ -28,6 +28,15 @@ FROM images GROUP BY project_id, pr_number ON CONFLICT DO NOTHING
 """
 
 
+_ADD_UP = """
+INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at)
+SELECT project_id, sum(images), sum(bytes), count(*), max(last_upload_at)
+FROM pulls WHERE true GROUP BY project_id
+ON CONFLICT (project_id) DO UPDATE SET
+    images = excluded.images, bytes = excluded.bytes, open_pulls = excluded.open_pulls
+"""
+
+
 def add_records(
     service: Service, count: int, *, size: int, uploaded_at: int, scheduled_at: int | None = None
 ) -> None:
@@ -46,6 +55,7 @@ def add_records(
             },
         )
         database.execute(_COUNT)
+        database.execute(_ADD_UP)
 
 
 def add_bytes(service: Service, size: int) -> None:

@@ -24,6 +24,7 @@ def running(
     directory: Path,
     env: Mapping[str, str] | None = None,
     ready: Callable[[], bool] | None = None,
+    user: str | None = None,
 ) -> Iterator[int]:
     """Run a server while the block lasts, which begins when it is ready; give its process id."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -37,6 +38,7 @@ def running(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            user=user,
             process_group=0,
         )
     try:

@@ -1,13 +1,13 @@
 """What every database behind the `Overview` port promises; and what the records count for it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from parts import DAY, NOW, a_project, a_token, an_image, open_all
+from parts import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
 from prshots.models import (
     LOCAL_ORGANIZATION,
     DayOfUploads,
@@ -19,6 +19,9 @@ from prshots.models import (
     User,
 )
 from prshots.ports import Overview, People, Records
+from prshots.stores.overview import SqlOverview
+from prshots.stores.people import SqlPeople
+from prshots.stores.sql import SqlRecords
 
 TODAY = NOW // DAY
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
@@ -32,15 +35,15 @@ class Stores(NamedTuple):
     overview: Overview
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=ENGINES)
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
-    adapters: dict[str, Callable[[], object]] = {"sqlite": lambda: open_all(tmp_path)}
-    async with adapters[request.param]() as opened:  # type: ignore[attr-defined]
-        made = Stores(*opened)
-        for user in (ANN, BOB):
-            await made.people.add_user(user, None)
-        await made.people.set_member(LOCAL_ORGANIZATION, ANN.id, Role.OWNER)
-        yield made
+    database = opener(request, tmp_path)()
+    made = Stores(SqlRecords(database), SqlPeople(database), SqlOverview(database))
+    for user in (ANN, BOB):
+        await made.people.add_user(user, None)
+    await made.people.set_member(LOCAL_ORGANIZATION, ANN.id, Role.OWNER)
+    yield made
+    await database.close()
 
 
 @pytest.fixture
@@ -178,6 +181,15 @@ class TestPulls:
             stores, project, pr_number=99, name="all%_done", commit_sha=OTHER_SHA, uploaded_at=NOW + 2
         )
         assert await listed(stores, project, search=search) == found
+
+    async def test_names_are_searched_in_the_newest_alone(
+        self, stores: Stores, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("prshots.stores.overview.NAMES_SEARCHED", 2)
+        for number in (11, 12, 13):
+            await added(stores, project, pr_number=number, uploaded_at=NOW + number, name="cart")
+        assert await listed(stores, project, search="cart") == [13, 12]
+        assert await listed(stores, project, search="1") == [13, 12, 11]
 
     async def test_the_biggest_first_and_none_that_is_empty(self, stores: Stores, project: Project) -> None:
         for number, size in ((1, 10), (2, 30), (3, 20)):

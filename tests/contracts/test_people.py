@@ -2,23 +2,24 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from parts import NOW, open_people
+from parts import ENGINES, NOW, opener
 from prshots.errors import ConflictError
 from prshots.models import LOCAL_ORGANIZATION, LoginState, Organization, Role, Session, User
 from prshots.ports import People
+from prshots.stores.people import SqlPeople
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=ENGINES)
 async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[People]:
-    adapters: dict[str, Callable[[], object]] = {"sqlite": lambda: open_people(tmp_path)}
-    async with adapters[request.param]() as opened:  # type: ignore[attr-defined]
-        yield opened
+    database = opener(request, tmp_path)()
+    yield SqlPeople(database)
+    await database.close()
 
 
 def a_user(login: str = "", provider: str = "github") -> User:

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from parts import DAY, NOW, a_project, a_token, an_image, open_records
+from parts import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
 from prshots.errors import ConflictError, RecordsError
 from prshots.models import LOCAL_ORGANIZATION, Image, Policy, Project
 from prshots.ports import Records
+from prshots.stores.sql import SqlRecords
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=ENGINES)
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Records]:
-    """Open one and the same database, as another process would. The place to add an adapter."""
-    adapters: dict[str, Callable[[], Records]] = {"sqlite": lambda: open_records(tmp_path)}
-    return adapters[request.param]
+    """Open one and the same database, as another process would."""
+    open_database = opener(request, tmp_path)
+    return lambda: SqlRecords(open_database())
 
 
 @pytest.fixture

@@ -2,46 +2,24 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from every_call import EVERY_CALL, STORES
 from sqlalchemy import text
 
-from parts import NOW, a_project, a_token, an_image, filled_up, open_records, read_only, small_disk
+from parts import a_project, an_image, filled_up, open_records, read_only, small_disk
 from prshots import wiring
-from prshots.errors import RecordsError, RecordsFullError
+from prshots.errors import ConflictError, RecordsError, RecordsFullError
+from prshots.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 from prshots.models import LOCAL_ORGANIZATION, Project
 from prshots.settings import Settings
 from prshots.stores.engine import Database, open_sqlite
+from prshots.stores.schema import metadata
 from prshots.stores.sql import SqlRecords
 
 PROJECT = a_project()
-EVERY_CALL: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
-    "add_image": lambda records: records.add_image(an_image(PROJECT)),
-    "image": lambda records: records.image(PROJECT.id, "0" * 32),
-    "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
-    "schedule": lambda records: records.schedule(["0" * 32], NOW),
-    "close_pr": lambda records: records.close_pr(PROJECT.id, 7, NOW, schedule=True),
-    "scheduled": lambda records: records.scheduled("", 10),
-    "schedule_due": lambda records: records.schedule_due(NOW, 10),
-    "remove_images": lambda records: records.remove_images(["0" * 32]),
-    "known_ids": lambda records: records.known_ids(["0" * 32]),
-    "installation_id": lambda records: records.installation_id(),
-    "count_signed_with": lambda records: records.count_signed_with("k1"),
-    "add_project": lambda records: records.add_project(PROJECT),
-    "project": lambda records: records.project(PROJECT.name, LOCAL_ORGANIZATION),
-    "projects": lambda records: records.projects(),
-    "change_project": lambda records: records.change_project(PROJECT),
-    "retire_project": lambda records: records.retire_project(PROJECT.id, NOW, 10),
-    "remove_project": lambda records: records.remove_project(PROJECT.id),
-    "set_thumbnail": lambda records: records.set_thumbnail("0" * 32, "made"),
-    "add_token": lambda records: records.add_token(a_token(PROJECT)),
-    "project_of_token": lambda records: records.project_of_token("0" * 64),
-    "tokens": lambda records: records.tokens(PROJECT.id),
-    "revoke_token": lambda records: records.revoke_token("0", NOW),
-    "touch_token": lambda records: records.touch_token("0", NOW),
-}
 
 
 @pytest.fixture
@@ -53,17 +31,39 @@ async def records(tmp_path: Path) -> AsyncIterator[SqlRecords]:
 
 async def test_with_its_tables_dropped(records: SqlRecords, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "prshots.db") as database:
-        for table in ("images", "tokens", "projects", "organizations", "installation"):
+        for table in metadata.tables:
             database.execute(f"DROP TABLE {table}")
     database.close()
-    for call in EVERY_CALL.values():
-        with pytest.raises(RecordsError, match="no such table"):
-            await call(records)
+    for name, call in EVERY_CALL.items():
+        if name != "SqlRecords.check":  # which asks for no table
+            with pytest.raises(RecordsError, match="no such table"):
+                await call(records._database)
 
 
-async def test_every_call_of_the_port_is_tried_above() -> None:
-    public = {name for name in vars(SqlRecords) if not name.startswith("_")}
-    assert set(EVERY_CALL) == public - {"close"}
+async def test_failures_are_counted_and_refusals_are_not(records: SqlRecords, tmp_path: Path) -> None:
+    def counted() -> tuple[float, float]:
+        failures = ENGINE_FAILURES.labels("database")._value.get()
+        return failures, DATABASE_SECONDS.labels("write")._sum.get()
+
+    await records.add_project(PROJECT)
+    failures, seconds = counted()
+    with pytest.raises(ConflictError):
+        await records.add_project(PROJECT)
+    assert counted()[0] == failures
+    assert counted()[1] > seconds
+    with sqlite3.connect(tmp_path / "prshots.db") as database:
+        database.execute("DROP TABLE tokens")
+    database.close()
+    for call in (records.project_of_token("0" * 64), records.tokens(PROJECT.id), records.touch_token("0", 1)):
+        with pytest.raises(RecordsError):
+            await call
+    assert counted()[0] == failures + 3
+
+
+def test_every_call_of_the_ports_is_tried() -> None:
+    for store, calls in STORES.items():
+        public = {name for name in vars(store) if not name.startswith("_")}
+        assert set(calls) == public - {"close"}
 
 
 async def test_with_text_that_is_not_unicode(records: SqlRecords) -> None:
@@ -121,12 +121,10 @@ def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
     engine.dispose()
 
 
-@pytest.mark.parametrize("call", EVERY_CALL.values(), ids=EVERY_CALL)
-async def test_a_connection_that_cannot_be_opened(
-    tmp_path: Path, call: Callable[[SqlRecords], Awaitable[object]]
-) -> None:
+async def test_a_connection_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "prshots.db").write_bytes(b"no such thing " * 500)
-    records = SqlRecords(Database(open_sqlite(tmp_path / "prshots.db")))
-    with pytest.raises(RecordsError, match="file is not a database"):
-        await call(records)
-    await records.close()
+    database = Database(open_sqlite(tmp_path / "prshots.db"))
+    for call in EVERY_CALL.values():
+        with pytest.raises(RecordsError, match="file is not a database"):
+            await call(database)
+    await database.close()

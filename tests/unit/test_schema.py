@@ -1,8 +1,10 @@
 """The migrations and the tables in the code are one and the same."""
 
 import asyncio
+import contextlib
 import re
-from collections.abc import Iterator
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,26 +14,62 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
+from typer.testing import CliRunner
 
-from parts import at_once
+from parts import ENGINES, at_once
 from prshots import wiring
+from prshots.cli import app
 from prshots.errors import SchemaTooNewError
 from prshots.settings import Settings
-from prshots.stores.engine import open_sqlite
 from prshots.stores.migrate import MIGRATIONS, migrate
+from prshots.stores.postgresql import open_postgresql
 from prshots.stores.schema import SCHEMA_VERSION, metadata
+from servers import PostgreSQL
+
+SCHEMA = {
+    "sqlite": "SELECT sql FROM sqlite_master WHERE sql NOT NULL",
+    "postgresql": """
+        SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'
+        UNION ALL
+        SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+        WHERE connamespace = 'public'::regnamespace
+        UNION ALL
+        SELECT concat_ws(' ', table_name, column_name, data_type, character_maximum_length, collation_name,
+                         is_nullable, column_default) FROM information_schema.columns WHERE table_schema = 'public'
+        """,
+}
+
+
+@pytest.fixture(params=ENGINES)
+def new_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Settings]:
+    """Return what makes settings with a new database, on each engine."""
+    if request.param == "sqlite":
+        return lambda: Settings(data_dir=tmp_path / secrets.token_hex(4))
+    server = request.getfixturevalue(request.param)
+    return lambda: Settings(data_dir=tmp_path, database_url=server.new_database())
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    made = open_sqlite(tmp_path / "prshots.db")
+def settings(new_settings: Callable[[], Settings]) -> Settings:
+    return new_settings()
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Engine]:
+    with opened(settings) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def opened(settings: Settings) -> Iterator[Engine]:
+    made = wiring._database(settings).engine
     yield made
     made.dispose()
 
 
 def schema(engine: Engine) -> list[str]:
     with engine.connect() as connection:
-        return sorted(connection.execute(text("SELECT sql FROM sqlite_master WHERE sql NOT NULL")).scalars())
+        return sorted(connection.execute(text(SCHEMA[engine.dialect.name])).scalars())
 
 
 def test_the_newest_migration_is_the_version_the_code_asks_for() -> None:
@@ -47,15 +85,28 @@ def test_migrations_lead_to_the_tables_in_the_code(engine: Engine) -> None:
         assert compare_metadata(context, metadata) == []
 
 
-def test_indexes_have_the_same_conditions(engine: Engine, tmp_path: Path) -> None:
+def test_indexes_have_the_same_conditions(engine: Engine, new_settings: Callable[[], Settings]) -> None:
     """Alembic does not compare what a partial index holds, and the sweep's speed hangs on it."""
     migrate(engine)
-    from_code = open_sqlite(tmp_path / "from_code.db")
-    metadata.create_all(from_code)
-    indexes = [sql for sql in schema(engine) if "INDEX" in sql]
-    assert indexes == [sql for sql in schema(from_code) if "INDEX" in sql]
-    assert sum(" WHERE " in sql for sql in indexes) == 3
-    from_code.dispose()
+    with opened(new_settings()) as from_code:
+        metadata.create_all(from_code)
+        indexes = [sql for sql in schema(engine) if "INDEX" in sql and "alembic_version" not in sql]
+        assert indexes == [sql for sql in schema(from_code) if "INDEX" in sql]
+    assert sum(" WHERE " in sql for sql in indexes) == 5
+
+
+def test_on_postgresql_all_is_the_same_and_text_goes_by_its_bytes(postgresql: PostgreSQL) -> None:
+    """Nor does it compare collations, by which PostgreSQL orders, and which an index has to have for it."""
+    migrated, made = (open_postgresql(postgresql.new_database()).engine for _ in range(2))
+    migrate(migrated)
+    metadata.create_all(made)
+    ours = [line for line in schema(migrated) if "alembic_version" not in line]
+    assert ours == schema(made)
+    texts = [line for line in ours if re.match(r"\w+ \w+ (text|character)", line)]
+    assert len(texts) > 40
+    assert [line for line in texts if " C " not in line] == []
+    migrated.dispose()
+    made.dispose()
 
 
 def test_migrating_twice_changes_nothing(engine: Engine) -> None:
@@ -65,18 +116,16 @@ def test_migrating_twice_changes_nothing(engine: Engine) -> None:
     assert schema(engine) == before
 
 
-def test_ten_processes_open_a_new_database_at_once(tmp_path: Path) -> None:
+def test_ten_processes_open_a_new_database_at_once(settings: Settings) -> None:
     def open_it() -> str:
-        records = wiring.open_records(Settings(data_dir=tmp_path))
+        records = wiring.open_records(settings)
         return asyncio.run(records.installation_id())
 
     (installation_id,) = set(at_once(open_it, processes=10))
     assert re.fullmatch("[0-9a-f]{32}", installation_id)
 
 
-def test_a_database_of_a_newer_program_is_refused_and_left_alone(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
-    engine = open_sqlite(settings.database_path)
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(settings: Settings, engine: Engine) -> None:
     migrate(engine)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -86,25 +135,44 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(tmp_path: Path)
     assert "\n" not in str(caught.value)
     assert schema(engine) == before
     assert "images" in inspect(engine).get_table_names()
-    engine.dispose()
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE images (in_the_way INTEGER)"))
     before = schema(engine)
-    with pytest.raises(Exception, match="images already exists"):
+    with pytest.raises(Exception, match=r'images"? already exists'):
         migrate(engine)
     assert schema(engine) == before
 
 
-def test_a_database_of_the_first_version_is_counted_through(engine: Engine) -> None:
-    """Whoever used the service before there was a dashboard finds what is there in it."""
+def test_the_command_says_from_what_to_what(settings: Settings, engine: Engine) -> None:
+    def said() -> str:
+        env = {"PRSHOTS_DATABASE_URL": settings.database_url}
+        done = CliRunner().invoke(app, ["migrate"], env=env, catch_exceptions=False)
+        assert (done.exit_code, done.stdout) == (0, "")
+        return done.stderr
+
+    upgrade_to(engine, "0001")
+    assert said() == f"{settings.database_place} is migrated: from schema 0001 to {SCHEMA_VERSION}.\n"
+    assert said() == f"{settings.database_place} is up to date: schema {SCHEMA_VERSION}.\n"
+    with engine.begin() as connection:
+        metadata.drop_all(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+    assert said() == f"{settings.database_place} is ready: schema {SCHEMA_VERSION}.\n"
+
+
+def upgrade_to(engine: Engine, version: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, version)
+
+
+def test_a_database_of_the_first_version_is_counted_through(engine: Engine) -> None:
+    """Whoever used the service before there was a dashboard finds what is there in it."""
+    upgrade_to(engine, "0001")
     day = 20_000
     with engine.begin() as connection:
         connection.execute(
@@ -129,10 +197,12 @@ def test_a_database_of_the_first_version_is_counted_through(engine: Engine) -> N
     with engine.connect() as connection:
         pulls = connection.execute(text("SELECT * FROM pulls ORDER BY pr_number")).all()
         days = connection.execute(text("SELECT * FROM uploads_by_day ORDER BY day")).all()
+        totals = connection.execute(text("SELECT * FROM project_totals")).all()
         kept = connection.execute(text("SELECT created_by FROM tokens")).scalar_one()
     assert [tuple(row) for row in pulls] == [
-        ("p", 7, 2, 30, day * 86_400 + 9, "new", day * 86_400 + 10),
-        ("p", 8, 1, 30, day * 86_400 + 86_400, "new", None),
+        ("p", 7, 2, 30, day * 86_400 + 9, "new", day * 86_400 + 10, 0),
+        ("p", 8, 1, 30, day * 86_400 + 86_400, "new", None, 0),
     ]
+    assert [tuple(row) for row in totals] == [("p", 3, 60, 1, day * 86_400 + 86_400)]
     assert [tuple(row) for row in days] == [("p", day, 2, 30), ("p", day + 1, 1, 30)]
     assert kept == ""

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import ColumnElement
 from sqlalchemy.exc import IntegrityError
 
 from prshots.errors import ConflictError, RecordsError
-from prshots.models import SECONDS_PER_DAY, Image, Policy, Project, PullRequest, UploadToken, User
+from prshots.models import Image, Policy, Project, PullRequest, UploadToken, User
 from prshots.stores.schema import images, organizations, projects, pulls, tokens, users
 
 IMAGE = [images.c[field.name] for field in fields(Image)]
@@ -33,19 +32,6 @@ WAITING = images.c.scheduled_at.is_(None)
 def project_from(row: Sequence[Any]) -> Project:
     identity, name, organization_id, organization, policy, retain_days, created_at = row
     return Project(identity, name, organization_id, organization, Policy(policy), retain_days, created_at)
-
-
-def due_in(
-    project_id: str, policy: str, retain_days: int | None, now: int
-) -> list[tuple[ColumnElement[bool], ...]]:
-    """Return the conditions, any one of which makes a waiting image of this project due."""
-    due: list[tuple[ColumnElement[bool], ...]] = []
-    mine = images.c.project_id == project_id
-    if retain_days is not None:
-        due.append((mine, images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY))
-    if policy == Policy.PR_CLOSE:
-        due.append((mine, images.c.closed_at.is_not(None)))
-    return due
 
 
 @contextlib.contextmanager

@@ -10,23 +10,29 @@ from prshots.stores.schema import SCHEMA_VERSION
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
-def migrate(engine: Engine) -> None:
-    """Upgrade the schema if need be. Raises SchemaTooNewError when a newer program has been here."""
+def migrate(engine: Engine) -> str | None:
+    """Upgrade the schema if need be, and return the version it had; None, if it had none.
+
+    Raises SchemaTooNewError when a newer program has been here.
+    """
     with engine.connect() as connection:
-        if _version(connection) == SCHEMA_VERSION:
-            return
-    with engine.execution_options(writes=True).begin() as connection:  # the second one to come finds it done
-        if _version(connection) != SCHEMA_VERSION:
-            _upgrade(connection)
+        version = schema_version(connection)
+    if version == SCHEMA_VERSION:
+        return version
+    with engine.execution_options(writes=True, migrates=True).begin() as connection:
+        version = schema_version(connection)  # once more: the second one to come finds it done
+        if version != SCHEMA_VERSION:
+            _upgrade(connection, version)
+        return version
 
 
-def _version(connection: Connection) -> str | None:
+def schema_version(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
-def _upgrade(connection: Connection) -> None:
+def _upgrade(connection: Connection, version: str | None) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -35,7 +41,6 @@ def _upgrade(connection: Connection) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    version = _version(connection)
     if version is not None and version not in known:
         raise SchemaTooNewError(
             f"the database has schema {version}, which this version of prshots does not know: "

@@ -11,7 +11,6 @@ from sqlalchemy import (
     String,
     bindparam,
     cast,
-    exists,
     func,
     or_,
     select,
@@ -29,9 +28,10 @@ from prshots.models import (
     Shot,
     UploadToken,
 )
-from prshots.stores.columns import IMAGE, PROJECT, PROJECTS, PULL, TOKEN, WAITING, due_in, project_from
+from prshots.stores.columns import IMAGE, PROJECT, PROJECTS, PULL, TOKEN, WAITING, project_from
+from prshots.stores.due import due_in
 from prshots.stores.engine import Database
-from prshots.stores.schema import images, members, projects, pulls, tokens, uploads_by_day
+from prshots.stores.schema import images, members, project_totals, projects, pulls, tokens, uploads_by_day
 
 _OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
 _PROJECT_OF_MEMBER = (
@@ -39,6 +39,9 @@ _PROJECT_OF_MEMBER = (
     .select_from(_OF_MEMBER)
     .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
 )
+NAMES_SEARCHED = 5000
+"""How many pull requests, the newest, are searched for names: each of their images is looked at for it."""
+
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
 
@@ -49,7 +52,7 @@ class SqlOverview:
     # Projects
 
     async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
-        row = self._database.look_up(_PROJECT_OF_MEMBER, project_id=project_id, user_id=user_id)
+        row = await self._database.look_up(_PROJECT_OF_MEMBER, project_id=project_id, user_id=user_id)
         return (project_from(row[:-1]), Role(row[-1])) if row else None
 
     async def projects_of(
@@ -78,10 +81,10 @@ class SqlOverview:
     async def would_expire(
         self, project_id: str, policy: Policy, retain_days: int | None, now: int
     ) -> tuple[int, int]:
-        due = due_in(project_id, policy, retain_days, now)
+        due = due_in(policy, retain_days, now)
         if not due:
             return 0, 0
-        any_due = or_(*(condition for _, condition in due))
+        any_due = or_(*(rule.condition for rule in due))
         query = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(
             images.c.project_id == project_id, WAITING, any_due
         )
@@ -109,7 +112,7 @@ class SqlOverview:
         if closed is not None:
             query = query.where(pulls.c.closed_at.is_not(None) if closed else pulls.c.closed_at.is_(None))
         if search:
-            query = query.where(_found_by(search))
+            query = query.where(_found_by(search, project_id))
         if before is not None:
             query = query.where(key < tuple_(*before))
         return [PullRequest(*row) for row in await self._rows(query)]
@@ -122,7 +125,7 @@ class SqlOverview:
     async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]:
         query = (
             select(*PULL)
-            .where(pulls.c.project_id == project_id, pulls.c.images > 0)
+            .where(pulls.c.project_id == project_id, pulls.c.bytes > 0)
             .order_by(pulls.c.bytes.desc(), pulls.c.pr_number.desc())
             .limit(limit)
         )
@@ -210,35 +213,53 @@ class SqlOverview:
 
 
 def _summaries(user_id: str) -> Select[Any]:
-    mine = pulls.c.project_id == projects.c.id
     return (
         select(
             *PROJECT,
             members.c.role,
-            select(func.coalesce(func.sum(pulls.c.images), 0)).where(mine).scalar_subquery(),
-            select(func.coalesce(func.sum(pulls.c.bytes), 0)).where(mine).scalar_subquery(),
-            select(func.count()).where(mine, pulls.c.closed_at.is_(None)).scalar_subquery(),
-            select(func.max(pulls.c.last_upload_at)).where(mine).scalar_subquery(),
+            func.coalesce(project_totals.c.images, 0),
+            func.coalesce(project_totals.c.bytes, 0),
+            func.coalesce(project_totals.c.open_pulls, 0),
+            project_totals.c.last_upload_at,
         )
-        .select_from(_OF_MEMBER)
+        .select_from(_OF_MEMBER.outerjoin(project_totals, project_totals.c.project_id == projects.c.id))
         .where(members.c.user_id == user_id)
     )
 
 
 def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries`
     *project, role, count, size, open_pulls, last_upload_at = row
-    return ProjectSummary(project_from(project), Role(role), count, int(size), open_pulls, last_upload_at)
+    return ProjectSummary(project_from(project), Role(role), count, size, open_pulls, last_upload_at)
 
 
-def _found_by(search: str) -> ColumnElement[bool]:
+def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
     text = _LIKE_SPECIAL.sub(r"\\\1", search)
-    named = exists().where(
-        images.c.project_id == pulls.c.project_id,
-        images.c.pr_number == pulls.c.pr_number,
-        images.c.name.ilike(f"%{text}%", escape="\\"),
+    # A row of a query of its own, not EXISTS: for that, PostgreSQL may go through the images of all projects.
+    named = (
+        select(images.c.seq)
+        .where(
+            images.c.project_id == project_id,
+            images.c.pr_number == pulls.c.pr_number,
+            images.c.name.ilike(f"%{text}%", escape="\\"),
+        )
+        .limit(1)
+        .scalar_subquery()
     )
     return or_(
         cast(pulls.c.pr_number, String).like(f"{text.removeprefix('#')}%", escape="\\"),
         pulls.c.last_commit.ilike(f"{text}%", escape="\\"),
-        named,
+        (pulls.c.last_upload_at >= _searched_since(project_id)) & named.is_not(None),
     )
+
+
+def _searched_since(project_id: str) -> ColumnElement[int]:
+    """Return when the oldest pull request was last uploaded to whose screenshots' names are searched."""
+    newest = pulls.alias()
+    oldest = (
+        select(newest.c.last_upload_at)
+        .where(newest.c.project_id == project_id)
+        .order_by(newest.c.last_upload_at.desc())
+        .offset(NAMES_SEARCHED - 1)
+        .limit(1)
+    )
+    return func.coalesce(oldest.scalar_subquery(), 0)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    text,
     tuple_,
     update,
 )
@@ -42,6 +43,11 @@ _STATE = [
 _SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessions.c.last_seen_at]
 _USER_OF_SESSION = (
     select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
+)
+# The same text for SQLite and PostgreSQL. Of two who add somebody at once, the second finds them added.
+_SET_MEMBER = text(
+    "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
+    "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
 )
 
 
@@ -97,7 +103,7 @@ class SqlPeople:
         await self._database.write(lambda connection: connection.execute(adding))
 
     async def session(self, sha256: str) -> tuple[Session, User] | None:
-        row = self._database.look_up(_USER_OF_SESSION, sha256=sha256)
+        row = await self._database.look_up(_USER_OF_SESSION, sha256=sha256)
         return (Session(*row[: len(_SESSION)]), User(*row[len(_SESSION) :])) if row else None
 
     async def touch_session(self, sha256: str, now: int) -> None:
@@ -161,13 +167,12 @@ class SqlPeople:
         return [Member(User(*row[:-1]), Role(row[-1])) for row in rows]
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        changing = update(members).where(_membership(organization_id, user_id)).values(role=role)
+        changing = {"organization_id": organization_id, "user_id": user_id, "role": role}
 
         def change(connection: Connection) -> None:
             if role is not Role.OWNER:
                 _keep_an_owner(connection, organization_id, user_id)
-            if not connection.execute(changing).rowcount:
-                connection.execute(_adding(organization_id, user_id, role))
+            connection.execute(_SET_MEMBER, changing)
 
         await self._database.write(change)
 
@@ -205,6 +210,7 @@ def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -
     owners = (
         select(members.c.user_id)
         .where(members.c.organization_id == organization_id, members.c.role == Role.OWNER)
+        .order_by(members.c.user_id)
         .with_for_update()
     )
     if connection.execute(owners).scalars().all() == [leaving]:

@@ -8,14 +8,14 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
-    String,
     Table,
-    Text,
     UniqueConstraint,
     false,
 )
 
-SCHEMA_VERSION = "0002"
+from prshots.stores.texts import text
+
+SCHEMA_VERSION = "0003"
 """The newest migration. Compared at every start, so that Alembic is loaded only when there is work for it."""
 
 metadata = MetaData()
@@ -24,13 +24,13 @@ metadata = MetaData()
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 
 # One row. The image store is marked with the id too, so that a sweep with the wrong database deletes nothing.
-installation = Table("installation", metadata, Column("id", String(32), primary_key=True))
+installation = Table("installation", metadata, Column("id", text(32), primary_key=True))
 
 organizations = Table(
     "organizations",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("name", Text, nullable=False, unique=True),
+    Column("id", text(32), primary_key=True),
+    Column("name", text(), nullable=False, unique=True),
     Column("personal", Boolean, nullable=False, server_default=false()),
     Column("created_at", BigInteger, nullable=False, server_default="0"),
 )
@@ -38,12 +38,12 @@ organizations = Table(
 users = Table(
     "users",
     metadata,
-    Column("id", String(32), primary_key=True),
-    Column("provider", String(16), nullable=False),
-    Column("subject", Text, nullable=False),
-    Column("login", Text, nullable=False, index=True),
-    Column("name", Text, nullable=False),
-    Column("avatar_url", Text, nullable=False),
+    Column("id", text(32), primary_key=True),
+    Column("provider", text(16), nullable=False),
+    Column("subject", text(), nullable=False),
+    Column("login", text(), nullable=False, index=True),
+    Column("name", text(), nullable=False),
+    Column("avatar_url", text(), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("provider", "subject", name="users_subject"),
 )
@@ -53,37 +53,37 @@ members = Table(
     metadata,
     Column("organization_id", ForeignKey("organizations.id"), primary_key=True),
     Column("user_id", ForeignKey("users.id"), primary_key=True, index=True),
-    Column("role", String(16), nullable=False),
+    Column("role", text(16), nullable=False),
 )
 
 sessions = Table(
     "sessions",
     metadata,
-    Column("sha256", String(64), primary_key=True),
+    Column("sha256", text(64), primary_key=True),
     Column("user_id", ForeignKey("users.id"), nullable=False, index=True),
-    Column("created_at", BigInteger, nullable=False),
-    Column("last_seen_at", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False, index=True),
+    Column("last_seen_at", BigInteger, nullable=False, index=True),
 )
 
 login_states = Table(
     "login_states",
     metadata,
-    Column("sha256", String(64), primary_key=True),
-    Column("provider", String(16), nullable=False),
-    Column("verifier", Text, nullable=False),
-    Column("nonce", Text, nullable=False),
-    Column("browser_sha256", String(64), nullable=False),
-    Column("return_to", Text, nullable=False),
+    Column("sha256", text(64), primary_key=True),
+    Column("provider", text(16), nullable=False),
+    Column("verifier", text(), nullable=False),
+    Column("nonce", text(), nullable=False),
+    Column("browser_sha256", text(64), nullable=False),
+    Column("return_to", text(), nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 
 projects = Table(
     "projects",
     metadata,
-    Column("id", String(32), primary_key=True),
+    Column("id", text(32), primary_key=True),
     Column("organization_id", ForeignKey("organizations.id"), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("policy", String(16), nullable=False),
+    Column("name", text(), nullable=False),
+    Column("policy", text(16), nullable=False),
     Column("retain_days", Integer),
     Column("created_at", BigInteger, nullable=False),
     UniqueConstraint("organization_id", "name", name="projects_name"),
@@ -92,13 +92,13 @@ projects = Table(
 tokens = Table(
     "tokens",
     metadata,
-    Column("id", String(32), primary_key=True),
+    Column("id", text(32), primary_key=True),
     Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
-    Column("label", Text, nullable=False),
-    Column("hint", String(16), nullable=False),
-    Column("sha256", String(64), nullable=False, unique=True),
+    Column("label", text(), nullable=False),
+    Column("hint", text(16), nullable=False),
+    Column("sha256", text(64), nullable=False, unique=True),
     Column("created_at", BigInteger, nullable=False),
-    Column("created_by", Text, nullable=False, server_default=""),
+    Column("created_by", text(), nullable=False, server_default=""),
     Column("last_used_at", BigInteger),
     Column("revoked_at", BigInteger),
 )
@@ -107,19 +107,19 @@ images = Table(
     "images",
     metadata,
     Column("seq", _Sequence, primary_key=True, autoincrement=True),
-    Column("id", String(32), nullable=False),
+    Column("id", text(32), nullable=False),
     Column("project_id", ForeignKey("projects.id"), nullable=False),
     Column("pr_number", Integer, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("commit_sha", String(40), nullable=False),
-    Column("viewport", String(16), nullable=False),
-    Column("ext", String(8), nullable=False),
+    Column("name", text(), nullable=False),
+    Column("commit_sha", text(40), nullable=False),
+    Column("viewport", text(16), nullable=False),
+    Column("ext", text(8), nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("uploaded_at", BigInteger, nullable=False),
-    Column("kid", String(32), nullable=False),
+    Column("kid", text(32), nullable=False),
     Column("closed_at", BigInteger),
     Column("scheduled_at", BigInteger),
-    Column("thumbnail", String(16)),
+    Column("thumbnail", text(16)),
 )
 
 # Kept up with every upload and every expiry, in their transactions: the dashboard counts nothing.
@@ -131,11 +131,30 @@ pulls = Table(
     Column("images", Integer, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("last_upload_at", BigInteger, nullable=False),
-    Column("last_commit", String(40), nullable=False),
+    Column("last_commit", text(40), nullable=False),
     Column("closed_at", BigInteger),
+    # 1 if the last upload opened it, being the first or the first since it was closed; else 0. Thereby an
+    # upload learns, in its own transaction, whether the project has one more that is open.
+    Column("opened", Integer, nullable=False, server_default="0"),
 )
 Index("pulls_by_upload", pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
 Index("pulls_by_bytes", pulls.c.project_id, pulls.c.bytes, pulls.c.pr_number)
+# Each state has its own: else the few that are open would be looked for among all that were ever closed.
+_by_upload = (pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
+_open_pull, _closed_pull = pulls.c.closed_at.is_(None), pulls.c.closed_at.is_not(None)
+Index("pulls_open", *_by_upload, sqlite_where=_open_pull, postgresql_where=_open_pull)
+Index("pulls_closed", *_by_upload, sqlite_where=_closed_pull, postgresql_where=_closed_pull)
+
+# What `pulls` adds up to, kept up with it. A row appears with the project's first upload.
+project_totals = Table(
+    "project_totals",
+    metadata,
+    Column("project_id", ForeignKey("projects.id"), primary_key=True),
+    Column("images", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("open_pulls", Integer, nullable=False),
+    Column("last_upload_at", BigInteger, nullable=False),
+)
 
 uploads_by_day = Table(
     "uploads_by_day",

@@ -1,14 +1,16 @@
 """The records in an SQL database: one SQL text for every engine."""
 
 import asyncio
-from collections.abc import Collection, Iterable
+import contextlib
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Literal
 
-from sqlalchemy import Connection, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
-from prshots.models import SECONDS_PER_DAY, Image, Policy, Project, UploadToken
+from prshots.errors import RecordsError, RecordsUnsureError
+from prshots.models import Image, Project, UploadToken
 from prshots.stores.columns import (
     IMAGE,
     PROJECT,
@@ -17,11 +19,21 @@ from prshots.stores.columns import (
     TOKEN,
     WAITING,
     conflict_as,
-    due_in,
     project_from,
 )
-from prshots.stores.engine import Database
-from prshots.stores.schema import images, installation, projects, pulls, tokens, uploads_by_day
+from prshots.stores.counts import count_added, count_closed, count_removed
+from prshots.stores.due import due_in, projects_with_due, some_due
+from prshots.stores.engine import Database, is_refusal
+from prshots.stores.locks import lock_project, lock_pull, lock_pulls_of
+from prshots.stores.schema import (
+    images,
+    installation,
+    project_totals,
+    projects,
+    pulls,
+    tokens,
+    uploads_by_day,
+)
 
 # What every request asks for is built once: building costs more than asking.
 _PROJECT_OF_TOKEN = (
@@ -42,28 +54,13 @@ _NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc(
 _ADD_IMAGES = insert(images)
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
 _SCHEDULE = update(images).where(_GIVEN_IDS, WAITING).values(scheduled_at=bindparam("now"))
+_MARK = (
+    update(images)
+    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), WAITING)
+    .values(scheduled_at=bindparam("now"))
+)
 _REMOVE = (
     delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
-)
-# The same text for SQLite and PostgreSQL, which SQLAlchemy spells as two constructs. An upload for a closed
-# pull request opens it again: its new image is not marked as a closed one's.
-_COUNT_PULLS = text(
-    "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit) "
-    "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit) "
-    "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
-    "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
-    "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL"
-)
-_COUNT_DAYS = text(
-    "INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
-    "VALUES (:project_id, :day, :uploads, :bytes) "
-    "ON CONFLICT (project_id, day) DO UPDATE SET "
-    "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
-)
-_UNCOUNT_PULLS = (
-    update(pulls)
-    .where(pulls.c.project_id == bindparam("of_project"), pulls.c.pr_number == bindparam("of_pr"))
-    .values(images=pulls.c.images - bindparam("gone"), bytes=pulls.c.bytes - bindparam("freed"))
 )
 
 
@@ -72,6 +69,9 @@ class SqlRecords:
         self._database = database
         self._arriving: list[tuple[Image, asyncio.Future[None]]] = []
         self._committing: asyncio.Task[None] | None = None
+
+    async def check(self) -> None:
+        await self._database.check()
 
     async def close(self) -> None:
         if self._committing:
@@ -101,23 +101,30 @@ class SqlRecords:
         try:
             await self._database.write(lambda connection: _add(connection, images))
         except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
-            if len(batch) > 1:  # one bad record must not take the others with it
+            if len(batch) > 1 and not _is_outage(error):  # one bad record must not take the others with it
                 for alone in batch:
                     await self._commit([alone])
                 return
             outcome: Exception | None = error
         else:
             outcome = None
-        for _, done in batch:
+        landed = await self._landed(images) if isinstance(outcome, RecordsUnsureError) else set()
+        for image, done in batch:
             if done.cancelled():
                 continue
-            if outcome is None:
+            if outcome is None or image.id in landed:
                 done.set_result(None)
             else:
                 done.set_exception(outcome)
 
+    async def _landed(self, images: list[Image]) -> set[str]:
+        """Return which of these were committed after all. What is not there now may still turn up."""
+        with contextlib.suppress(RecordsError):
+            return await self.known_ids([image.id for image in images])
+        return set()
+
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        row = self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
+        row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
         return Image(*row) if row else None
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
@@ -138,22 +145,15 @@ class SqlRecords:
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        closing_pull = (
-            update(pulls)
-            .where(
-                pulls.c.project_id == project_id,
-                pulls.c.pr_number == pr_number,
-                pulls.c.closed_at.is_(None),
-            )
-            .values(closed_at=now)
-        )
         scheduling = update(images).where(*of_pr, WAITING).values(scheduled_at=now)
 
         def mark(connection: Connection) -> int:
+            if not lock_pull(connection, project_id, pr_number):
+                return 0
             marked = connection.execute(closing).rowcount
-            connection.execute(closing_pull)
             if schedule:
                 connection.execute(scheduling)
+            count_closed(connection, project_id, pr_number, now)
             return marked
 
         return await self._database.write(mark)
@@ -170,25 +170,27 @@ class SqlRecords:
         return [Image(*row) for row in rows]
 
     async def schedule_due(self, now: int, limit: int) -> int:
-        with_policy = select(projects.c.id, projects.c.policy, projects.c.retain_days).where(
-            or_(projects.c.retain_days.is_not(None), projects.c.policy == Policy.PR_CLOSE)
-        )
+        with_due = await self._database.read(lambda connection: projects_with_due(connection, now))
 
         def mark(connection: Connection) -> int:
             marked = 0
-            for project_id, policy, retain_days in connection.execute(with_policy).all():
-                for due in due_in(project_id, policy, retain_days, now):
+            for project_id, policy, retain_days in with_due:
+                for rule in due_in(policy, retain_days, now):
                     if marked < limit:
-                        some = select(images.c.seq).where(WAITING, *due).limit(limit - marked)
-                        marking = update(images).where(images.c.seq.in_(some)).values(scheduled_at=now)
-                        marked += connection.execute(marking).rowcount
+                        marked += _mark(
+                            connection, some_due(connection, project_id, rule, limit - marked), now
+                        )
             return marked
 
-        return await self._database.write(mark)
+        return await self._database.write(mark) if with_due else 0
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        gone = {"image_ids": list(image_ids)}
-        return await self._database.write(lambda connection: _remove(connection, gone))
+        def remove(connection: Connection) -> int:
+            lock_pulls_of(connection, image_ids)
+            removed = connection.execute(_REMOVE, {"image_ids": list(image_ids)}).all()
+            return count_removed(connection, removed)
+
+        return await self._database.write(remove)
 
     async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
         noting = update(images).where(images.c.id == image_id, WAITING).values(thumbnail=outcome)
@@ -244,23 +246,30 @@ class SqlRecords:
             .where(tokens.c.project_id == project_id, tokens.c.revoked_at.is_(None))
             .values(revoked_at=now)
         )
-        some = select(images.c.seq).where(mine, WAITING).limit(limit)
-        marking = update(images).where(images.c.seq.in_(some)).values(scheduled_at=now)
+        some = (
+            select(images.c.seq)
+            .where(mine, WAITING)
+            .order_by(images.c.uploaded_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        total = select(project_totals.c.images).where(project_totals.c.project_id == project_id)
 
         def retire(connection: Connection) -> int:
             connection.execute(revoking)
-            connection.execute(marking)
-            return connection.execute(select(func.count()).select_from(images).where(mine)).scalar_one()
+            _mark(connection, connection.execute(some).scalars().all(), now)
+            if not _has_images(connection, project_id):
+                return 0
+            return connection.execute(total).scalar() or 1
 
         return await self._database.write(retire)
 
     async def remove_project(self, project_id: str) -> bool:
-        left = select(images.c.seq).where(images.c.project_id == project_id).limit(1)
-
         def remove(connection: Connection) -> bool:
-            if connection.execute(left).first():
+            lock_project(connection, project_id)
+            if _has_images(connection, project_id):
                 return False
-            for table in (tokens, pulls, uploads_by_day):
+            for table in (tokens, pulls, uploads_by_day, project_totals):
                 connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))
             return True
@@ -272,7 +281,7 @@ class SqlRecords:
         await self._database.write(lambda connection: connection.execute(adding))
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
-        row = self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
+        row = await self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
         return (UploadToken(*row[: len(TOKEN)]), project_from(row[len(TOKEN) :])) if row else None
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
@@ -300,50 +309,21 @@ def _name_taken(project: Project) -> str:
 
 def _add(connection: Connection, arrived: list[Image]) -> None:
     connection.execute(_ADD_IMAGES, [_image_row(image) for image in arrived])
-    by_pull: dict[tuple[str, int], list[Image]] = {}
-    by_day: dict[tuple[str, int], list[Image]] = {}
-    for image in arrived:
-        by_pull.setdefault((image.project_id, image.pr_number), []).append(image)
-        by_day.setdefault((image.project_id, image.uploaded_at // SECONDS_PER_DAY), []).append(image)
-    # In the order of their keys: two transactions that take the same rows then never wait for each other.
-    connection.execute(_COUNT_PULLS, [_pull_row(by_pull[key]) for key in sorted(by_pull)])
-    connection.execute(
-        _COUNT_DAYS,
-        [
-            {"project_id": key[0], "day": key[1], "uploads": len(by_day[key]), "bytes": _bytes(by_day[key])}
-            for key in sorted(by_day)
-        ],
-    )
+    count_added(connection, arrived)
 
 
-def _remove(connection: Connection, gone: dict[str, list[str]]) -> int:
-    """Remove records, and take them off their pull requests' counts: only those that were still there."""
-    sizes: dict[tuple[str, int], list[int]] = {}
-    for project_id, pr_number, size in connection.execute(_REMOVE, gone):
-        sizes.setdefault((project_id, pr_number), []).append(size)
-    counts = [
-        {"of_project": key[0], "of_pr": key[1], "gone": len(sizes[key]), "freed": sum(sizes[key])}
-        for key in sorted(sizes)
-    ]
-    if counts:
-        connection.execute(_UNCOUNT_PULLS, counts)
-    return sum(map(len, sizes.values()))
+def _is_outage(error: Exception) -> bool:
+    return isinstance(error, RecordsError) and not is_refusal(error)
 
 
-def _bytes(some: Iterable[Image]) -> int:
-    return sum(image.size for image in some)
+def _has_images(connection: Connection, project_id: str) -> bool:
+    # The order is an index's: without one, the whole table might be read for a project that has none.
+    one = select(images.c.seq).where(images.c.project_id == project_id).order_by(images.c.pr_number).limit(1)
+    return connection.execute(one).first() is not None
 
 
-def _pull_row(arrived: list[Image]) -> dict[str, object]:
-    newest = arrived[-1]
-    return {
-        "project_id": newest.project_id,
-        "pr_number": newest.pr_number,
-        "images": len(arrived),
-        "bytes": _bytes(arrived),
-        "last_upload_at": newest.uploaded_at,
-        "last_commit": newest.commit_sha,
-    }
+def _mark(connection: Connection, seqs: Sequence[int], now: int) -> int:
+    return connection.execute(_MARK, {"seqs": seqs, "now": now}).rowcount if seqs else 0
 
 
 def _image_row(image: Image) -> dict[str, object]:

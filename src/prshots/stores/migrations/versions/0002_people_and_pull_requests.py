@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from prshots.stores.texts import text
+
 revision = "0002"
 down_revision = "0001"
 
@@ -12,8 +14,8 @@ def upgrade() -> None:
         "organizations", sa.Column("personal", sa.Boolean, nullable=False, server_default=sa.false())
     )
     op.add_column("organizations", sa.Column("created_at", sa.BigInteger, nullable=False, server_default="0"))
-    op.add_column("tokens", sa.Column("created_by", sa.Text, nullable=False, server_default=""))
-    op.add_column("images", sa.Column("thumbnail", sa.String(16)))
+    op.add_column("tokens", sa.Column("created_by", text(), nullable=False, server_default=""))
+    op.add_column("images", sa.Column("thumbnail", text(16)))
     op.create_index("images_by_shot", "images", ["project_id", "pr_number", "name", "viewport", "seq"])
     _create_people()
     _create_summaries()
@@ -23,39 +25,39 @@ def upgrade() -> None:
 def _create_people() -> None:
     op.create_table(
         "users",
-        sa.Column("id", sa.String(32), primary_key=True),
-        sa.Column("provider", sa.String(16), nullable=False),
-        sa.Column("subject", sa.Text, nullable=False),
-        sa.Column("login", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("avatar_url", sa.Text, nullable=False),
+        sa.Column("id", text(32), primary_key=True),
+        sa.Column("provider", text(16), nullable=False),
+        sa.Column("subject", text(), nullable=False),
+        sa.Column("login", text(), nullable=False),
+        sa.Column("name", text(), nullable=False),
+        sa.Column("avatar_url", text(), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.UniqueConstraint("provider", "subject", name="users_subject"),
     )
     op.create_index("ix_users_login", "users", ["login"])
     op.create_table(
         "members",
-        sa.Column("organization_id", sa.String(32), sa.ForeignKey("organizations.id"), primary_key=True),
-        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), primary_key=True),
-        sa.Column("role", sa.String(16), nullable=False),
+        sa.Column("organization_id", text(32), sa.ForeignKey("organizations.id"), primary_key=True),
+        sa.Column("user_id", text(32), sa.ForeignKey("users.id"), primary_key=True),
+        sa.Column("role", text(16), nullable=False),
     )
     op.create_index("ix_members_user_id", "members", ["user_id"])
     op.create_table(
         "sessions",
-        sa.Column("sha256", sa.String(64), primary_key=True),
-        sa.Column("user_id", sa.String(32), sa.ForeignKey("users.id"), nullable=False),
+        sa.Column("sha256", text(64), primary_key=True),
+        sa.Column("user_id", text(32), sa.ForeignKey("users.id"), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("last_seen_at", sa.BigInteger, nullable=False),
     )
     op.create_index("ix_sessions_user_id", "sessions", ["user_id"])
     op.create_table(
         "login_states",
-        sa.Column("sha256", sa.String(64), primary_key=True),
-        sa.Column("provider", sa.String(16), nullable=False),
-        sa.Column("verifier", sa.Text, nullable=False),
-        sa.Column("nonce", sa.Text, nullable=False),
-        sa.Column("browser_sha256", sa.String(64), nullable=False),
-        sa.Column("return_to", sa.Text, nullable=False),
+        sa.Column("sha256", text(64), primary_key=True),
+        sa.Column("provider", text(16), nullable=False),
+        sa.Column("verifier", text(), nullable=False),
+        sa.Column("nonce", text(), nullable=False),
+        sa.Column("browser_sha256", text(64), nullable=False),
+        sa.Column("return_to", text(), nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
     )
 
@@ -63,19 +65,19 @@ def _create_people() -> None:
 def _create_summaries() -> None:
     op.create_table(
         "pulls",
-        sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id"), primary_key=True),
+        sa.Column("project_id", text(32), sa.ForeignKey("projects.id"), primary_key=True),
         sa.Column("pr_number", sa.Integer, primary_key=True),
         sa.Column("images", sa.Integer, nullable=False),
         sa.Column("bytes", sa.BigInteger, nullable=False),
         sa.Column("last_upload_at", sa.BigInteger, nullable=False),
-        sa.Column("last_commit", sa.String(40), nullable=False),
+        sa.Column("last_commit", text(40), nullable=False),
         sa.Column("closed_at", sa.BigInteger),
     )
     op.create_index("pulls_by_upload", "pulls", ["project_id", "last_upload_at", "pr_number"])
     op.create_index("pulls_by_bytes", "pulls", ["project_id", "bytes", "pr_number"])
     op.create_table(
         "uploads_by_day",
-        sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id"), primary_key=True),
+        sa.Column("project_id", text(32), sa.ForeignKey("projects.id"), primary_key=True),
         sa.Column("day", sa.Integer, primary_key=True),
         sa.Column("uploads", sa.Integer, nullable=False),
         sa.Column("bytes", sa.BigInteger, nullable=False),

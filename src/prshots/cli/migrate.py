@@ -1,0 +1,17 @@
+"""`prshots migrate`: bring the database to the schema of this version."""
+
+from prshots.cli.common import ConfigOption, say, settings_from
+
+
+def migrate(config: ConfigOption = None) -> None:
+    """Bring the database to this version's schema. Every start does so too, if need be."""
+    from prshots.wiring import migrate_database
+
+    settings = settings_from(config)
+    before, now = migrate_database(settings)
+    if before == now:
+        say(f"{settings.database_place} is up to date: schema {now}.")
+    elif before is None:
+        say(f"{settings.database_place} is ready: schema {now}.")
+    else:
+        say(f"{settings.database_place} is migrated: from schema {before} to {now}.")

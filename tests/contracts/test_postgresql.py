@@ -1,0 +1,320 @@
+"""PostgreSQL when it fails, hangs or goes away: only our own errors come up, and it recovers by itself."""
+
+import asyncio
+import contextlib
+import os
+import pwd
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from every_call import EVERY_CALL
+from sqlalchemy import text
+
+from conftest import PNG, SHA
+from parts import a_project, an_image, empty_database, filled_up, small_disk
+from prshots.errors import RecordsError, RecordsFullError, RecordsUnsureError
+from prshots.images import Images, UploadedFile, UploadForm
+from prshots.models import LOCAL_ORGANIZATION, Image, Project
+from prshots.signing import KeyRing
+from prshots.stores.counters import MemoryCounter
+from prshots.stores.disk import DiskStore
+from prshots.stores.engine import Database
+from prshots.stores.keys import FixedKeys
+from prshots.stores.migrate import migrate
+from prshots.stores.overview import SqlOverview
+from prshots.stores.postgresql import LOOKERS, READERS, WRITERS, Timeouts, open_postgresql
+from prshots.stores.sql import SqlRecords
+from servers import NOBODY, PostgreSQL, running_postgresql
+
+IMPATIENT = Timeouts(connect=2, lock=0.3, statement=0.5, answer=0.7, queue=1)
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[PostgreSQL]:
+    """Run a server for the tests of this module alone, which stop it and worse."""
+    with running_postgresql(18) as server:
+        yield server
+
+
+@pytest.fixture
+def url(own_server: PostgreSQL) -> str:
+    return empty_database(own_server)
+
+
+@pytest.fixture
+async def database(url: str) -> AsyncIterator[Database]:
+    opened = open_postgresql(url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def records(database: Database) -> SqlRecords:
+    return SqlRecords(database)
+
+
+@pytest.fixture
+async def project(records: SqlRecords) -> Project:
+    made = a_project()
+    await records.add_project(made)
+    return made
+
+
+class TestGoneAndBack:
+    async def test_a_restart_is_not_noticed(
+        self, own_server: PostgreSQL, records: SqlRecords, project: Project
+    ) -> None:
+        image = an_image(project)
+        await records.add_image(image)
+        own_server.stop()
+        own_server.start()
+        assert await records.image(project.id, image.id)  # each of them over a connection that is dead
+        assert len(await records.projects()) == 1
+        await records.add_image(an_image(project))
+
+    async def test_while_it_is_away_every_call_says_so_and_then_works_again(
+        self, own_server: PostgreSQL, database: Database, records: SqlRecords, project: Project
+    ) -> None:
+        await records.add_image(an_image(project))
+        own_server.stop()
+        try:
+            for call in EVERY_CALL.values():
+                with pytest.raises(RecordsError, match=r"^the database did not answer: .*refused$"):
+                    await call(database)
+        finally:
+            own_server.start()
+        await records.add_image(an_image(project))
+        assert (await records.images_of_pr(project.id, 7, 9))[0] == 2
+
+    async def test_killed_in_the_middle_of_uploads_it_has_all_that_were_acknowledged(
+        self, own_server: PostgreSQL, records: SqlRecords, project: Project
+    ) -> None:
+        acknowledged: list[Image] = []
+        enough, over = asyncio.Event(), False
+
+        async def upload() -> None:
+            while not over:
+                image = an_image(project)
+                with contextlib.suppress(RecordsError):
+                    await records.add_image(image)
+                    acknowledged.append(image)
+                if len(acknowledged) > 100:
+                    enough.set()
+                await asyncio.sleep(0)
+
+        uploading = [asyncio.create_task(upload()) for _ in range(8)]
+        await enough.wait()
+        await asyncio.to_thread(own_server.kill)
+        over = True
+        await asyncio.gather(*uploading)
+        await asyncio.to_thread(own_server.start)
+        assert await records.known_ids([image.id for image in acknowledged]) == {
+            image.id for image in acknowledged
+        }
+        pull = await SqlOverview(records._database).pull(project.id, 7)
+        assert pull is not None
+        assert pull.images == (await records.images_of_pr(project.id, 7, 1))[0]
+
+
+class TestHanging:
+    async def test_a_frozen_server_is_given_up_and_nobody_waits_for_it_on_the_event_loop(
+        self, own_server: PostgreSQL, url: str
+    ) -> None:
+        database, ticks = open_postgresql(url, IMPATIENT), 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.02)
+                ticks += 1
+
+        calls = [EVERY_CALL[name] for name in ("SqlRecords.project_of_token", "SqlRecords.projects")]
+        for call in calls:
+            await call(database)
+        with own_server.frozen():
+            ticking = asyncio.create_task(tick())
+            asked = [asyncio.create_task(call(database)) for call in calls * 20]  # type: ignore[arg-type]
+            outcomes = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 20)
+            assert {type(outcome) for outcome in outcomes} == {RecordsError}
+            told = {str(outcome) for outcome in outcomes}
+            assert "the database did not answer: no answer within 0.7 s" in told
+            assert "the database had no time for it within 1 s" in told
+            assert ticks > 10
+            ticking.cancel()
+        for call in calls:
+            await call(database)
+        await database.close()
+
+    async def test_a_query_that_takes_too_long_is_ended_by_the_server(self, url: str) -> None:
+        database = open_postgresql(url, IMPATIENT)
+        with pytest.raises(RecordsError, match="statement timeout"):
+            await database.read(lambda connection: connection.execute(text("SELECT pg_sleep(9)")))
+        await database.check()
+        await database.close()
+
+    async def test_a_row_that_is_not_let_go_of_is_not_waited_for_long(
+        self, url: str, project: Project
+    ) -> None:
+        database = open_postgresql(url, IMPATIENT)
+        with psycopg.connect(url) as holding:
+            holding.execute("UPDATE projects SET retain_days = 1")
+            with pytest.raises(RecordsError, match="lock timeout"):
+                await SqlRecords(database).change_project(project)
+        await SqlRecords(database).change_project(project)
+        await database.close()
+
+
+class TestCommitting:
+    async def test_lost_before_the_commit_it_is_tried_once_more(self, database: Database) -> None:
+        tried = 0
+
+        def work(connection: object) -> None:
+            nonlocal tried
+            tried += 1
+            connection.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))  # type: ignore[attr-defined]
+
+        with pytest.raises(RecordsError, match="terminating connection"):
+            await database.write(work)
+        assert tried == 2
+
+    async def test_lost_in_the_commit_it_is_not_tried_again_and_the_bytes_stay(
+        self, url: str, records: SqlRecords, project: Project, tmp_path: Path
+    ) -> None:
+        with psycopg.connect(url) as preparing:
+            preparing.execute(
+                "CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END$$;"
+                "CREATE CONSTRAINT TRIGGER dying AFTER INSERT ON images DEFERRABLE INITIALLY DEFERRED "
+                "FOR EACH ROW EXECUTE FUNCTION die()"
+            )
+        store, file = DiskStore(tmp_path), UploadedFile("image/png", [PNG], len(PNG))
+        fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
+        images = Images(
+            records=records,
+            store=store,
+            counter=MemoryCounter(9),
+            keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
+            img_url="http://img",
+            web_url="http://web",
+            max_image_bytes=9999,
+        )
+        try:
+            with pytest.raises(RecordsUnsureError):
+                await images.upload(project, UploadForm(file, fields))
+        finally:
+            with psycopg.connect(url) as preparing:
+                preparing.execute("DROP FUNCTION die CASCADE")
+        assert len(list(tmp_path.rglob("*.png"))) == 1
+        await images.upload(project, UploadForm(file, fields))
+        store.close()
+
+    async def test_what_was_committed_though_its_word_was_lost_is_acknowledged(
+        self, own_server: PostgreSQL, records: SqlRecords, project: Project
+    ) -> None:
+        """The commit waits for a standby that there is not; whoever is cut off there has committed."""
+        image = an_image(project)
+        own_server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        own_server.execute("SELECT pg_reload_conf()")
+        try:
+            adding = asyncio.create_task(records.add_image(image))
+            cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            while not own_server.execute(cut):
+                await asyncio.sleep(0.02)
+            await adding
+        finally:
+            own_server.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            own_server.execute("SELECT pg_reload_conf()")
+        assert await records.image(project.id, image.id)
+
+    async def test_of_two_that_block_each_other_both_get_through(
+        self, database: Database, records: SqlRecords, project: Project
+    ) -> None:
+        other, met = a_project(), threading.Barrier(2)
+        await records.add_project(other)
+
+        def in_order(connection: object, *ids: str) -> None:
+            for project_id in ids:
+                connection.execute(  # type: ignore[attr-defined]
+                    text("UPDATE projects SET retain_days = 1 WHERE id = :id"), {"id": project_id}
+                )
+                with contextlib.suppress(threading.BrokenBarrierError):
+                    met.wait(timeout=1)  # each has one row now and wants the other's; later it is broken
+
+        await asyncio.gather(
+            database.write(lambda connection: in_order(connection, project.id, other.id)),
+            database.write(lambda connection: in_order(connection, other.id, project.id)),
+        )
+
+
+async def test_on_a_full_disk_and_with_room_again(own_server: PostgreSQL) -> None:
+    with small_disk(own_server.folder / "small", "24m") as disk:
+        if os.geteuid() == 0:
+            os.chown(disk, pwd.getpwnam(NOBODY).pw_uid, -1)
+        own_server.execute(f"CREATE TABLESPACE small LOCATION '{disk}'")
+        own_server.execute("CREATE DATABASE small TABLESPACE small")
+        database = open_postgresql(own_server.url("small"))
+        migrate(database.engine)
+        records, project = SqlRecords(database), a_project()
+        await records.add_project(project)
+        with filled_up(disk):
+            await _fails_for_all(records, project)
+        await records.add_image(an_image(project))
+        await database.close()
+        own_server.execute("DROP DATABASE small")
+        own_server.execute("DROP TABLESPACE small")
+
+
+async def _fails_for_all(records: SqlRecords, project: Project) -> None:
+    """Each of a batch hears of it. The tables' last pages have a little room, so the first ones may fit in."""
+    outcomes: list[BaseException | None] = []
+    for _ in range(50):
+        outcomes = await asyncio.gather(
+            *(records.add_image(an_image(project)) for _ in range(200)), return_exceptions=True
+        )
+        if any(outcomes):
+            break
+    assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
+
+
+async def test_it_takes_no_more_connections_than_it_says(
+    own_server: PostgreSQL, records: SqlRecords, project: Project
+) -> None:
+    work = [
+        records.image(project.id, "0" * 32),
+        records.projects(),
+        records.add_image(an_image(project)),
+        records.change_project(project),
+    ]
+    await asyncio.gather(*work, *(records.projects() for _ in range(50)))
+    counting = (
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'prshots' AND state IS NOT NULL"
+    )
+    ((connections,),) = own_server.execute(counting)
+    assert 4 <= int(str(connections)) <= LOOKERS + READERS + WRITERS
+
+
+async def test_reading_begins_no_transaction(database: Database) -> None:
+    asking = text("SELECT now() = statement_timestamp()")  # the same only where each statement is its own
+
+    def twice(connection: object) -> list[object]:
+        return [connection.execute(asking).scalar_one() for _ in range(2)]  # type: ignore[attr-defined]
+
+    assert await database.read(twice) == [True, True]
+
+
+async def test_text_that_no_database_holds(records: SqlRecords) -> None:
+    assert await records.project("nul \0", LOCAL_ORGANIZATION) is None
+    with pytest.raises(RecordsError, match="not Unicode"):
+        await records.project("\udcff", LOCAL_ORGANIZATION)
+
+
+@pytest.mark.parametrize("options", ["", "?options=-c%20statement_timeout%3D777&application_name=mine"])
+async def test_what_the_address_says_holds(url: str, options: str) -> None:
+    database = open_postgresql(url + options)
+    asking = text("SELECT current_setting('statement_timeout'), current_setting('application_name')")
+    told = await database.read(lambda connection: tuple(connection.execute(asking).one()))
+    assert told == (("777ms", "mine") if options else ("10s", "prshots"))
+    await database.close()

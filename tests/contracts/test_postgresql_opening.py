@@ -1,0 +1,61 @@
+"""PostgreSQL that cannot be opened: one line that says why, and never the password."""
+
+import sys
+
+import pytest
+
+from conftest import free_port
+from prshots import wiring
+from prshots.errors import RecordsError, SettingsError
+from prshots.settings import Settings
+from servers import PostgreSQL
+
+PASSWORD = "pass-word"
+
+
+def assert_plain(error: BaseException | None) -> None:
+    assert "\n" not in str(error)
+    while error is not None:  # all of what a traceback would show
+        assert PASSWORD not in str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def refused(url: str) -> str:
+    with pytest.raises(RecordsError, match=r"^PostgreSQL at .*: the database did not answer: ") as caught:
+        wiring.open_records(Settings(database_url=url))
+    assert_plain(caught.value)
+    return str(caught.value)
+
+
+def test_with_a_wrong_password(postgresql: PostgreSQL) -> None:
+    rules = postgresql.folder / "data" / "pg_hba.conf"
+    rules.write_text(f"host all locked 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
+    postgresql.execute("SELECT pg_reload_conf()")
+    postgresql.execute("CREATE ROLE locked LOGIN PASSWORD 'another'")
+    url = f"postgresql://locked:{PASSWORD}@127.0.0.1:{postgresql.port}/postgres"
+    assert "password authentication failed" in refused(url)
+
+
+def test_a_database_that_is_not_there(postgresql: PostgreSQL) -> None:
+    assert 'database "missing" does not exist' in refused(postgresql.url("missing"))
+
+
+def test_where_no_server_is() -> None:
+    url = f"postgresql://ann:{PASSWORD}@127.0.0.1:{free_port()}/prshots"
+    assert "Connection refused" in refused(url)
+
+
+@pytest.mark.parametrize("end", ["%zz@127.0.0.1/db", "@127.0.0.1/db?no_such=1", "@127.0.0.1/db?sslmode"])
+def test_an_address_that_is_none(end: str) -> None:
+    with pytest.raises(
+        SettingsError, match=r"^PRSHOTS_DATABASE_URL: got a value, takes postgresql://"
+    ) as caught:
+        wiring.open_records(Settings(database_url=f"postgresql://ann:{PASSWORD}{end}"))
+    assert_plain(caught.value)
+
+
+def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "prshots.stores.postgresql")
+    with pytest.raises(SettingsError, match=r"pip install 'prshots\[postgresql\]'"):
+        wiring.open_records(Settings(database_url="postgresql://127.0.0.1/db"))

@@ -1,0 +1,220 @@
+"""Two at once on PostgreSQL, where there is more than one writer: it ends as one after the other would."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from parts import NOW, a_project, an_image, empty_database
+from prshots.errors import RecordsError
+from prshots.models import LOCAL_ORGANIZATION, Policy, Project, Role, User
+from prshots.stores.due import due_in, some_due
+from prshots.stores.engine import Database
+from prshots.stores.locks import lock_pull
+from prshots.stores.overview import SqlOverview
+from prshots.stores.people import SqlPeople
+from prshots.stores.postgresql import open_postgresql
+from prshots.stores.sql import SqlRecords, _add
+from servers import PostgreSQL
+
+
+@pytest.fixture
+async def database(postgresql: PostgreSQL) -> AsyncIterator[Database]:
+    opened = open_postgresql(empty_database(postgresql))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def records(database: Database) -> SqlRecords:
+    return SqlRecords(database)
+
+
+@pytest.fixture
+async def project(records: SqlRecords) -> Project:
+    made = a_project(Policy.PR_CLOSE, retain_days=1)
+    await records.add_project(made)
+    return made
+
+
+@contextlib.asynccontextmanager
+async def held(
+    database: Database,
+    work: Callable[[Connection], Any],
+    rest: Callable[[Connection], Any] = lambda _: None,
+) -> AsyncIterator[threading.Event]:
+    """Do the work in a transaction whose rest, and commit, wait for the event to be set, or else the end."""
+    done, may_go_on, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    def hold(connection: Connection) -> None:
+        work(connection)
+        loop.call_soon_threadsafe(done.set)
+        assert may_go_on.wait(timeout=30)
+        rest(connection)
+
+    holding = asyncio.create_task(database.write(hold))
+    await done.wait()
+    try:
+        yield may_go_on
+    finally:
+        may_go_on.set()
+        await holding
+
+
+async def until_it_waits(database: Database, task: "asyncio.Task[Any]") -> None:
+    """Wait until a task's transaction waits for another's; or is done, having waited for none."""
+    waiting = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    while not task.done():
+        if await database.read(lambda connection: connection.execute(waiting).scalar_one()):
+            return
+        await asyncio.sleep(0.01)
+
+
+async def pull_is_open(database: Database, project: Project) -> bool:
+    pull = await SqlOverview(database).pull(project.id, 7)
+    assert pull is not None
+    return pull.closed_at is None
+
+
+class TestClosingAPullRequestDuringAnUpload:
+    async def test_the_upload_that_was_first_is_closed_with_it(
+        self, database: Database, records: SqlRecords, project: Project
+    ) -> None:
+        await records.add_image(an_image(project))
+        late = an_image(project)
+        async with held(database, lambda connection: _add(connection, [late])) as may_go_on:
+            closing = asyncio.create_task(records.close_pr(project.id, 7, NOW, schedule=True))
+            await until_it_waits(database, closing)
+            may_go_on.set()
+            assert await closing == 2
+        found = await records.image(project.id, late.id)
+        assert found is not None
+        assert (found.closed_at, found.scheduled_at) == (NOW, NOW)
+        assert not await pull_is_open(database, project)
+
+    async def test_the_very_first_upload_comes_after_it(
+        self, database: Database, records: SqlRecords, project: Project
+    ) -> None:
+        first = an_image(project)
+        async with held(database, lambda connection: _add(connection, [first])):
+            assert await records.close_pr(project.id, 7, NOW, schedule=True) == 0
+        found = await records.image(project.id, first.id)
+        assert found is not None
+        assert (found.closed_at, found.scheduled_at) == (None, None)
+        assert await pull_is_open(database, project)
+
+    async def test_many_of_both_end_in_step(
+        self, database: Database, records: SqlRecords, project: Project
+    ) -> None:
+        elsewhere = SqlRecords(database)  # it commits its own uploads, as another process does
+        await records.add_image(an_image(project))
+        for _ in range(20):
+            last = [an_image(project), an_image(project)]
+            await asyncio.gather(
+                records.add_image(last[0]),
+                records.close_pr(project.id, 7, NOW, schedule=False),
+                elsewhere.add_image(last[1]),
+            )
+            found = [await records.image(project.id, image.id) for image in last]
+            is_open = any(image is not None and image.closed_at is None for image in found)
+            assert await pull_is_open(database, project) == is_open
+        pull = await SqlOverview(database).pull(project.id, 7)
+        assert pull is not None
+        assert pull.images == 41
+
+
+class TestTwoSweeps:
+    async def test_share_what_is_due(self, records: SqlRecords, database: Database, project: Project) -> None:
+        images = [an_image(project, uploaded_at=1) for _ in range(150)]
+        await asyncio.gather(*(records.add_image(image) for image in images))
+
+        async def sweep(over: SqlRecords) -> int:
+            total = 0
+            while (marked := await over.schedule_due(NOW, 10)) == 10:
+                total += marked
+            return total + marked
+
+        assert sum(await asyncio.gather(sweep(records), sweep(SqlRecords(database)))) == 150
+        assert len(await records.scheduled("", 1000)) == 150
+
+    async def test_do_not_wait_for_each_other(
+        self, records: SqlRecords, database: Database, project: Project
+    ) -> None:
+        for _ in range(5):
+            await records.add_image(an_image(project, uploaded_at=1))
+        rule = due_in(Policy.MANUAL, 1, NOW)[0]
+        async with held(database, lambda connection: some_due(connection, project.id, rule, 2)):
+            assert await asyncio.wait_for(records.schedule_due(NOW, 10), 4) == 3
+        assert await records.schedule_due(NOW, 10) == 2
+
+    async def test_take_images_off_the_counts_once(
+        self, records: SqlRecords, database: Database, project: Project
+    ) -> None:
+        images = [an_image(project, pr_number=number % 5 + 1) for number in range(60)]
+        await asyncio.gather(*(records.add_image(image) for image in images))
+        ids = [image.id for image in images]
+        removed = await asyncio.gather(records.remove_images(ids), records.remove_images(ids[::-1]))
+        assert sum(removed) == 60
+        assert await SqlOverview(database).biggest_pulls(project.id, 9) == []
+
+
+async def test_closing_a_pull_request_and_removing_its_images_is_no_deadlock(
+    postgresql: PostgreSQL, database: Database, records: SqlRecords, project: Project
+) -> None:
+    """As when a code host tells of it twice: one marks the images while the other removes them."""
+
+    def deadlocks() -> object:
+        return postgresql.execute("SELECT sum(deadlocks) FROM pg_stat_database")
+
+    def mark(connection: Connection) -> None:
+        connection.execute(text("UPDATE images SET closed_at = 1 WHERE project_id = :id"), {"id": project.id})
+
+    image, before = an_image(project), deadlocks()
+    await records.add_image(image)
+    async with held(database, lambda connection: lock_pull(connection, project.id, 7), mark) as may_go_on:
+        removing = asyncio.create_task(records.remove_images([image.id]))
+        await until_it_waits(database, removing)
+        may_go_on.set()
+        assert await removing == 1
+    await database.close()  # a session tells its figures when it ends, if not before
+    assert deadlocks() == before
+
+
+async def test_many_closings_of_a_pull_request_at_once(records: SqlRecords, project: Project) -> None:
+    async def expire() -> None:
+        await records.close_pr(project.id, 7, NOW, schedule=True)
+        await records.remove_images([image.id for image in await records.scheduled("", 100, project.id, 7)])
+
+    for _ in range(3):
+        await asyncio.gather(*(records.add_image(an_image(project)) for _ in range(30)))
+        await asyncio.gather(*(expire() for _ in range(4)))
+        assert await records.images_of_pr(project.id, 7, 9) == (0, [])
+
+
+async def test_a_project_is_not_removed_under_an_upload(
+    database: Database, records: SqlRecords, project: Project
+) -> None:
+    image = an_image(project)
+    async with held(database, lambda connection: _add(connection, [image])) as may_go_on:
+        removing = asyncio.create_task(records.remove_project(project.id))
+        await until_it_waits(database, removing)
+        may_go_on.set()
+        assert await removing is False
+    await records.remove_images([image.id])
+    assert await records.remove_project(project.id)
+    with pytest.raises(RecordsError):
+        await records.add_image(image)
+
+
+async def test_somebody_is_made_a_member_many_times_at_once(database: Database) -> None:
+    people, user = SqlPeople(database), User("ann", "github", "1", "ann", "Ann", "", NOW)
+    await people.add_user(user, None)
+    await asyncio.gather(*(people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER) for _ in range(6)))
+    ((_, role),) = await people.organizations_of(user.id)
+    assert role is Role.OWNER

@@ -1,0 +1,286 @@
+"""Nothing reads a table from end to end, however it has grown: by the plans that PostgreSQL really went by.
+
+They come from the server itself, for every statement of the stores and for what its foreign keys ask.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import psycopg
+import pytest
+from sqlalchemy import event
+
+from parts import a_project, a_token, an_image
+from prshots.models import Image, Policy, Project
+from prshots.stores.disk import DiskStore
+from prshots.stores.migrate import migrate
+from prshots.stores.overview import SqlOverview
+from prshots.stores.people import SqlPeople
+from prshots.stores.postgresql import open_postgresql
+from prshots.stores.sql import SqlRecords
+from prshots.sweep import sweep
+
+if TYPE_CHECKING:
+    from servers import PostgreSQL
+
+IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
+PROJECTS = 100
+FILL = Path(__file__).parents[2] / "bench" / "growth.sql"
+GROWN = {"images", "pulls", "tokens", "sessions", "uploads_by_day"}
+DUE = 1000
+MOST_ROWS = 500
+"""What one statement may look at: a few rows for each that a page shows; in a sweep, for each that is due."""
+
+NOW = int(time.time())
+BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
+USER = "growth-1"
+OLD_SESSIONS = "DELETE FROM sessions WHERE sessions.created_at <"
+EXPLAINING = {
+    "session_preload_libraries": "auto_explain",
+    "auto_explain.log_min_duration": "0",
+    "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off",
+    "auto_explain.log_nested_statements": "on",
+    "auto_explain.log_format": "json",
+    "auto_explain.log_level": "notice",
+}
+
+
+@dataclass
+class Plans:
+    """The plans of all statements since the last look."""
+
+    told: list[dict[str, Any]] = field(default_factory=list)
+
+    def hear(self, notice: psycopg.errors.Diagnostic) -> None:
+        _, is_plan, plan = (notice.message_primary or "").partition("plan:\n")
+        if is_plan:
+            self.told.append(json.loads(plan))
+
+    def faults(self, most_rows: float = MOST_ROWS) -> list[str]:
+        return [fault for told in self.told for fault in _faults(told, most_rows)]
+
+
+def _faults(told: dict[str, Any], most_rows: float) -> Iterator[str]:
+    for node in _nodes(told["Plan"]):
+        table = node.get("Relation Name")
+        if node["Node Type"] == "Seq Scan" and table in GROWN:
+            yield f"reads all of {table}: {told['Query Text']}"
+        elif (rows := _rows_looked_at(node)) > most_rows:
+            yield f"looks at {rows} rows of {table}: {told['Query Text']}"
+
+
+def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for below in node.get("Plans", []):
+        yield from _nodes(below)
+
+
+def _rows_looked_at(node: dict[str, Any]) -> float:
+    if "Scan" not in node["Node Type"]:
+        return 0
+    looked_at = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
+    return sum(node.get(name, 0) for name in looked_at) * node.get("Actual Loops", 1)
+
+
+class Stores(NamedTuple):
+    records: SqlRecords
+    overview: SqlOverview
+    people: SqlPeople
+    disk: DiskStore
+
+
+@pytest.fixture(scope="module")
+def filled(postgresql: "PostgreSQL") -> str:
+    """Return the address of a database that has grown."""
+    url = postgresql.new_database()
+    engine = open_postgresql(url).engine
+    migrate(engine)
+    engine.dispose()
+    with psycopg.connect(url) as connection:
+        connection.execute(
+            "SELECT set_config('growth.images', %s, true), set_config('growth.projects', %s, true)",
+            [str(IMAGES), str(PROJECTS)],
+        )
+        connection.execute(FILL.read_bytes())
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    return url
+
+
+@pytest.fixture
+def plans() -> Plans:
+    return Plans()
+
+
+@pytest.fixture
+async def stores(plan_cache_mode: str, filled: str, plans: Plans, tmp_path: Path) -> AsyncIterator[Stores]:
+    settings = EXPLAINING | {"plan_cache_mode": plan_cache_mode}
+    options = "%20".join(f"-c%20{name}%3D{value}" for name, value in settings.items())
+    database = open_postgresql(f"{filled}?options={options}")
+
+    @event.listens_for(database.engine, "connect")
+    def listen(connection: "psycopg.Connection[Any]", _: object) -> None:
+        connection.add_notice_handler(plans.hear)
+
+    yield Stores(SqlRecords(database), SqlOverview(database), SqlPeople(database), DiskStore(tmp_path))
+    await database.close()
+
+
+async def upload(stores: Stores) -> Image:
+    image = an_image(BIG, uploaded_at=NOW)
+    await stores.records.add_image(image)
+    return image
+
+
+async def delete(stores: Stores) -> None:
+    image = await upload(stores)
+    assert await stores.records.image(BIG.id, image.id)
+    await stores.records.schedule([image.id], NOW)
+    assert await stores.records.remove_images([image.id]) == 1
+
+
+async def close(stores: Stores) -> None:
+    image = an_image(BIG, pr_number=secrets.randbelow(10**9))
+    await stores.records.add_image(image)
+    assert await stores.records.close_pr(BIG.id, image.pr_number, NOW, schedule=True) == 1
+    assert await stores.records.scheduled("", 500, BIG.id, image.pr_number)
+    assert await stores.records.remove_images([image.id]) == 1
+
+
+async def look_at_token(stores: Stores) -> None:
+    token = a_token(BIG)
+    await stores.records.add_token(token)
+    assert await stores.records.project_of_token(token.sha256)
+    await stores.records.touch_token(token.id, NOW)
+    assert await stores.records.revoke_token(token.id, NOW, BIG.id)
+    assert await stores.records.tokens(BIG.id)
+
+
+async def sign_in(stores: Stores) -> None:
+    assert await stores.people.session("0" * 64) is None
+    await stores.people.touch_session("0" * 64, NOW)
+    await stores.people.end_session("0" * 64)
+    await stores.people.end_sessions_of("growth-1000")
+
+
+async def list_projects(stores: Stores) -> None:
+    first = await stores.overview.projects_of(USER, None, 24)
+    last = first[-1].project
+    assert await stores.overview.projects_of(USER, (last.name, last.id), 24)
+    assert await stores.overview.days([summary.project.id for summary in first], NOW // 86_400 - 30)
+    assert await stores.overview.project_of(USER, BIG.id)
+    assert await stores.overview.summary_of(USER, BIG.id)
+
+
+async def list_pulls(stores: Stores) -> None:
+    for closed in (None, False, True):
+        page = await stores.overview.pulls(BIG.id, closed=closed, search="", before=None, limit=30)
+        before = (page[-1].last_upload_at, page[-1].pr_number)
+        assert await stores.overview.pulls(BIG.id, closed=closed, search="", before=before, limit=30)
+        numbers = [pull.pr_number for pull in page]
+        assert await stores.overview.newest_images(BIG.id, numbers, 4)
+    assert await stores.overview.biggest_pulls(BIG.id, 10)
+    assert await stores.overview.pull(BIG.id, 1)
+
+
+async def list_images(stores: Stores) -> None:
+    page = await stores.overview.shots(BIG.id, 1, None, 10)
+    place = (page[-1].newest.name, page[-1].newest.viewport)
+    assert await stores.overview.shots(BIG.id, 1, place, 10)
+    images = await stores.overview.images_of_shot(BIG.id, 1, place, 2**62, 60)
+    assert await stores.overview.images(BIG.id, [image.id for image in images])
+    assert await stores.overview.tokens(BIG.id, None, 60)
+    count, _ = await stores.records.images_of_pr(BIG.id, 1, 20)
+    assert count == 50
+
+
+async def sweep_with_due(stores: Stores) -> None:
+    """Run one as it is, with a third of the images due by each of the three ways there are.
+
+    And one of a project where, by the statistics of the columns alone, many more would seem to be.
+    """
+    projects = [a_project(Policy.PR_CLOSE), a_project(Policy.RETAIN_DAYS, 7), a_project(Policy.MANUAL)]
+    images = [
+        an_image(projects[number % 3], pr_number=number % 9, uploaded_at=NOW - 8 * 86_400)
+        for number in range(DUE)
+    ]
+    for project in projects:
+        await stores.records.add_project(project)
+    await _add_all(stores, [*images, an_image(BIG, uploaded_at=NOW - 31 * 86_400)])
+    for number in range(9):
+        await stores.records.close_pr(projects[0].id, number, NOW, schedule=False)
+    await stores.records.schedule([image.id for image in images if image.project_id == projects[2].id], NOW)
+    known = (await stores.overview.images_of_shot(BIG.id, 1, ("area-0/screen-0", "1280x800"), 2**62, 1))[0]
+    for key in (known.key, f"ff/{'f' * 32}.png"):
+        await stores.disk.put(key, [b"bytes"])
+    report = await sweep(stores.records, stores.people, stores.disk, clock=lambda: NOW + 7200.0)
+    assert (report.expired, report.failed, report.orphans) == (DUE + 1, 0, 1)
+    assert await stores.records.schedule_due(NOW, DUE) == 0
+    assert await stores.records.known_ids({known.id} | {secrets.token_hex(16) for _ in range(DUE)}) == {
+        known.id
+    }
+
+
+async def remove_project(stores: Stores) -> None:
+    project = a_project()
+    await stores.records.add_project(project)
+    images = [an_image(project) for _ in range(20)]
+    await _add_all(stores, images)
+    assert await stores.records.retire_project(project.id, NOW, 500) == 20
+    assert len(await stores.records.scheduled("", 500, project.id)) == 20
+    await stores.records.remove_images([image.id for image in images])
+    assert await stores.records.retire_project(project.id, NOW, 500) == 0
+    assert await stores.records.remove_project(project.id)
+
+
+WORK = (
+    *(upload, delete, close, look_at_token, sign_in, list_projects, list_pulls, list_images),
+    *(sweep_with_due, remove_project),
+)
+
+
+async def _add_all(stores: Stores, images: list[Image]) -> None:
+    """Add them in one transaction, as uploads that arrive together."""
+    await asyncio.gather(*(stores.records.add_image(image) for image in images))
+
+
+@pytest.mark.parametrize("plan_cache_mode", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize("work", WORK)
+async def test_no_table_that_grows_is_read_whole(
+    stores: Stores, plans: Plans, work: Callable[[Stores], Awaitable[object]], plan_cache_mode: str
+) -> None:
+    """Both with plans made for the parameters at hand and with those made for any.
+
+    The driver prepares a statement that has run a few times, and the server then may plan it but once.
+    """
+    await work(stores)
+    assert plans.told, "the server told no plan"
+    for_any_time = OLD_SESSIONS if plan_cache_mode == "force_generic_plan" else "nothing"
+    most_rows = 5 * DUE if work is sweep_with_due else MOST_ROWS
+    assert [fault for fault in plans.faults(most_rows) if for_any_time not in fault] == []
+
+
+@pytest.mark.parametrize("plan_cache_mode", ["force_custom_plan", "force_generic_plan"])
+async def test_a_search_looks_only_at_its_own_project(stores: Stores, plans: Plans) -> None:
+    """It has to look at the names of many images, but not at those of all projects."""
+    for text in ("nothing of that name", "screen-3", "12"):
+        await stores.overview.pulls(BIG.id, closed=None, search=text, before=None, limit=30)
+    assert len(plans.told) == 3
+    assert plans.faults(most_rows=IMAGES / 4) == []
+
+
+@pytest.mark.parametrize("plan_cache_mode", ["auto"])
+async def test_old_sessions_are_not_looked_for_among_all(stores: Stores, plans: Plans) -> None:
+    """The plan for any time is to read all. Left to itself, the server sees that planning each time pays."""
+    for _ in range(15):
+        assert await stores.people.discard_old_logins(NOW - 86_400, NOW - 86_400, NOW - 86_400) == 0
+    assert sum(OLD_SESSIONS in told["Query Text"] for told in plans.told) == 15
+    assert plans.faults() == []
