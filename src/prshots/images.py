@@ -20,10 +20,11 @@ from prshots.errors import (
     RateLimitedError,
     RecordsError,
     RecordsFullError,
+    RecordsUnsureError,
     StoreError,
     UnsupportedTypeError,
 )
-from prshots.expiry import expire_scheduled
+from prshots.expiry import Outcome, expire_scheduled
 from prshots.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
 from prshots.models import THUMBNAIL_EXT, Image, Policy, Project
 from prshots.ports import KeySource, ObjectStore, RateCounter, Records
@@ -83,6 +84,7 @@ class Images:
         img_url: str,
         web_url: str,
         max_image_bytes: int,
+        on_expired: Callable[[int], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
@@ -92,6 +94,7 @@ class Images:
         self._img_url = img_url
         self._web_url = web_url
         self._max_image_bytes = max_image_bytes
+        self._on_expired = on_expired
         self._clock = clock
         self._counter_is_down = False
 
@@ -120,7 +123,7 @@ class Images:
             # On a full disk not even the mark can be written; deleting the bytes makes room for the rest.
             with contextlib.suppress(RecordsFullError):
                 await self._records.schedule([image.id], self._now())
-            outcome = await expire_scheduled(self._records, self._store, [image])
+            outcome = await self._expire_now([image])
         except (RecordsError, StoreError) as error:
             _log.error("expiry did not complete", image=image.id, reason=str(error))
             raise ExpireFailedError("expire failed, retry later") from error
@@ -159,7 +162,7 @@ class Images:
             if time.monotonic() > until:
                 return left
             batch = await self._records.scheduled("", EXPIRE_BATCH, project.id)
-            outcome = await expire_scheduled(self._records, self._store, batch)
+            outcome = await self._expire_now(batch)
             if outcome.failed:
                 raise ExpireFailedError("expire failed, retry later")
         return 0 if await self._records.remove_project(project.id) else 1
@@ -173,9 +176,14 @@ class Images:
     async def _expire_pr(self, project: Project, pr_number: int) -> int:
         expired, after = 0, ""
         while batch := await self._records.scheduled(after, EXPIRE_BATCH, project.id, pr_number):
-            outcome = await expire_scheduled(self._records, self._store, batch)
+            outcome = await self._expire_now(batch)
             expired, after = expired + outcome.expired, batch[-1].id
         return expired
+
+    async def _expire_now(self, images: Sequence[Image]) -> Outcome:
+        outcome = await expire_scheduled(self._records, self._store, images)
+        self._on_expired(outcome.expired)
+        return outcome
 
     def _validated(self, project: Project, form: UploadForm) -> tuple[UploadedFile, Image]:
         """Check in the documented order, so that a client with two mistakes always hears of the same one."""
@@ -203,7 +211,7 @@ class Images:
         )
 
     async def _count_upload(self, project: Project) -> None:
-        """Fail open: a counter that does not answer blocks nobody, and is logged once per outage."""
+        """Fail open: a counter that does not answer blocks nobody. An outage is logged once, and its end."""
         try:
             allowed = await self._counter.hit(project.id)
         except CounterUnavailableError as error:
@@ -211,6 +219,8 @@ class Images:
                 _log.error("rate counter unavailable, uploads are not limited", reason=str(error))
             self._counter_is_down, allowed = True, True
         else:
+            if self._counter_is_down:
+                _log.info("rate counter is back, uploads are limited again")
             self._counter_is_down = False
         if not allowed:
             raise RateLimitedError("rate limited")
@@ -219,6 +229,8 @@ class Images:
         await self._store.put(image.key, file.chunks)
         try:
             await self._records.add_image(image)
+        except RecordsUnsureError:
+            raise  # perhaps there is a record, so the bytes stay; if there is none, the sweep finds them
         except BaseException:
             await self._discard(image)
             raise

@@ -1,9 +1,9 @@
 """Thumbnails: made when somebody first looks, kept beside the original, and gone with it."""
 
 import asyncio
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import structlog
 
@@ -15,6 +15,10 @@ from prshots.renditions import RenditionError, render_thumbnail
 _log = structlog.get_logger()
 
 
+AT_ONCE = 2
+"""One is rendered while the next is read, from a store that may be far away."""
+
+
 class Thumbnails:
     """Renders one at a time, in a thread: that bounds the memory, and leaves a processor to the uploads."""
 
@@ -22,12 +26,15 @@ class Thumbnails:
         self._records = records
         self._store = store
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="thumbnails")
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._is_closed = False
         self._under_way: dict[str, asyncio.Task[bool | None]] = {}
 
     async def close(self) -> None:
-        """Finish the one that is being rendered; the others are made when somebody looks again."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        """Finish those whose turn it is; the others are made when somebody looks again."""
+        self._is_closed = True
         await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        self._thread.shutdown()
 
     async def make(self, images: Sequence[Image]) -> dict[str, bool]:
         """Make what is missing, and say for each image whether it has a thumbnail; those gone are left out.
@@ -59,25 +66,24 @@ class Thumbnails:
             return False
 
     async def _render_and_keep(self, image: Image) -> bool | None:
-        loop = asyncio.get_running_loop()
         try:
-            thumbnail = await loop.run_in_executor(self._thread, self._render, image)
+            thumbnail = await self._render(image)
         except RenditionError as error:
             _log.warning("no thumbnail can be made of an image", image=image.id, reason=str(error))
             return False if await self._records.set_thumbnail(image.id, "impossible") else None
         return None if thumbnail is None else await self._keep(image, thumbnail)
 
-    def _render(self, image: Image) -> bytes | None:
-        original = self._store.open(image.key)
-        if original is None:
-            return None
-        try:
-            with os.fdopen(original.fd, "rb") as file:
-                data = file.read()
-        except OSError as error:
-            raise StoreError(f"cannot read {image.key}: {error.strerror}") from error
-        width, height = map(int, image.viewport.split("x"))
-        return render_thumbnail(data, tallness=height / width)
+    async def _render(self, image: Image) -> bytes | None:
+        """Return the thumbnail; None when the image has gone."""
+        async with self._turns:
+            if self._is_closed:
+                raise asyncio.CancelledError
+            original = await self._store.read(image.key)
+            if original is None:
+                return None
+            width, height = map(int, image.viewport.split("x"))
+            render = partial(render_thumbnail, original, tallness=height / width)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, render)
 
     async def _keep(self, image: Image, thumbnail: bytes) -> bool | None:
         """Store, then note. Expiry marks, then deletes: what is noted before the mark, it deletes too."""

@@ -74,7 +74,7 @@ async def test_a_file_where_a_folder_belongs(store: DiskStore) -> None:
     with pytest.raises(StoreError):
         await store.put(KEY, [b"x"])
     with pytest.raises(StoreError):
-        store.open(KEY)
+        await store.read(KEY)
     assert files(store.root) == {"ab"}
     assert await listed(store, time.time() + HOUR) == set()
 
@@ -130,9 +130,7 @@ async def test_a_read_only_disk_serves_but_takes_and_deletes_nothing(store: Disk
         with pytest.raises(StoreError, match="Read-only"):
             await store.owner("somebody")
         assert await store.delete([KEY]) == {KEY}
-        opened = store.open(KEY)
-        assert opened is not None
-        os.close(opened.fd)
+        assert await store.read(KEY) == b"x"
     assert files(store.root) == {KEY}
 
 
@@ -182,4 +180,26 @@ async def test_an_owner_is_never_half_written(store: DiskStore) -> None:
 
 
 def test_a_reader_cannot_write() -> None:
-    assert [name for name in dir(DiskReader) if not name.startswith("_")] == ["open"]
+    assert [name for name in dir(DiskReader) if not name.startswith("_")] == ["check", "open"]
+
+
+async def test_a_store_that_works_has_nothing_to_say(store: DiskStore, tmp_path: Path) -> None:
+    await store.check()  # it is not there yet, and can be made
+    await store.put(KEY, [b"x"])
+    await store.check()
+    DiskReader(store.root).check()
+    DiskReader(tmp_path / "nothing yet").check()
+
+
+async def test_a_store_that_does_not_work_says_so(store: DiskStore, tmp_path: Path) -> None:
+    await store.put(KEY, [b"x"])
+    with read_only(store.root), pytest.raises(StoreError, match="read and write"):
+        await store.check()
+    file = written(tmp_path / "file")
+    for root in (file, file / "images"):
+        inside = DiskStore(root)
+        with pytest.raises(StoreError):
+            await inside.check()
+        with pytest.raises(StoreError):
+            DiskReader(root).check()
+        inside.close()

@@ -4,48 +4,78 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from prshots.models import THUMBNAIL_EXT, origin_key
-from prshots.ports import ObjectReader, ObjectStore
+from prshots.ports import FileReader, ObjectStore, RemoteReader
+from prshots.stores.cloud import CloudReader, CloudStore
 from prshots.stores.disk import DiskReader, DiskStore
+from servers import SeaweedFS
 
 LATER, EARLIER = 60, -60
 
 
-@pytest.fixture(params=["disk"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
-    """Open an empty store. The place to add an adapter."""
-    adapters: dict[str, Callable[[], DiskStore]] = {"disk": lambda: DiskStore(tmp_path / "images")}
-    opened = adapters[request.param]()
+@dataclass
+class Origin:
+    """An empty store, and another process's view of its objects, which can only read them."""
+
+    store: ObjectStore
+    reader: FileReader | RemoteReader
+
+
+@pytest.fixture(params=["disk", "s3"])
+def origin(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Origin]:
+    """Open a store. The place to add an adapter."""
+    if request.param == "disk":
+        opened = Origin(DiskStore(tmp_path / "images"), DiskReader(tmp_path / "images"))
+    else:
+        server: SeaweedFS = request.getfixturevalue("seaweedfs")
+        url = server.store_url(server.new_bucket(), "some/prefix")
+        for name, value in server.credentials.items():
+            monkeypatch.setenv(name, value)
+        opened = Origin(CloudStore(url), CloudReader(url))
     yield opened
-    opened.close()
+    opened.store.close()
 
 
-@pytest.fixture(params=["disk"])
-def reader(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectReader:
-    """Another process's view of the same objects, which can only read them."""
-    adapters: dict[str, Callable[[], ObjectReader]] = {"disk": lambda: DiskReader(tmp_path / "images")}
-    return adapters[request.param]()
+@pytest.fixture
+def store(origin: Origin) -> ObjectStore:
+    return origin.store
+
+
+@pytest.fixture
+def reader(origin: Origin) -> FileReader | RemoteReader:
+    return origin.reader
 
 
 def a_key() -> str:
     return origin_key(secrets.token_hex(16), "png")
 
 
-def content(reader: ObjectReader, key: str) -> bytes | None:
-    opened = reader.open(key)
-    if opened is None:
-        return None
-    try:
-        read = os.pread(opened.fd, opened.size + 1, 0)
+async def content(reader: FileReader | RemoteReader, key: str, part: range | None = None) -> bytes | None:
+    """Read as delivery does."""
+    if isinstance(reader, FileReader):
+        opened = reader.open(key)
+        if opened is None:
+            return None
+        with os.fdopen(opened.fd, "rb") as file:
+            read = file.read()
         assert len(read) == opened.size
-        return read
-    finally:
-        os.close(opened.fd)
+        return read if part is None else read[part.start : part.stop]
+    stream = await reader.stream(key, part)
+    if stream is None:
+        assert await reader.size(key) is None
+        return None
+    read = b"".join([chunk async for chunk in stream.chunks])
+    assert stream.size == await reader.size(key)
+    assert len(read) == (stream.size if part is None else len(part))
+    return read
 
 
 async def listed(store: ObjectStore, seconds_from_now: float) -> set[str]:
@@ -63,46 +93,53 @@ async def listed(store: ObjectStore, seconds_from_now: float) -> set[str]:
     ],
 )
 async def test_what_was_put_is_there_whole(
-    store: ObjectStore, reader: ObjectReader, chunks: list[bytes]
+    store: ObjectStore, reader: FileReader | RemoteReader, chunks: list[bytes]
 ) -> None:
     key = a_key()
     await store.put(key, chunks)
-    assert content(store, key) == b"".join(chunks)
-    assert content(reader, key) == b"".join(chunks)
+    assert await store.read(key) == b"".join(chunks)
+    assert await content(reader, key) == b"".join(chunks)
 
 
-async def test_what_was_not_put_is_not_there(store: ObjectStore, reader: ObjectReader) -> None:
-    assert store.open(a_key()) is None
+async def test_what_was_not_put_is_not_there(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
+    assert await store.read(a_key()) is None
     await store.put("00/" + "0" * 32 + ".png", [b"x"])
-    assert reader.open("00/" + "0" * 31 + "1.png") is None
+    assert await content(reader, "00/" + "0" * 31 + "1.png") is None
+
+
+async def test_a_part_of_it_can_be_read(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
+    key, data = a_key(), secrets.token_bytes(300_000)
+    await store.put(key, [data])
+    for part in (range(1), range(5, 10), range(100_000, 300_000), range(299_999, 300_000), range(300_000)):
+        assert await content(reader, key, part) == data[part.start : part.stop]
 
 
 async def test_the_same_put_by_many_at_once_is_one_of_them_whole(
-    store: ObjectStore, reader: ObjectReader
+    store: ObjectStore, reader: FileReader | RemoteReader
 ) -> None:
     key = a_key()
     versions = [bytes([number]) * 100_000 for number in range(32)]
     await asyncio.gather(*(store.put(key, [data]) for data in versions))
-    assert content(reader, key) in versions
+    assert await content(reader, key) in versions
     assert await listed(store, LATER) == {key}
     assert await store.discard_unfinished(time.time() + LATER) == 0
 
 
-async def test_many_at_once(store: ObjectStore, reader: ObjectReader) -> None:
+async def test_many_at_once(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
     objects = {a_key(): secrets.token_bytes(1000) for _ in range(100)}
     await asyncio.gather(*(store.put(key, [data]) for key, data in objects.items()))
-    assert {key: content(reader, key) for key in objects} == objects
+    assert {key: await content(reader, key) for key in objects} == objects
 
 
 async def test_a_deleted_one_is_gone_for_everybody_and_the_others_stay(
-    store: ObjectStore, reader: ObjectReader
+    store: ObjectStore, reader: FileReader | RemoteReader
 ) -> None:
     keys = [a_key() for _ in range(10)]
     for key in keys:
         await store.put(key, [b"x"])
     assert await store.delete(keys[:5]) == set()
-    assert [reader.open(key) for key in keys[:5]] == [None] * 5
-    assert [content(reader, key) for key in keys[5:]] == [b"x"] * 5
+    assert [await content(reader, key) for key in keys[:5]] == [None] * 5
+    assert [await content(reader, key) for key in keys[5:]] == [b"x"] * 5
 
 
 async def test_deleting_what_is_not_there_counts_as_done(store: ObjectStore) -> None:
@@ -127,7 +164,7 @@ async def test_finished_writes_are_nothing_to_discard(store: ObjectStore) -> Non
     key = a_key()
     await store.put(key, [b"x"])
     assert await store.discard_unfinished(time.time() + LATER) == 0
-    assert content(store, key) == b"x"
+    assert await store.read(key) == b"x"
 
 
 async def test_belongs_to_whoever_claims_it_first(store: ObjectStore) -> None:
@@ -142,3 +179,15 @@ async def test_claims_at_once_agree_on_one_owner(store: ObjectStore) -> None:
     owners = await asyncio.gather(*(store.owner(claimant) for claimant in claimants))
     assert len(set(owners)) == 1
     assert owners[0] in claimants
+
+
+async def test_it_is_well_before_and_after_the_first_object(
+    store: ObjectStore, reader: FileReader | RemoteReader
+) -> None:
+    for _ in range(2):
+        await store.check()
+        if isinstance(reader, FileReader):
+            reader.check()
+        else:
+            await reader.check()
+        await store.put(a_key(), [b"x"])

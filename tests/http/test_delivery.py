@@ -1,8 +1,10 @@
-"""What delivery decides, on real files and real signatures."""
+"""What delivery decides, with real signatures, on real files and on a real S3 server."""
 
+import asyncio
 import json
 import os
-from collections.abc import Iterator
+import secrets
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,12 @@ from hypothesis import strategies as st
 from prshots.errors import StoreError
 from prshots.http.delivery import Delivery, FileSlice, Reply, Request
 from prshots.models import THUMBNAIL_EXT, origin_key
-from prshots.ports import OpenObject
+from prshots.ports import FileReader, KeySource, ObjectStore, ObjectStream, OpenObject, RemoteReader
 from prshots.signing import Key, KeyRing
-from prshots.stores.disk import DiskReader
+from prshots.stores.cloud import CloudReader, CloudStore
+from prshots.stores.disk import DiskReader, DiskStore
 from prshots.stores.keys import FixedKeys, KeyFile
+from servers import SeaweedFS
 
 NOW = 1_800_000_000
 EXP = NOW + 365 * 86_400
@@ -28,46 +32,91 @@ OWN_TAG = f'"{IMAGE_ID}"'
 
 
 class Client:
-    """Asks a Delivery, reads the body of its replies, and closes their files."""
+    """Asks a Delivery, and reads the body of its replies to the end."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, reader: FileReader | RemoteReader, store: ObjectStore) -> None:
+        self.reader = reader
+        self.store = store
         self.now = float(NOW)
-        self.delivery = Delivery(DiskReader(root), FixedKeys(RING), 3600, lambda: self.now)
+        self.runner = asyncio.Runner()
+        self.delivery = self.delivery_with(FixedKeys(RING))
 
-    @property
-    def path(self) -> Path:
-        return self.root / origin_key(IMAGE_ID, "png")
+    def delivery_with(self, keys: KeySource) -> Delivery:
+        return Delivery(self.reader, keys, 3600, lambda: self.now)
+
+    def put(self, content: bytes, ext: str = "png") -> None:
+        self.runner.run(self.store.put(origin_key(IMAGE_ID, ext), [content]))
+
+    def delete(self) -> None:
+        assert self.runner.run(self.store.delete([origin_key(IMAGE_ID, "png")])) == set()
 
     def ask(
         self, target: str = TARGET, method: str = "GET", **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return read(self.delivery.respond(Request(method, target, named)))
+        reply = self.reply(Request(method, target, named))
+        return reply.status, fields_of(reply), self.body(reply)
+
+    def reply(self, request: Request) -> Reply:
+        reply = self.delivery.respond(request)
+        return reply if isinstance(reply, Reply) else self.runner.run(reply())
+
+    def body(self, reply: Reply) -> bytes:
+        if isinstance(reply.body, bytes):
+            return reply.body
+        if isinstance(reply.body, FileSlice):
+            body = os.pread(reply.body.file.fd, reply.body.length, reply.body.offset)
+            os.close(reply.body.file.fd)
+        else:
+            body = self.runner.run(joined(reply.body.chunks))
+        assert len(body) == reply.body.length
+        return body
 
 
-def read(reply: Reply) -> tuple[int, dict[str, str], bytes]:
+async def joined(chunks: AsyncIterator[bytes]) -> bytes:
+    return b"".join([chunk async for chunk in chunks])
+
+
+def fields_of(reply: Reply) -> dict[str, str]:
     assert reply.fields.endswith("\r\n")
-    fields = dict(line.split(": ", 1) for line in reply.fields[:-2].split("\r\n"))
-    if isinstance(reply.body, bytes):
-        return reply.status, fields, reply.body
-    body = os.pread(reply.body.file.fd, reply.body.length, reply.body.offset)
-    os.close(reply.body.file.fd)
-    return reply.status, fields, body
+    return dict(line.split(": ", 1) for line in reply.fields[:-2].split("\r\n"))
 
 
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+def open_files() -> set[str]:
+    return {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+
+
+@pytest.fixture(scope="module")
+def bucket_url(seaweedfs: SeaweedFS) -> str:
+    return seaweedfs.store_url(seaweedfs.new_bucket(), "PREFIX")
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
-    client = Client(tmp_path)
-    client.path.parent.mkdir()
-    client.path.write_bytes(CONTENT)
-    before = open_files()
+def disk_client(tmp_path: Path) -> Iterator[Client]:
+    store = DiskStore(tmp_path)
+    client = Client(DiskReader(tmp_path), store)
+    client.put(CONTENT)
     yield client
-    assert open_files() == before
+    assert not {name for name in open_files() if str(tmp_path) in name}
+    client.runner.close()
+    store.close()
+
+
+@pytest.fixture
+def s3_client(seaweedfs: SeaweedFS, bucket_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    for name, value in seaweedfs.credentials.items():
+        monkeypatch.setenv(name, value)
+    url = bucket_url.replace("PREFIX", secrets.token_hex(8))
+    client = Client(CloudReader(url), CloudStore(url))
+    client.put(CONTENT)
+    yield client
+    client.runner.close()
+
+
+@pytest.fixture(params=["disk", "s3"])
+def client(request: pytest.FixtureRequest) -> Client:
+    made: Client = request.getfixturevalue(f"{request.param}_client")
+    return made
 
 
 def assert_error(answer: tuple[int, dict[str, str], bytes], status: int, message: str) -> None:
@@ -97,15 +146,14 @@ def test_a_valid_url_gives_the_image(client: Client) -> None:
 
 @pytest.mark.parametrize(("ext", "content_type"), [("jpg", "image/jpeg"), ("webp", "image/webp")])
 def test_the_content_type_is_the_format_s(client: Client, ext: str, content_type: str) -> None:
-    client.path.with_suffix(f".{ext}").write_bytes(CONTENT)
+    client.put(CONTENT, ext)
     assert client.ask(RING.sign(IMAGE_ID, ext, EXP, "k1"))[1]["Content-Type"] == content_type
 
 
 def test_a_thumbnail_is_an_image_of_its_own(client: Client) -> None:
     target = RING.sign(IMAGE_ID, THUMBNAIL_EXT, EXP, "k1")
     assert_error(client.ask(target), 410, "expired")
-    thumbnail = client.root / origin_key(IMAGE_ID, THUMBNAIL_EXT)
-    thumbnail.write_bytes(b"small")
+    client.put(b"small", THUMBNAIL_EXT)
     status, fields, body = client.ask(target)
     assert (status, body) == (200, b"small")
     assert fields == client.ask()[1] | {
@@ -140,7 +188,7 @@ def test_every_key_of_the_ring_verifies(client: Client) -> None:
 def test_a_key_made_a_moment_ago_is_known_at_once(client: Client, tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys")
     keys.create_if_missing()
-    client.delivery = Delivery(DiskReader(client.root), keys, 3600, lambda: NOW)
+    client.delivery = client.delivery_with(keys)
     client.ask()  # the ring is read
     other = KeyFile(tmp_path / "keys")
     kid = other.rotate()
@@ -158,7 +206,7 @@ def test_past_its_time_a_url_is_expired(client: Client) -> None:
 
 
 def test_without_its_bytes_an_image_is_expired_whatever_is_asked(client: Client) -> None:
-    client.path.unlink()
+    client.delete()
     assert_error(client.ask(), 410, "expired")
     assert_error(client.ask(if_none_match=OWN_TAG), 410, "expired")
     assert_error(client.ask(range="bytes=0-1"), 410, "expired")
@@ -190,11 +238,11 @@ def test_without_its_bytes_an_image_is_expired_whatever_is_asked(client: Client)
         f"http://localhost/i/{IMAGE_ID}.png",
     ],
 )
-def test_any_other_path_is_not_found(client: Client, target: str) -> None:
-    assert_error(client.ask(f"{target}?{TARGET.partition('?')[2]}"), 404, "not found")
+def test_any_other_path_is_not_found(disk_client: Client, target: str) -> None:
+    assert_error(disk_client.ask(f"{target}?{TARGET.partition('?')[2]}"), 404, "not found")
 
 
-def test_a_query_written_in_another_way_is_refused(client: Client) -> None:
+def test_a_query_written_in_another_way_is_refused(disk_client: Client) -> None:
     path, _, query = TARGET.partition("?")
     exp, _, token = query.partition("&")
     for other in (
@@ -214,20 +262,20 @@ def test_a_query_written_in_another_way_is_refused(client: Client) -> None:
         query + "a" * 100_000,
         query.upper(),
     ):
-        assert_error(client.ask(f"{path}?{other}"), 403, "invalid signature")
+        assert_error(disk_client.ask(f"{path}?{other}"), 403, "invalid signature")
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get"])
 @pytest.mark.parametrize("target", [TARGET, "/", "/healthz"])
-def test_it_can_only_be_read(client: Client, method: str, target: str) -> None:
-    answer = client.ask(target, method)
+def test_it_can_only_be_read(disk_client: Client, method: str, target: str) -> None:
+    answer = disk_client.ask(target, method)
     assert_error(answer, 405, "method not allowed")
     assert answer[1]["Allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize("target", ["/healthz", "/healthz?deep=1"])
-def test_it_tells_that_it_is_well(client: Client, target: str) -> None:
-    status, fields, body = client.ask(target)
+def test_it_tells_that_it_is_well(disk_client: Client, target: str) -> None:
+    status, fields, body = disk_client.ask(target)
     assert (status, json.loads(body)) == (200, {"status": "ok"})
     assert fields["Cache-Control"] == "no-store"
 
@@ -338,9 +386,10 @@ def test_whatever_the_range_the_reply_is_coherent(client: Client, asked: str) ->
         assert body == CONTENT[first : last + 1]
 
 
-def test_trouble_with_the_store_is_no_missing_image(client: Client) -> None:
-    client.path.unlink()
-    client.path.symlink_to(client.path.name)  # opening it fails, for root too
+def test_trouble_with_the_store_is_no_missing_image(disk_client: Client, tmp_path: Path) -> None:
+    client, path = disk_client, tmp_path / origin_key(IMAGE_ID, "png")
+    path.unlink()
+    path.symlink_to(path.name)  # opening it fails, for root too
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
             answer = client.ask()
@@ -355,29 +404,33 @@ class Faulty:
     def open(self, key: str) -> OpenObject | None:
         raise ZeroDivisionError(key)
 
+    def check(self) -> None: ...
 
-def test_a_fault_of_ours_tells_nothing_but_its_id(client: Client) -> None:
-    client.delivery = Delivery(Faulty(), FixedKeys(RING), 3600)
+
+def test_a_fault_of_ours_tells_nothing_but_its_id(disk_client: Client) -> None:
+    disk_client.delivery = Delivery(Faulty(), FixedKeys(RING), 3600)
     with structlog.testing.capture_logs() as logs:
-        answer = client.ask()
+        answer = disk_client.ask()
     assert_error(answer, 500, "internal error")
     assert logs[0]["request_id"] == answer[1]["X-Request-Id"]
     assert "token" not in str(logs)
 
 
-def test_a_fault_after_the_file_is_open_leaves_no_file_open(client: Client) -> None:
+def test_a_fault_after_the_file_is_open_leaves_no_file_open(disk_client: Client) -> None:
     with structlog.testing.capture_logs():
-        assert client.ask(range=None)[0] == 500  # type: ignore[arg-type]
+        assert disk_client.ask(range=None)[0] == 500  # type: ignore[arg-type]
 
 
-def test_a_store_error_is_ours_by_its_kind(client: Client) -> None:
+def test_a_store_error_is_ours_by_its_kind(disk_client: Client) -> None:
     class Down:
         def open(self, key: str) -> OpenObject | None:
             raise StoreError(key)
 
-    client.delivery = Delivery(Down(), FixedKeys(RING), 3600)
+        def check(self) -> None: ...
+
+    disk_client.delivery = Delivery(Down(), FixedKeys(RING), 3600)
     with structlog.testing.capture_logs():
-        assert client.ask(method="HEAD")[0] == 503
+        assert disk_client.ask(method="HEAD")[0] == 503
 
 
 def changed(draw: st.DrawFn) -> str:
@@ -393,19 +446,20 @@ def changed(draw: st.DrawFn) -> str:
 @example(TARGET + "\n")
 @example(TARGET.replace("?", "??"))
 @example(TARGET.replace("exp=", "exp= "))
-def test_one_byte_changed_anywhere_and_the_url_is_refused(client: Client, target: str) -> None:
-    assert client.ask(target)[0] in {403, 404}
+def test_one_byte_changed_anywhere_and_the_url_is_refused(disk_client: Client, target: str) -> None:
+    assert disk_client.ask(target)[0] in {403, 404}
 
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_the_smallest_files(client: Client, size: int) -> None:
-    client.path.write_bytes(CONTENT[:size])
+    client.put(CONTENT[:size])
     assert client.ask()[0::2] == (200, CONTENT[:size])
     assert client.ask(range="bytes=0-")[0] == (206 if size else 416)
 
 
-def test_the_body_is_a_part_of_the_open_file(client: Client) -> None:
-    reply = client.delivery.respond(Request("GET", TARGET, {"range": "bytes=3-5"}))
+def test_the_body_is_a_part_of_the_open_file(disk_client: Client) -> None:
+    reply = disk_client.delivery.respond(Request("GET", TARGET, {"range": "bytes=3-5"}))
+    assert isinstance(reply, Reply)
     assert isinstance(reply.body, FileSlice)
     assert reply.body[1:] == (3, 3)
     os.close(reply.body.file.fd)
@@ -415,14 +469,141 @@ def test_a_retired_key_ends_what_was_verified_before(client: Client, tmp_path: P
     """Checked URLs are remembered, but only as long as the keys they were checked with."""
     keys = KeyFile(tmp_path / "keys")
     keys.path.write_text(RING.format())
-    delivery = Delivery(DiskReader(client.root), keys, 3600, lambda: float(NOW))
-    assert read(delivery.respond(Request("GET", TARGET, {})))[0] == 200
+    client.delivery = client.delivery_with(keys)
+    assert client.ask()[0] == 200
     KeyFile(keys.path).retire("k1")
     keys.fresh_ring()
-    assert read(delivery.respond(Request("GET", TARGET, {})))[0] == 403
+    assert client.ask()[0] == 403
 
 
 def test_a_remembered_url_still_expires(client: Client) -> None:
     assert client.ask()[0] == 200
     client.now = EXP
     assert client.ask()[0] == 410
+
+
+class RemoteTrouble:
+    """A remote reader with a fault in it, or one whose store is in trouble."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def size(self, _: str) -> int | None:
+        raise self.error
+
+    async def stream(self, _: str, __: range | None = None) -> ObjectStream | None:
+        raise self.error
+
+    async def check(self) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_trouble_with_a_remote_store_is_no_missing_image(s3_client: Client, method: str) -> None:
+    s3_client.reader = RemoteTrouble(StoreError("down"))
+    s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            status, fields, body = s3_client.ask(method=method)
+            assert (status, fields["Retry-After"]) == (503, "5")
+            assert bool(body) == (method == "GET")
+    assert [entry["event"] for entry in logs] == ["the origin store does not answer"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_fault_of_ours_with_a_remote_store_tells_nothing_but_its_id(s3_client: Client, method: str) -> None:
+    s3_client.reader = RemoteTrouble(ZeroDivisionError("token"))
+    s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
+    with structlog.testing.capture_logs() as logs:
+        status, fields, _ = s3_client.ask(method=method)
+    assert status == 500
+    assert logs[0]["request_id"] == fields["X-Request-Id"]
+
+
+def test_what_the_client_has_costs_no_bytes_of_a_remote_store(s3_client: Client) -> None:
+    class SizesOnly(CloudReader):
+        async def stream(self, key: str, _: range | None = None) -> ObjectStream | None:
+            raise AssertionError(key)
+
+    s3_client.reader.__class__ = SizesOnly
+    assert s3_client.ask(method="HEAD")[0] == 200
+    assert s3_client.ask(if_none_match=OWN_TAG)[0] == 304
+    assert s3_client.ask(range=f"bytes={SIZE}-")[0] == 416
+
+
+CHECKED = f"/check{TARGET}"
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "status", "cache_control"),
+    [
+        (7200, 305, "max-age=59"),
+        (3660, 305, "max-age=59"),
+        (3659.9, 421, "no-store"),
+        (60, 421, "no-store"),
+        (0.1, 421, "no-store"),
+    ],
+)
+def test_a_proxy_that_asks_first_is_told_who_sends_the_image(
+    disk_client: Client, seconds_left: float, status: int, cache_control: str
+) -> None:
+    """It remembers that for a minute, and has others keep the image for an hour: never past `exp`."""
+    disk_client.now = EXP - seconds_left
+    expected = (status, {"Content-Length": "0", "Cache-Control": cache_control}, b"")
+    assert disk_client.ask(CHECKED) == expected
+    assert disk_client.ask(CHECKED, method="HEAD") == expected
+
+
+def test_the_check_asks_nothing_of_the_store(s3_client: Client, disk_client: Client) -> None:
+    s3_client.reader = RemoteTrouble(StoreError("down"))
+    s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
+    assert s3_client.ask(CHECKED)[0] == 305
+    disk_client.delete()
+    assert disk_client.ask(CHECKED)[0] == 305
+
+
+@pytest.mark.parametrize(
+    ("target", "now", "message", "status"),
+    [
+        (CHECKED, EXP, "expired", 410),
+        (CHECKED[:-1] + ("0" if TARGET[-1] != "0" else "1"), NOW, "invalid signature", 403),
+        (CHECKED.replace("token=k1", "token=k9"), NOW, "invalid signature", 403),
+        (f"{CHECKED}&x=1", NOW, "invalid signature", 403),
+        (CHECKED.partition("?")[0], NOW, "invalid signature", 403),
+        (f"/check/check{TARGET}", NOW, "not found", 404),
+        (f"/check/{TARGET}", NOW, "not found", 404),
+        (f"/check/../check{TARGET}", NOW, "not found", 404),
+        ("/check/healthz", NOW, "not found", 404),
+        ("/check", NOW, "not found", 404),
+        ("/check/", NOW, "not found", 404),
+        (CHECKED.replace("/i/", "%2fi%2f"), NOW, "not found", 404),
+    ],
+)
+def test_a_proxy_that_asks_first_gets_a_refusal_as_its_client_would(
+    disk_client: Client, target: str, now: float, message: str, status: int
+) -> None:
+    disk_client.now = now
+    assert_error(disk_client.ask(target), status, message)
+
+
+@pytest.mark.parametrize(
+    ("target", "headers", "result"),
+    [
+        (TARGET, {}, "sent"),
+        (TARGET, {"range": "bytes=0-1"}, "sent"),
+        (TARGET, {"range": f"bytes={SIZE}-"}, "unsatisfiable"),
+        (TARGET, {"if-none-match": "*"}, "not_modified"),
+        (f"{TARGET}0", {}, "invalid"),
+        (RING.sign(IMAGE_ID, "webp", EXP, "k1"), {}, "expired"),
+        (CHECKED, {}, "checked"),
+        (f"{CHECKED}0", {}, "invalid"),
+        ("/healthz", {}, ""),
+        ("/", {}, ""),
+    ],
+)
+def test_every_reply_says_what_became_of_the_image(
+    client: Client, target: str, headers: dict[str, str], result: str
+) -> None:
+    reply = client.reply(Request("GET", target, headers))
+    client.body(reply)
+    assert reply.result == result

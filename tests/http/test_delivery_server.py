@@ -10,14 +10,13 @@ import socket
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
 
-import httpx
 import pytest
 import structlog
 import uvloop
+from delivery_served import EXP, RING, Served, Wire, get, open_files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,37 +24,18 @@ from prshots.http import delivery_server
 from prshots.http.delivery import Delivery
 from prshots.http.delivery_server import DeliveryServer
 from prshots.models import origin_key
-from prshots.signing import Key, KeyRing
 from prshots.stores.disk import DiskReader
 from prshots.stores.keys import FixedKeys
 
-RING = KeyRing([Key("k1", b"1" * 32)])
-EXP = int(time.time()) + 86_400
 HOST = b"Host: localhost\r\n\r\n"
 
 
-class Served:
-    """A delivery server in a thread of its own, its store, and clients for it."""
+class ServedFromDisk(Served):
+    """With a store to put images into."""
 
     def __init__(self, root: Path, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        super().__init__(DiskReader(root), new_loop)
         self.root = root
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.address = self.listener.getsockname()
-        self.server = DeliveryServer(Delivery(DiskReader(root), FixedKeys(RING), 3600), self.listener)
-        self.loop = new_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever)
-        self.thread.start()
-        self.loop.call_soon_threadsafe(self.server.start)
-
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
-
-    def end(self) -> None:
-        self.run(self.server.stop(0))
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
-        self.loop.close()
-        self.listener.close()
 
     def store(self, content: bytes, image_id: str | None = None) -> str:
         """Put an image into the store, and return the target to ask for."""
@@ -68,90 +48,23 @@ class Served:
     def file(self, target: str) -> Path:
         return self.root / origin_key(target[3:35], "png")
 
-    def client(self) -> httpx.Client:
-        return httpx.Client(base_url=f"http://{self.address[0]}:{self.address[1]}", trust_env=False)
-
-    def connect(self, receive_buffer: int = 0) -> "Wire":
-        sock = socket.socket()
-        if receive_buffer:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        sock.settimeout(30)
-        sock.connect(self.address)
-        return Wire(sock)
-
-    def exchange(self, sent: bytes) -> "Wire":
-        wire = self.connect()
-        wire.sock.sendall(sent)
-        return wire
-
-    def settle(self, is_settled: Callable[[], bool]) -> None:
-        for _ in range(3000):
-            if is_settled():
-                return
-            time.sleep(0.01)
-        pytest.fail("it does not settle")
-
-
-class Wire:
-    """A client that sees every byte."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.sock = sock
-        self.rest = b""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.sock.close()
-
-    def reply(self, *, has_body: bool = True) -> tuple[int, dict[str, str], bytes]:
-        while b"\r\n\r\n" not in self.rest:
-            self._receive()
-        head, _, self.rest = self.rest.partition(b"\r\n\r\n")
-        lines = head.decode().split("\r\n")
-        fields = dict(line.split(": ", 1) for line in lines[1:])
-        length = int(fields.get("Content-Length", 0)) if has_body else 0
-        while len(self.rest) < length:
-            self._receive()
-        body, self.rest = self.rest[:length], self.rest[length:]
-        return int(lines[0].split()[1]), fields, body
-
-    def _receive(self) -> None:
-        data = self.sock.recv(1 << 20)
-        assert data, f"closed after {self.rest[:200]!r}"
-        self.rest += data
-
-    def is_ended(self) -> bool:
-        """Whether the server ends the connection here, in good order and without another byte."""
-        return not self.rest and self.sock.recv(1) == b""
-
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
-def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, request.param)
+def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedFromDisk]:
+    served = ServedFromDisk(tmp_path, request.param)
     yield served
     served.end()
 
 
 @pytest.fixture
-def served_by_uvloop(tmp_path: Path) -> Iterator[Served]:
-    served = Served(tmp_path, uvloop.new_event_loop)
+def served_by_uvloop(tmp_path: Path) -> Iterator[ServedFromDisk]:
+    served = ServedFromDisk(tmp_path, uvloop.new_event_loop)
     yield served
     served.end()
 
 
-def get(target: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
-    head = [f"{method} {target} HTTP/{version}", "Host: localhost", *lines]
-    return ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
-
-
-def open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
 @pytest.mark.parametrize("size", [1, 20_000, 300_000, 5_000_000])
-def test_the_image_arrives_whole_again_and_again(served: Served, size: int) -> None:
+def test_the_image_arrives_whole_again_and_again(served: ServedFromDisk, size: int) -> None:
     content = secrets.token_bytes(size)
     target = served.store(content)
     with served.client() as client:
@@ -170,7 +83,7 @@ def test_the_image_arrives_whole_again_and_again(served: Served, size: int) -> N
     assert len(served.server._connections) <= 1
 
 
-def test_the_next_request_after_a_delete_finds_nothing(served: Served) -> None:
+def test_the_next_request_after_a_delete_finds_nothing(served: ServedFromDisk) -> None:
     target = served.store(b"x" * 5000)
     with served.client() as client:
         assert client.get(target).status_code == 200
@@ -180,7 +93,7 @@ def test_the_next_request_after_a_delete_finds_nothing(served: Served) -> None:
         assert gone.headers["cache-control"] == "no-store"
 
 
-def test_one_connection_carries_many_requests(served: Served) -> None:
+def test_one_connection_carries_many_requests(served: ServedFromDisk) -> None:
     target = served.store(b"x" * 100_000)
     with served.connect() as wire:
         for _ in range(20):
@@ -205,7 +118,7 @@ def test_one_connection_carries_many_requests(served: Served) -> None:
     ],
 )
 def test_the_connection_stays_when_the_client_wants_it(
-    served: Served, version: str, lines: list[str], stays: bool
+    served: ServedFromDisk, version: str, lines: list[str], stays: bool
 ) -> None:
     target = served.store(b"x" * 70_000)
     with served.exchange(get(target, *lines, version=version)) as wire:
@@ -218,7 +131,7 @@ def test_the_connection_stays_when_the_client_wants_it(
             assert wire.is_ended()
 
 
-def test_pipelined_requests_are_answered_in_order(served: Served) -> None:
+def test_pipelined_requests_are_answered_in_order(served: ServedFromDisk) -> None:
     sizes = [10, 3_000_000, 20_000, 0, 400_000, 1]
     targets = [served.store(secrets.token_bytes(size)) for size in sizes]
     requests = b"".join(get(target) for target in targets * 20) + get("/healthz", "Connection: close")
@@ -231,7 +144,7 @@ def test_pipelined_requests_are_answered_in_order(served: Served) -> None:
         sender.join()
 
 
-def test_a_head_may_come_byte_by_byte(served: Served) -> None:
+def test_a_head_may_come_byte_by_byte(served: ServedFromDisk) -> None:
     target = served.store(b"content")
     with served.connect() as wire:
         wire.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -241,7 +154,7 @@ def test_a_head_may_come_byte_by_byte(served: Served) -> None:
         assert wire.reply()[::2] == (200, b"content")
 
 
-def test_a_client_that_half_closes_still_gets_its_reply(served: Served) -> None:
+def test_a_client_that_half_closes_still_gets_its_reply(served: ServedFromDisk) -> None:
     target = served.store(b"x" * 3_000_000)
     with served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target))
@@ -250,7 +163,7 @@ def test_a_client_that_half_closes_still_gets_its_reply(served: Served) -> None:
         assert wire.is_ended()
 
 
-def test_a_slow_client_costs_no_memory(served_by_uvloop: Served) -> None:
+def test_a_slow_client_costs_no_memory(served_by_uvloop: ServedFromDisk) -> None:
     served = served_by_uvloop
     target = served.store(secrets.token_bytes(4_000_000))
     with contextlib.ExitStack() as stack:
@@ -267,7 +180,7 @@ def test_a_slow_client_costs_no_memory(served_by_uvloop: Served) -> None:
         assert wires[0].rest == b""
 
 
-def test_a_slow_client_gets_every_byte(served: Served) -> None:
+def test_a_slow_client_gets_every_byte(served: ServedFromDisk) -> None:
     content = secrets.token_bytes(4_000_000)
     target = served.store(content)
     with served.connect(receive_buffer=4096) as wire:
@@ -277,7 +190,7 @@ def test_a_slow_client_gets_every_byte(served: Served) -> None:
         assert wire.reply()[0] == 200
 
 
-def test_an_abrupt_end_leaves_nothing_open(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abrupt_end_leaves_nothing_open(served: ServedFromDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of a reset in the midst of a head, uvloop tells nothing: the limit ends that connection.
     monkeypatch.setattr(delivery_server, "HEAD_SECONDS", 0.1)
     target = served.store(bytes(4_000_000))
@@ -304,7 +217,7 @@ def test_an_abrupt_end_leaves_nothing_open(served: Served, monkeypatch: pytest.M
         assert client.get("/healthz").status_code == 200
 
 
-def test_a_file_cut_short_ends_the_connection(served: Served) -> None:
+def test_a_file_cut_short_ends_the_connection(served: ServedFromDisk) -> None:
     target = served.store(bytes(8_000_000))
     with served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target))
@@ -340,7 +253,7 @@ def test_a_file_cut_short_ends_the_connection(served: Served) -> None:
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_a_bad_request(served_by_uvloop: Served, sent: bytes) -> None:
+def test_what_is_no_http_is_a_bad_request(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
     with served_by_uvloop.exchange(sent) as wire:
         status, fields, body = wire.reply()
         assert (status, json.loads(body)) == (400, {"error": "bad request"})
@@ -351,14 +264,14 @@ def test_what_is_no_http_is_a_bad_request(served_by_uvloop: Served, sent: bytes)
 @pytest.mark.parametrize(
     "line", ["BREW /pot", "get /healthz", "CONNECT localhost:80", "OPTIONS *", "POST /healthz"]
 )
-def test_other_methods_are_not_allowed(served_by_uvloop: Served, line: str) -> None:
+def test_other_methods_are_not_allowed(served_by_uvloop: ServedFromDisk, line: str) -> None:
     with served_by_uvloop.exchange(f"{line} HTTP/1.1\r\n".encode() + HOST) as wire:
         status, fields, body = wire.reply()
         assert (status, fields["Allow"]) == (405, "GET, HEAD")
         assert json.loads(body) == {"error": "method not allowed"}
 
 
-def test_an_upgrade_is_not_taken_up(served: Served) -> None:
+def test_an_upgrade_is_not_taken_up(served: ServedFromDisk) -> None:
     target = served.store(b"image")
     sent = get(target, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AA")
     with served.exchange(sent + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") as wire:
@@ -379,7 +292,7 @@ def test_an_upgrade_is_not_taken_up(served: Served) -> None:
     ],
 )
 def test_a_huge_head_is_refused_and_the_client_reads_why(
-    served: Served, sent: bytes, status: int, message: str
+    served: ServedFromDisk, sent: bytes, status: int, message: str
 ) -> None:
     with served.exchange(sent) as wire:
         reply = wire.reply()
@@ -387,7 +300,7 @@ def test_a_huge_head_is_refused_and_the_client_reads_why(
         assert wire.is_ended()
 
 
-def test_a_head_within_the_limit_is_served(served: Served) -> None:
+def test_a_head_within_the_limit_is_served(served: ServedFromDisk) -> None:
     with served.client() as client:
         assert client.get("/healthz", headers={"Cookie": "c" * 15_000}).status_code == 200
         assert client.get("/" + "a" * 15_000).status_code == 404
@@ -404,7 +317,9 @@ def test_a_head_within_the_limit_is_served(served: Served) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_body_is_never_a_next_request(served: Served, method: str, lines: list[str], body: str) -> None:
+def test_a_body_is_never_a_next_request(
+    served: ServedFromDisk, method: str, lines: list[str], body: str
+) -> None:
     target = served.store(b"image")
     smuggled = get(target).decode()
     head = get("/healthz", *[line.format(len(smuggled)) for line in lines], method=method)
@@ -419,7 +334,7 @@ def test_a_body_is_never_a_next_request(served: Served, method: str, lines: list
     | st.lists(st.sampled_from([b"GET ", b"/", b" HTTP/1.1", b"\r\n", b"\n", b": ", b"a"])).map(b"".join)
 )
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_sent_the_server_goes_on(served_by_uvloop: Served, sent: bytes) -> None:
+def test_whatever_is_sent_the_server_goes_on(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
     with served_by_uvloop.exchange(sent) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
         received = b""
@@ -437,7 +352,7 @@ SIGNED = RING.sign(IMAGE_ID, "png", EXP, "k1").encode()
 @given(at=st.integers(0, len(SIGNED)), put=st.binary(max_size=1), taken=st.integers(0, 1))
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_one_byte_changed_on_the_wire_and_the_url_is_refused(
-    served_by_uvloop: Served, at: int, put: bytes, taken: int
+    served_by_uvloop: ServedFromDisk, at: int, put: bytes, taken: int
 ) -> None:
     served_by_uvloop.store(b"image", IMAGE_ID)
     target = SIGNED[:at] + put + SIGNED[at + taken :]
@@ -445,7 +360,7 @@ def test_one_byte_changed_on_the_wire_and_the_url_is_refused(
         assert wire.reply()[0] in ({200} if target == SIGNED else {400, 403, 404})
 
 
-def test_a_graceful_stop_lets_replies_finish_and_takes_no_more(served: Served) -> None:
+def test_a_graceful_stop_lets_replies_finish_and_takes_no_more(served: ServedFromDisk) -> None:
     content = secrets.token_bytes(6_000_000)
     target = served.store(content)
     with served.connect() as idle, served.connect(receive_buffer=4096) as busy, served.connect() as asking:
@@ -467,7 +382,7 @@ def test_a_graceful_stop_lets_replies_finish_and_takes_no_more(served: Served) -
     assert not served.server._connections
 
 
-def test_a_stop_closes_what_does_not_finish(served: Served) -> None:
+def test_a_stop_closes_what_does_not_finish(served: ServedFromDisk) -> None:
     target = served.store(bytes(8_000_000))
     with served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target))
@@ -478,7 +393,7 @@ def test_a_stop_closes_what_does_not_finish(served: Served) -> None:
         assert open_files() == before - 2
 
 
-def test_without_descriptors_it_waits_and_recovers(served: Served) -> None:
+def test_without_descriptors_it_waits_and_recovers(served: ServedFromDisk) -> None:
     target = served.store(bytes(100))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wires = [served.connect() for _ in range(3)]
@@ -510,7 +425,7 @@ def test_without_descriptors_it_waits_and_recovers(served: Served) -> None:
 
 @pytest.mark.parametrize("limit", ["IDLE_SECONDS", "HEAD_SECONDS", "STALLED_SECONDS", "LINGER_SECONDS"])
 def test_nobody_holds_a_connection_for_ever(
-    served: Served, limit: str, monkeypatch: pytest.MonkeyPatch
+    served: ServedFromDisk, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_server, limit, -1.0)
     target = served.store(bytes(8_000_000))
@@ -528,7 +443,7 @@ def test_nobody_holds_a_connection_for_ever(
         served.settle(lambda: not served.server._connections)
 
 
-def test_two_servers_share_a_listener(served: Served) -> None:
+def test_two_servers_share_a_listener(served: ServedFromDisk) -> None:
     async def start_another() -> None:
         other.start()
 

@@ -3,7 +3,6 @@
 import asyncio
 import io
 import os
-import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +14,11 @@ import structlog
 from parts import NOW, a_project, an_image, filled_up, open_records, people_beside, small_disk
 from prshots.expiry import expire_scheduled
 from prshots.models import Image
-from prshots.ports import OpenObject
 from prshots.renditions import MAX_BYTES
 from prshots.stores.disk import DiskStore
 from prshots.stores.sql import SqlRecords
 from prshots.sweep import LEFTOVER_AGE_SECONDS, sweep
-from prshots.thumbnails import Thumbnails
+from prshots.thumbnails import AT_ONCE, Thumbnails
 
 
 def a_picture(colour: str = "red") -> bytes:
@@ -38,15 +36,15 @@ class WatchedStore(DiskStore):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.opened: list[str] = []
+        self.asked_for: list[str] = []
         self.after_put: Callable[[], object] = lambda: None
-        self.may_open = threading.Event()
-        self.may_open.set()
+        self.may_read = asyncio.Event()
+        self.may_read.set()
 
-    def open(self, key: str) -> OpenObject | None:
-        self.may_open.wait(30)
-        self.opened.append(key)
-        return super().open(key)
+    async def read(self, key: str) -> bytes | None:
+        self.asked_for.append(key)
+        await self.may_read.wait()
+        return await super().read(key)
 
     async def put(self, key: str, chunks: object) -> None:
         await super().put(key, chunks)  # type: ignore[arg-type]
@@ -103,9 +101,9 @@ async def test_it_is_made_on_the_first_view_and_kept_beside_the_original(place: 
     noted = await place.now(image)
     assert noted is not None
     assert noted.thumbnail == "made"
-    place.store.opened.clear()
+    place.store.asked_for.clear()
     assert await place.thumbnails.make([noted]) == {image.id: True}
-    assert place.store.opened == []
+    assert place.store.asked_for == []
 
 
 async def test_one_that_cannot_be_made_is_not_tried_again_and_keeps_no_other(place: Place) -> None:
@@ -119,9 +117,9 @@ async def test_one_that_cannot_be_made_is_not_tried_again_and_keeps_no_other(pla
     broken = await place.now(images[1])
     assert broken is not None
     assert broken.thumbnail == "impossible"
-    place.store.opened.clear()
+    place.store.asked_for.clear()
     assert await place.thumbnails.make([broken]) == {broken.id: False}
-    assert place.store.opened == []
+    assert place.store.asked_for == []
 
 
 async def test_bytes_that_cannot_be_read_now_are_tried_again(place: Place) -> None:
@@ -148,31 +146,31 @@ async def test_two_who_look_at_once_share_one(place: Place) -> None:
         place.thumbnails.make([image, image]),
     )
     assert (first, second, third) == ({image.id: True}, {image.id: True, other.id: True}, {image.id: True})
-    assert sorted(place.store.opened) == sorted([image.key, other.key])
+    assert sorted(place.store.asked_for) == sorted([image.key, other.key])
 
 
 async def test_who_hangs_up_takes_it_from_nobody(place: Place) -> None:
     image = await place.image()
-    place.store.may_open.clear()
+    place.store.may_read.clear()
     impatient = asyncio.create_task(place.thumbnails.make([image]))
     patient = asyncio.create_task(place.thumbnails.make([image]))
     await asyncio.sleep(0)
     impatient.cancel()
     with pytest.raises(asyncio.CancelledError):
         await impatient
-    place.store.may_open.set()
+    place.store.may_read.set()
     assert await patient == {image.id: True}
-    assert place.store.opened == [image.key]
+    assert place.store.asked_for == [image.key]
 
 
 async def test_the_service_goes_on_while_one_is_rendered(place: Place) -> None:
     image = await place.image()
-    place.store.may_open.clear()
+    place.store.may_read.clear()
     making = asyncio.create_task(place.thumbnails.make([image]))
     uploaded = await place.image()
     assert await place.now(uploaded) is not None
     assert not making.done()
-    place.store.may_open.set()
+    place.store.may_read.set()
     assert await making == {image.id: True}
 
 
@@ -281,16 +279,19 @@ async def test_a_database_that_takes_no_note_keeps_no_thumbnail(place: Place) ->
     assert place.files() == {image.key}
 
 
-async def test_closing_waits_for_the_one_under_way_and_drops_the_rest(place: Place) -> None:
-    images = [await place.image() for _ in range(3)]
-    place.store.may_open.clear()
+async def test_closing_waits_for_those_under_way_and_drops_the_rest(place: Place) -> None:
+    images = [await place.image() for _ in range(4)]
+    place.store.may_read.clear()
     asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]
     await asyncio.sleep(0.01)
+    assert len(place.store.asked_for) == AT_ONCE
     closing = asyncio.create_task(place.thumbnails.close())
     await asyncio.sleep(0.01)
-    place.store.may_open.set()
+    place.store.may_read.set()
     await closing
     outcomes = await asyncio.gather(*asked, return_exceptions=True)
-    assert outcomes[0] == {images[0].id: True}
-    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes[1:])
-    assert place.files() == {image.key for image in images} | {images[0].thumbnail_key}
+    assert outcomes[:AT_ONCE] == [{image.id: True} for image in images[:AT_ONCE]]
+    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes[AT_ONCE:])
+    assert place.files() == {image.key for image in images} | {
+        image.thumbnail_key for image in images[:AT_ONCE]
+    }

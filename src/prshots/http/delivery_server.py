@@ -2,6 +2,9 @@
 
 A request is parsed, decided and answered within the callback that found its socket readable: no task, no
 future, no other thread. A reply that the client takes slowly waits in its file, not in memory.
+
+Images from a remote store are the exception: each such reply has a task, which asks the store for the next
+chunk when the client has taken the one before.
 """
 
 import asyncio
@@ -9,13 +12,27 @@ import contextlib
 import os
 import re
 import socket
+from collections.abc import Coroutine
 from email.utils import formatdate
 from http import HTTPStatus
+from typing import Any
 
 import httptools
 import structlog
 
-from prshots.http.delivery import METHOD_NOT_ALLOWED, Delivery, FileSlice, Reply, Request, error_reply
+from prshots.errors import StoreError
+from prshots.http.delivery import (
+    METHOD_NOT_ALLOWED,
+    Delivery,
+    FileSlice,
+    Pending,
+    Reply,
+    Request,
+    Streamed,
+    error_reply,
+)
+from prshots.http.delivery_watch import DeliveryWatch
+from prshots.http.readiness import Readiness
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB; other servers allow 8 to 32."""
@@ -61,13 +78,18 @@ _NO_FILE = -1
 class DeliveryServer:
     """Serves on a listening socket that stays the caller's, and that other processes may share."""
 
-    def __init__(self, delivery: Delivery, listener: socket.socket) -> None:
-        self.respond = delivery.respond
+    def __init__(
+        self, delivery: Delivery, listener: socket.socket, readiness: Readiness | None = None
+    ) -> None:
+        self.watch = DeliveryWatch(delivery, readiness or Readiness({}))
+        self.respond = self.watch.respond
+        self.storage_failed = delivery.storage_failed
         self.date_field = ""
         self.now = 0.0  # the event loop's clock, to the second: near enough for every time limit
-        self.is_stopping = False
+        self.is_draining = self.is_stopping = False
         self._listener = listener
         self._connections: set[_Connection] = set()
+        self._relays: set[asyncio.Task[None]] = set()
         self._accept_fails = False
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._all_closed = asyncio.Event()
@@ -79,8 +101,14 @@ class DeliveryServer:
         self._sweep()
         self._resume_accepting()
 
+    def drain(self) -> None:
+        """Go on, but have everybody ask elsewhere next time: `/readyz` says so, and connections end."""
+        self.is_draining = True
+        self.watch.drain()
+
     async def stop(self, grace_seconds: float) -> None:
         """Take no more requests, let the replies under way finish, and close what is left after the grace."""
+        self.drain()
         self.is_stopping = True
         self.loop.remove_reader(self._listener)
         for connection in tuple(self._connections):
@@ -90,13 +118,22 @@ class DeliveryServer:
                 await asyncio.wait_for(self._all_closed.wait(), grace_seconds)
         for connection in tuple(self._connections):
             connection.close()
+        if self._relays:  # cancelled by now; they let go of the store
+            await asyncio.wait(self._relays)
         for timer in self._timers.values():
             timer.cancel()
+        self.watch.hand_over()
 
     def forget(self, connection: "_Connection") -> None:
         self._connections.discard(connection)
         if self.is_stopping and not self._connections:
             self._all_closed.set()
+
+    def relay(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self.loop.create_task(work)
+        self._relays.add(task)
+        task.add_done_callback(self._relays.discard)
+        return task
 
     def _accept(self) -> None:
         for _ in range(ACCEPT_AT_ONCE):
@@ -132,6 +169,7 @@ class DeliveryServer:
         for connection in tuple(self._connections):
             if connection.deadline < self.now:
                 connection.close()
+        self.watch.hand_over()
         self._timers["sweep"] = self.loop.call_later(SWEEP_SECONDS, self._sweep)
 
 
@@ -148,6 +186,8 @@ class _Connection:
         self._unsent = b""
         self._file_fd = _NO_FILE
         self._file_offset = self._file_left = 0
+        self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
+        self._taken: asyncio.Future[None] | None = None  # by the client: all that the store has sent so far
         self._is_reading = True
         self._is_sending = self._is_lingering = self._is_closed = False
         self._is_last = False  # the connection ends with this reply
@@ -179,7 +219,7 @@ class _Connection:
         elif self._is_lingering:
             self._discard(data)
         elif not self._received and (target := _plain_target(data)) is not None:
-            self._is_last = self._server.is_stopping
+            self._is_last = self._server.is_draining
             self._send(self._server.respond(Request("GET", target, _NO_CONDITIONS)))
         else:
             self._received = self._received + data if self._received else data.lstrip(b"\r\n")
@@ -223,7 +263,7 @@ class _Connection:
             return
         request = Request(line[1], line[2], _conditions(head))
         # A body may look like a next request: so none is taken from a connection after it.
-        self._is_last = not self._keep_alive or self._server.is_stopping
+        self._is_last = not self._keep_alive or self._server.is_draining
         self._received = self._received[end:].lstrip(b"\r\n")
         self._parsed = 0
         self._keep_alive = False
@@ -233,29 +273,91 @@ class _Connection:
         self._is_last = True
         self._send(reply)
 
-    def _send(self, reply: Reply) -> None:
-        persistence = _CLOSE if self._is_last else _KEEP_ALIVE
-        head = f"{_STATUS_LINES[reply.status]}{self._server.date_field}{reply.fields}{persistence}"
+    def _send(self, reply: Reply | Pending) -> None:
+        self._is_sending = True
+        if not isinstance(reply, Reply):
+            self._relaying = self._server.relay(self._relay(reply))
+            return
         body = reply.body
         if isinstance(body, FileSlice):
-            self._unsent = head.encode("latin-1")
+            self._unsent = self._head(reply)
             self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
-        else:
-            self._unsent = head.encode("latin-1") + body
-        self._is_sending = True
+        elif isinstance(body, bytes):
+            self._unsent = self._head(reply) + body
         self._push()
         if self._is_sending:
             self._server.loop.add_writer(self._sock, self._on_writable)
 
+    def _head(self, reply: Reply) -> bytes:
+        persistence = _CLOSE if self._is_last else _KEEP_ALIVE
+        head = f"{_STATUS_LINES[reply.status]}{self._server.date_field}{reply.fields}{persistence}"
+        return head.encode("latin-1")
+
+    async def _relay(self, pending: Pending) -> None:
+        """Send a reply that had to wait for a remote store, then go on with the next request."""
+        self.deadline = self._server.now + STALLED_SECONDS  # the store has its own, shorter limits
+        reply = await pending()
+        self._is_last = self._is_last or self._server.is_draining
+        if isinstance(reply.body, Streamed):
+            is_whole = await self._pass_on(reply, reply.body)
+            self._relaying = None
+            if is_whole:
+                self._reply_is_sent()
+            else:  # the client must not take this for the whole
+                self.close()
+        else:
+            self._relaying = None
+            self._send(reply)
+        if not (self._is_sending or self._is_closed):
+            self._go_on()
+
+    async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
+        """Pass the store's chunks on, each when the client has taken the one before; return if all came."""
+        self._unsent, left = self._head(reply), body.length
+        try:
+            async with contextlib.aclosing(body.chunks) as chunks:
+                async for chunk in chunks:
+                    left -= len(chunk)
+                    self._server.watch.bytes_sent += len(chunk)
+                    self._unsent += chunk
+                    if left < 0 or not await self._is_taken():
+                        return False
+                return left == 0 and await self._is_taken()
+        except StoreError as error:
+            self._server.storage_failed(error)
+        except Exception:  # noqa: BLE001 - a fault of ours, after the head
+            _log.exception("internal error")
+        return False
+
+    async def _is_taken(self) -> bool:
+        """Wait until the client has taken everything so far; return False if it has hung up."""
+        self.deadline = self._server.now + STALLED_SECONDS
+        self._push()
+        if self._unsent and not self._is_closed:
+            self._taken = self._server.loop.create_future()
+            self._server.loop.add_writer(self._sock, self._on_writable)
+            await self._taken
+        return not self._is_closed
+
     def _on_writable(self) -> None:
         self._push()
-        if self._is_sending or self._is_closed:
+        if self._is_closed or self._unsent or self._file_left:
             return
         self._server.loop.remove_writer(self._sock)
+        if self._taken is not None:
+            self._taken.set_result(None)
+            self._taken = None
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Turn to what the client has sent meanwhile."""
         if not self._is_reading:
             self._is_reading = True
             self._server.loop.add_reader(self._sock, self._on_readable)
         self._answer_received()
+        if self._server.is_stopping:
+            self.finish()
 
     def _push(self) -> None:
         """Give the kernel as much of the reply as it takes now."""
@@ -268,6 +370,7 @@ class _Connection:
                 if not sent:  # the file has become shorter, and the client must not take this for the whole
                     self.close()
                     return
+                self._server.watch.bytes_sent += sent
                 self._file_offset += sent
                 self._file_left -= sent
         except (BlockingIOError, InterruptedError):
@@ -277,7 +380,7 @@ class _Connection:
             return
         if self._unsent or self._file_left:
             self.deadline = self._server.now + STALLED_SECONDS
-        else:
+        elif self._relaying is None:
             self._reply_is_sent()
 
     def _reply_is_sent(self) -> None:
@@ -318,6 +421,8 @@ class _Connection:
         self._is_sending = False
         self._received = b""
         self._close_file()
+        if self._relaying is not None and self._relaying is not asyncio.current_task():
+            self._relaying.cancel()
         self._server.loop.remove_reader(self._sock)
         self._server.loop.remove_writer(self._sock)
         self._sock.close()

@@ -16,17 +16,19 @@ from typing import TypeVar
 import structlog
 
 from prshots.errors import StoreError, StoreFullError
+from prshots.metrics import STORE_SECONDS, timed
 from prshots.ports import OpenObject
 
 WRITERS = 16
 """Threads that write. An fsync waits on the disk, not on the processor, and the disk takes many at once."""
 
+OBJECT_NAME = re.compile(r"[0-9a-f]{32}\.(?:thumb\.)?[a-z]{3,4}")
+OWNER_MARK = ".installation"
+
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 _IOV_MAX = 1024
 _SHARD = re.compile(r"[0-9a-f]{2}")
-_OBJECT = re.compile(r"[0-9a-f]{32}\.(?:thumb\.)?[a-z]{3,4}")
 _UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
-_OWNER = ".installation"
 
 T = TypeVar("T")
 _log = structlog.get_logger()
@@ -51,8 +53,16 @@ class DiskReader:
             raise StoreError(f"cannot read {key}: not a file")
         return OpenObject(fd, status.st_size)
 
+    def check(self) -> None:
+        try:
+            os.listdir(self._root)
+        except FileNotFoundError:
+            pass  # nothing has been stored yet
+        except OSError as error:
+            raise StoreError(f"cannot read {self._root}: {error.strerror}") from error
 
-class DiskStore(DiskReader):
+
+class DiskStore:
     """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder.
 
     The temporary file lies in the same folder, under a name of its own with a dot before it: one folder for
@@ -60,8 +70,9 @@ class DiskStore(DiskReader):
     """
 
     def __init__(self, root: Path) -> None:
-        super().__init__(root)
         self.root = root
+        self._root = f"{root}/"
+        self._reader = DiskReader(root)
         self._ready_folders: set[str] = set()
         self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="disk")
 
@@ -69,7 +80,29 @@ class DiskStore(DiskReader):
         self._threads.shutdown()
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
-        await self._in_thread(lambda: self._put(key, chunks))
+        await self._in_thread("put", lambda: self._put(key, chunks))
+
+    async def read(self, key: str) -> bytes | None:
+        def read() -> bytes | None:
+            opened = self._reader.open(key)
+            if opened is None:
+                return None
+            with os.fdopen(opened.fd, "rb") as file:
+                return file.read()
+
+        return await self._in_thread("get", read)
+
+    async def check(self) -> None:
+        """Look whether the folder, or the one that it will be made in, can be read and written to."""
+
+        def check() -> None:
+            folder = os.path.abspath(self.root)
+            while not os.path.exists(folder):
+                folder = os.path.dirname(folder)
+            if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                raise StoreError(f"cannot read and write in {folder}")
+
+        await self._in_thread("list", check)
 
     async def delete(self, keys: Collection[str]) -> set[str]:
         """Delete folder by folder, several at a time: unlinking waits for the disk, and so does syncing."""
@@ -77,21 +110,26 @@ class DiskStore(DiskReader):
         for key in keys:
             by_shard.setdefault(key.rpartition("/")[0], []).append(key)
         failed = await asyncio.gather(
-            *(self._in_thread(partial(self._delete_in, shard, some)) for shard, some in by_shard.items())
+            *(
+                self._in_thread("delete", partial(self._delete_in, shard, some))
+                for shard, some in by_shard.items()
+            )
         )
         return set().union(*failed)
 
     async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
-        for shard in await self._in_thread(lambda: _names(self.root, _SHARD)):
+        for shard in await self._in_thread("list", lambda: _names(self.root, _SHARD)):
             yield await self._in_thread(
+                "list",
                 lambda shard=shard: [  # type: ignore[misc]
-                    f"{shard}/{name}" for name in _names(self.root / shard, _OBJECT, written_before=cutoff)
-                ]
+                    f"{shard}/{name}"
+                    for name in _names(self.root / shard, OBJECT_NAME, written_before=cutoff)
+                ],
             )
 
     async def owner(self, claimant: str) -> str:
         def read_or_claim() -> str:
-            mark = self.root / _OWNER
+            mark = self.root / OWNER_MARK
             if not mark.exists():
                 self._make_ready(str(self.root))
                 claim = self.root / f".{secrets.token_hex(16)}.own"
@@ -103,7 +141,7 @@ class DiskStore(DiskReader):
                 claim.unlink()
             return mark.read_text("utf-8", errors="replace")
 
-        return await self._in_thread(read_or_claim)
+        return await self._in_thread("put", read_or_claim)
 
     async def discard_unfinished(self, cutoff: float) -> int:
         def discard() -> int:
@@ -114,14 +152,15 @@ class DiskStore(DiskReader):
                 for name in _names(folder, _UNFINISHED, written_before=cutoff)
             )
 
-        return await self._in_thread(discard)
+        return await self._in_thread("delete", discard)
 
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-        except OSError as error:
-            kind = StoreFullError if error.errno in _NO_ROOM else StoreError
-            raise kind(f"{error.strerror}: {error.filename or self.root}") from error
+    async def _in_thread(self, operation: str, work: Callable[[], T]) -> T:
+        with timed(STORE_SECONDS, operation, "store"):
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            except OSError as error:
+                kind = StoreFullError if error.errno in _NO_ROOM else StoreError
+                raise kind(f"{error.strerror}: {error.filename or self.root}") from error
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
         folder = self._root + key.rpartition("/")[0]

@@ -1,0 +1,342 @@
+"""The store in a bucket: what only a bucket can do wrong, on a real S3 server."""
+
+import asyncio
+import http.server
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+
+import obstore
+import pytest
+import structlog
+
+from prshots.errors import SettingsError, StoreError, StoreFullError
+from prshots.models import THUMBNAIL_EXT, origin_key
+from prshots.stores import cloud
+from prshots.stores.cloud import CloudReader, CloudStore
+from prshots.stores.cloud_client import Limits, open_client
+from servers import S3_SECRET, SeaweedFS, running_seaweedfs
+
+SHORT = Limits(silence_seconds=0.3, total_seconds=1)
+SLACK = 5
+"""Seconds that a machine with other work may add to a limit of one."""
+
+
+def a_key(ext: str = "png") -> str:
+    return origin_key(secrets.token_hex(16), ext)
+
+
+@pytest.fixture
+def bucket(seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in seaweedfs.credentials.items():
+        monkeypatch.setenv(name, value)
+    return seaweedfs.new_bucket()
+
+
+async def listed(store: CloudStore) -> list[list[str]]:
+    return [page async for page in store.stored_before(time.time() + 60)]
+
+
+async def everything_fails(store: CloudStore, reader: CloudReader) -> list[str]:
+    """Ask for all that a store can do; each has to fail. Return what it says."""
+    key = a_key()
+    told = await asyncio.gather(
+        store.read(key),
+        reader.size(key),
+        reader.stream(key),
+        listed(store),
+        store.owner("somebody"),
+        store.check(),
+        reader.check(),
+        return_exceptions=True,
+    )
+    assert {type(answer) for answer in told} == {StoreError}
+    with structlog.testing.capture_logs() as logs:
+        assert await store.delete([key, a_key()]) >= {key}
+    assert {entry["event"] for entry in logs} == {"image bytes could not be deleted"}
+    return [str(error) for error in told]
+
+
+@pytest.mark.parametrize(
+    ("ext", "content_type"),
+    [("png", "image/png"), ("jpg", "image/jpeg"), ("webp", "image/webp"), (THUMBNAIL_EXT, "image/webp")],
+)
+async def test_content_type_and_length_are_kept(
+    seaweedfs: SeaweedFS, bucket: str, ext: str, content_type: str
+) -> None:
+    key = a_key(ext)
+    await CloudStore(seaweedfs.store_url(bucket)).put(key, [b"some", b"thing"])
+    kept = obstore.get(seaweedfs.client(bucket), key)
+    assert kept.attributes["Content-Type"] == content_type
+    assert kept.meta["size"] == len(b"something")
+
+
+async def test_two_prefixes_do_not_see_each_other(seaweedfs: SeaweedFS, bucket: str) -> None:
+    one, other = (CloudStore(seaweedfs.store_url(bucket, prefix)) for prefix in ("one", "one/other/"))
+    key = a_key()
+    await one.put(key, [b"x"])
+    assert await other.read(key) is None
+    assert await other.delete([key]) == set()
+    assert await one.read(key) == b"x"
+    await other.put(key, [b"y"])
+    assert await one.read(key) == b"x"
+    assert await listed(one) == [[key]]
+    assert await listed(other) == [[key]]
+    assert (await one.owner("one"), await other.owner("other")) == ("one", "other")
+    lies = [entry["path"] for page in obstore.list(seaweedfs.client(bucket)) for entry in page]
+    assert sorted(lies) == sorted(
+        f"{prefix}/{name}" for prefix in ("one", "one/other") for name in (key, ".installation")
+    )
+
+
+async def test_what_others_put_there_is_left_alone(seaweedfs: SeaweedFS, bucket: str) -> None:
+    for name in ("README", "ab/notes.txt", f"ab/{'AB' * 16}.png", f"abc/{'ab' * 16}.png", f"{'ab' * 16}.png"):
+        obstore.put(seaweedfs.client(bucket), name, b"x")
+    assert not any(await listed(CloudStore(seaweedfs.store_url(bucket))))
+
+
+async def test_a_missing_bucket_is_no_missing_image(seaweedfs: SeaweedFS, bucket: str) -> None:
+    del bucket
+    url = seaweedfs.store_url("no-such-bucket")
+    told = await everything_fails(CloudStore(url), CloudReader(url))
+    assert set(told) == {"the store answered 404 NoSuchBucket"}
+
+
+async def test_a_wrong_secret_is_told_and_not_repeated(
+    seaweedfs: SeaweedFS, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = a_key()
+    await CloudStore(seaweedfs.store_url(bucket)).put(key, [b"x"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-" + S3_SECRET)
+    url = seaweedfs.store_url(bucket)
+    told = await everything_fails(CloudStore(url), CloudReader(url))
+    assert {text for text in told if "Signature" in text} == {"the store answered 403 SignatureDoesNotMatch"}
+    assert S3_SECRET not in str(told)
+    with pytest.raises(StoreError):
+        await CloudStore(url).put(key, [b"y"])
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", S3_SECRET)
+    assert await CloudStore(url).read(key) == b"x"
+
+
+async def test_a_server_that_hangs_or_stops_fails_in_time_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with running_seaweedfs() as server:
+        for name, value in server.credentials.items():
+            monkeypatch.setenv(name, value)
+        url = server.store_url(server.new_bucket())
+        store, reader, key = CloudStore(url, SHORT), CloudReader(url, SHORT), a_key()
+        await CloudStore(url).put(key, [b"x"])
+        with server.frozen():
+            started = time.monotonic()
+            await everything_fails(store, reader)
+            with pytest.raises(StoreError, match="in time"):
+                await store.put(a_key(), [b"y"])
+            assert time.monotonic() - started < 10 * SHORT.total_seconds + SLACK
+        assert await reader.size(key) == 1
+        server.kill()
+        started = time.monotonic()
+        await everything_fails(store, reader)
+        with pytest.raises(StoreError):
+            await store.put(a_key(), [b"y"])
+        assert time.monotonic() - started < 10 * SHORT.total_seconds + SLACK
+        server.start()
+        assert await CloudStore(url).read(key) == b"x"
+        assert await reader.size(key) == 1  # the same client, with new connections
+
+
+async def test_more_deletes_than_one_request_takes_and_pages_of_a_list(
+    seaweedfs: SeaweedFS, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cloud.DELETES, "s3", 40)
+    monkeypatch.setattr(cloud, "PAGE", 30)
+    store = CloudStore(seaweedfs.store_url(bucket))
+    keys = [a_key() for _ in range(100)]
+    await asyncio.gather(*(store.put(key, [b"x"]) for key in keys))
+    pages = await listed(store)
+    assert [len(page) for page in pages] == [30, 30, 30, 10]
+    assert sorted(key for page in pages for key in page) == sorted(keys)
+    assert await store.delete([*keys[:95], *(a_key() for _ in range(100))]) == set()
+    assert sorted(key for page in await listed(store) for key in page) == sorted(keys[95:])
+
+
+async def test_a_request_takes_a_thousand_deletes(seaweedfs: SeaweedFS, bucket: str) -> None:
+    store = CloudStore(seaweedfs.store_url(bucket))
+    key = a_key()
+    await store.put(key, [b"x"])
+    assert await store.delete([*(a_key() for _ in range(2500)), key]) == set()
+    assert await store.read(key) is None
+
+
+class Answering:
+    """Answers as an S3 server may by the book, and as none that runs here can be made to."""
+
+    def __init__(self, answer: Callable[[str, bytes], tuple[int, str]]) -> None:
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, text = answer(self.command, body)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                if self.command != "HEAD":
+                    self.wfile.write(text.encode())
+
+            do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815 - the names it looks for
+
+            def log_message(self, *_: object) -> None: ...
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"s3://bucket?endpoint=http://127.0.0.1:{self.server.server_port}&region=r"
+
+    def __enter__(self) -> str:
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}).start()
+        return self.url
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+
+
+def error(code: str) -> str:
+    return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>no</Message></Error>'
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_of_deletes_in_one_request_exactly_those_that_failed_are_told() -> None:
+    keys = [a_key() for _ in range(100)]
+    held = {keys[0], keys[41], keys[42], keys[99]}
+    requests = []
+
+    def answer(_: str, body: bytes) -> tuple[int, str]:
+        asked = re.findall(r"<Key>(.*?)</Key>", body.decode())
+        requests.append(asked)
+        done = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in asked if key not in held)
+        refused = "".join(
+            f"<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>held</Message></Error>"
+            for key in asked
+            if key in held
+        )
+        return 200, f'<?xml version="1.0"?><DeleteResult>{done}{refused}</DeleteResult>'
+
+    with Answering(answer) as url, structlog.testing.capture_logs() as logs:
+        assert await CloudStore(url, SHORT).delete(keys) == held
+    assert len(requests) < 50  # far fewer than one by one
+    assert len(logs) == len(held)
+    assert "AccessDenied" in logs[0]["reason"]
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (507, "XMinioStorageFull", StoreFullError),
+        (507, "", StoreFullError),
+        (403, "QuotaExceeded", StoreFullError),
+        (500, "InternalError", StoreError),
+        (503, "SlowDown", StoreError),
+        (403, "AccessDenied", StoreError),
+        (404, "NoSuchBucket", StoreError),
+        (301, "PermanentRedirect", StoreError),
+    ],
+)
+async def test_a_refusal_is_what_it_is(status: int, code: str, kind: type[StoreError]) -> None:
+    with Answering(lambda *_: (status, error(code))) as url:
+        store = CloudStore(url, SHORT)
+        with pytest.raises(StoreError) as raised:
+            await store.put(a_key(), [b"x"])
+        assert type(raised.value) is kind
+        with pytest.raises(StoreError):
+            await store.read(a_key())
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_404_that_names_no_object_is_no_missing_image() -> None:
+    with Answering(lambda *_: (404, "<html>a proxy in between</html>")) as url:
+        reader = CloudReader(url, SHORT)
+        with pytest.raises(StoreError, match="404"):
+            await reader.stream(a_key())
+        with pytest.raises(StoreError):
+            await reader.size(a_key())
+    with Answering(lambda *_: (404, error("NoSuchKey"))) as url:
+        reader = CloudReader(url, SHORT)
+        assert await reader.stream(a_key()) is None
+        assert await reader.size(a_key()) is None
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_store_that_cannot_put_only_if_absent_says_so() -> None:
+    def answer(method: str, _: bytes) -> tuple[int, str]:
+        return (404, error("NoSuchKey")) if method == "GET" else (501, error("NotImplemented"))
+
+    with Answering(answer) as url, pytest.raises(StoreError, match="501 NotImplemented"):
+        await CloudStore(url, SHORT).owner("somebody")
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_a_host_that_is_not_there() -> None:
+    store = CloudStore("s3://bucket?endpoint=http://nothing.invalid", SHORT)
+    with pytest.raises(StoreError):
+        await store.check()
+
+
+@pytest.mark.usefixtures("credentials")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://bucket",
+        "s3://bucket/",
+        "s3://bucket/a/b/",
+        "s3://bucket.with.dots/a?region=eu-central-1",
+        "s3://bucket?endpoint=https://s3.example.org:9000&addressing=virtual",
+        "s3://bucket?endpoint=http://[::1]:9000",
+        "gs://bucket/a/b",
+        "az://container/a/b?account=name",
+        "az://container?account=name&endpoint=https://blob.example.org",
+    ],
+)
+def test_addresses_that_make_a_client(url: str) -> None:
+    assert open_client(url, SHORT).prefix in {None, "a", "a/b"}
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("s3://key:hidden@bucket", "credentials belong in the environment"),
+        ("s3://bucket:80", "name of a bucket"),
+        ("s3://bucket#hidden", "name of a bucket"),
+        ("s3://bucket?secret_access_key=hidden", "option is unknown"),
+        ("s3://bucket?region=a&region=b", "option is unknown, empty or there twice"),
+        ("s3://bucket?region=", "empty"),
+        ("s3://bucket?endpoint=hidden", "endpoint is not"),
+        ("s3://bucket?endpoint=ftp://hidden", "endpoint is not"),
+        ("s3://bucket?endpoint=http://a:hidden@b", "endpoint is not"),
+        ("s3://bucket?endpoint=http://a/hidden", "endpoint is not"),
+        ("s3://bucket?endpoint=http://a:99999", "PRSHOTS_STORE_URL"),
+        ("s3://bucket?addressing=hidden", "addressing"),
+        ("s3://bucket/a//b", "empty path segment"),
+        ("s3://bucket/../b", "illegal character sequence"),
+        ("gs://bucket?region=hidden", "without options"),
+        ("az://container", "Account must be specified"),
+    ],
+)
+def test_an_address_that_makes_none_is_refused_in_one_line(url: str, reason: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        CloudStore(url)
+    assert str(raised.value).startswith("PRSHOTS_STORE_URL: ")
+    assert reason in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert "hidden" not in str(raised.value)
+    with pytest.raises(SettingsError):
+        CloudReader(url)

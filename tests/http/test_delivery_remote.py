@@ -1,0 +1,286 @@
+"""Delivery from a remote store over real sockets: a chunk at a time, and never a part that looks whole."""
+
+import asyncio
+import contextlib
+import secrets
+import socket
+import time
+from collections.abc import AsyncGenerator, Callable, Iterator
+
+import pytest
+import structlog
+import uvloop
+from delivery_served import EXP, RING, Served, get
+
+from prshots.errors import StoreError
+from prshots.models import origin_key
+from prshots.ports import ObjectStream
+from prshots.stores.cloud import CloudReader, CloudStore
+from prshots.stores.cloud_client import Limits
+from servers import SeaweedFS, running_seaweedfs
+
+MB = 1_000_000
+SHORT = Limits(silence_seconds=0.5, total_seconds=1.5)
+
+
+class CountingReader(CloudReader):
+    """The real one. It counts what was taken from the store, and the streams that are open."""
+
+    def __init__(self, url: str, limits: Limits) -> None:
+        super().__init__(url, limits)
+        self.taken = self.open_streams = self.largest_chunk = 0
+
+    async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
+        found = await super().stream(key, part)
+        return None if found is None else ObjectStream(found.size, self._counted(found.chunks))
+
+    async def _counted(self, chunks: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+        self.open_streams += 1
+        try:
+            async with contextlib.aclosing(chunks):
+                async for chunk in chunks:
+                    self.taken += len(chunk)
+                    self.largest_chunk = max(self.largest_chunk, len(chunk))
+                    yield chunk
+        finally:
+            self.open_streams -= 1
+
+
+class Place:
+    """A bucket, and a delivery server that reads from it."""
+
+    def __init__(self, server: SeaweedFS, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        url = server.store_url(server.new_bucket(), "images")
+        self._store = CloudStore(url)
+        self.reader = CountingReader(url, SHORT)
+        self.served = Served(self.reader, new_loop)
+
+    def put(self, content: bytes) -> str:
+        """Put an image into the store, and return the target to ask for."""
+        image_id = secrets.token_hex(16)
+        asyncio.run(self._store.put(origin_key(image_id, "png"), [content]))
+        return RING.sign(image_id, "png", EXP, "k1")
+
+    def delete(self, target: str) -> None:
+        assert asyncio.run(self._store.delete([origin_key(target[3:35], "png")])) == set()
+
+    def close(self) -> None:
+        self.served.end()
+        assert self.is_at_rest()
+
+    def is_at_rest(self) -> bool:
+        return not (self.reader.open_streams or self.served.server._relays)
+
+
+@pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+def place(
+    request: pytest.FixtureRequest, seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Place]:
+    for name, value in seaweedfs.credentials.items():
+        monkeypatch.setenv(name, value)
+    with contextlib.closing(Place(seaweedfs, request.param)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("size", [0, 1, 300_000, 9 * MB])
+def test_the_image_arrives_whole_again_and_again(place: Place, size: int) -> None:
+    content = secrets.token_bytes(size)
+    target = place.put(content)
+    with place.served.client() as client:
+        for _ in range(2):
+            reply = client.get(target)
+            assert (reply.status_code, reply.content) == (200, content)
+            assert reply.headers["content-type"] == "image/png"
+            assert reply.headers["content-length"] == str(size)
+        assert client.head(target).headers["content-length"] == str(size)
+        assert client.get(target, headers={"If-None-Match": reply.headers["etag"]}).status_code == 304
+        assert client.get(target, headers={"If-None-Match": '"other"'}).content == content
+        part = client.get(target, headers={"Range": "bytes=-1"})
+        assert (part.status_code, part.content) == ((206, content[-1:]) if size else (416, part.content))
+        assert client.get(target, headers={"Range": f"bytes={size}-"}).status_code == 416
+        place.delete(target)
+        for headers in ({}, {"If-None-Match": "*"}, {"Range": "bytes=0-0"}):
+            gone = client.get(target, headers=headers)
+            assert (gone.status_code, gone.json()) == (410, {"error": "expired"})
+    assert len(place.served.server._connections) <= 1
+
+
+def test_pipelined_requests_are_answered_in_order(place: Place) -> None:
+    sizes = [10, 2 * MB, 0, 100_000]
+    targets = [place.put(secrets.token_bytes(size)) for size in sizes]
+    requests = [get(target) for target in targets]
+    requests[2:2] = [get("/healthz"), get(targets[1], method="HEAD"), get("/nothing")]
+    with place.served.exchange(b"".join(requests) + get(targets[0], "Connection: close")) as wire:
+        bodies = [len(wire.reply()[2]) for _ in range(2)]
+        assert wire.reply()[0] == 200
+        assert wire.reply(has_body=False)[1]["Content-Length"] == str(2 * MB)
+        assert wire.reply()[0] == 404
+        bodies += [len(wire.reply()[2]) for _ in range(2)]
+        assert bodies == sizes
+        assert wire.reply()[1]["Connection"] == "close"
+        assert wire.is_ended()
+
+
+def test_a_slow_client_takes_from_the_store_no_more_than_it_reads(place: Place) -> None:
+    content = secrets.token_bytes(16 * MB)
+    target = place.put(content)
+    with place.served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target) + get("/healthz"))
+        wire.rest = wire.sock.recv(1000)
+        taken = -1
+        while taken != place.reader.taken:  # until the kernel takes no more
+            taken = place.reader.taken
+            time.sleep(0.2)
+        assert place.reader.open_streams == 1
+        assert taken < 10 * MB  # the kernel's own buffers grow to some megabytes
+        connection = next(iter(place.served.server._connections))
+        assert len(connection._unsent) <= place.reader.largest_chunk + 1000
+        assert place.reader.largest_chunk < 2 * MB
+        assert wire.reply()[2] == content
+        assert wire.reply()[0] == 200
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_client_that_hangs_up_lets_go_of_the_store(place: Place, reset: bool) -> None:
+    target = place.put(bytes(16 * MB))
+    for read in (0, 1000):
+        wire = place.served.connect(receive_buffer=4096)
+        wire.sock.sendall(get(target) + get(target))
+        if read:
+            wire.sock.recv(read)
+        if reset:  # the client sends a reset instead of an end
+            wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        wire.sock.close()
+    place.served.settle(lambda: not place.served.server._connections)
+    place.served.settle(place.is_at_rest)
+    assert place.reader.taken < 4 * 16 * MB  # not read to the end for nobody
+
+
+def test_a_client_that_half_closes_still_gets_its_reply(place: Place) -> None:
+    target = place.put(bytes(3 * MB))
+    with place.served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target))
+        wire.sock.shutdown(socket.SHUT_WR)
+        assert len(wire.reply()[2]) == 3 * MB
+        assert wire.is_ended()
+
+
+def test_a_graceful_stop_lets_streams_finish(place: Place) -> None:
+    content = secrets.token_bytes(12 * MB)
+    target = place.put(content)
+    with place.served.connect(receive_buffer=4096) as busy:
+        busy.sock.sendall(get(target))
+        busy.rest = busy.sock.recv(1000)
+        stopped = asyncio.run_coroutine_threadsafe(place.served.server.stop(60), place.served.loop)
+        assert busy.reply()[2] == content
+        assert busy.is_ended()
+        busy.sock.close()
+        stopped.result(30)
+    assert not place.served.server._connections
+
+
+def test_a_stop_closes_what_does_not_finish(place: Place) -> None:
+    target = place.put(bytes(16 * MB))
+    with place.served.connect(receive_buffer=4096) as wire:
+        wire.sock.sendall(get(target))
+        wire.sock.recv(100)
+        place.served.run(place.served.server.stop(0.1))
+        assert not place.served.server._connections
+        assert place.is_at_rest()
+
+
+def received(wire: socket.socket) -> int:
+    """Read until the connection ends, in whatever way; return how many bytes came."""
+    count = 0
+    with contextlib.suppress(ConnectionResetError):
+        while data := wire.recv(1 << 20):
+            count += len(data)
+    return count
+
+
+def test_a_store_that_hangs_or_stops_is_a_503_and_nobody_else_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(running_seaweedfs())
+        for name, value in server.credentials.items():
+            monkeypatch.setenv(name, value)
+        place = stack.enter_context(contextlib.closing(Place(server, uvloop.new_event_loop)))
+        target, large = place.put(b"image"), place.put(bytes(16 * MB))
+        with place.served.client() as client, structlog.testing.capture_logs() as logs:
+            with server.frozen(), place.served.exchange(get(target)) as waiting:
+                assert client.get("/healthz").status_code == 200  # while the other waits
+                assert client.get("/i/").status_code == 404
+                status, fields, body = waiting.reply()
+                assert (status, fields["Retry-After"]) == (503, "5")
+                assert body == b'{"error":"storage unavailable, retry later"}'
+                assert client.head(target).status_code == 503
+            assert client.get(target).content == b"image"
+            with place.served.connect(receive_buffer=4096) as wire:
+                wire.sock.sendall(get(large))
+                wire.sock.recv(1000)
+                server.kill()  # in the midst of a stream
+                assert received(wire.sock) < 16 * MB
+            assert client.get(target).status_code == 503
+            server.start()
+            assert client.get(target).content == b"image"
+        assert {entry["event"] for entry in logs} == {"the origin store does not answer"}
+        assert len(logs) == 2  # a line for each outage
+
+
+class ScriptedReader:
+    """A store that says it has ten bytes, and sends what a test wants."""
+
+    def __init__(self, *script: bytes | Exception) -> None:
+        self.script = script
+
+    async def size(self, _: str) -> int | None:
+        return 10
+
+    async def stream(self, _: str, __: range | None = None) -> ObjectStream | None:
+        return ObjectStream(10, self._chunks())
+
+    async def check(self) -> None: ...
+
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
+        for step in self.script:
+            if isinstance(step, Exception):
+                raise step
+            yield step
+
+
+@pytest.mark.parametrize(
+    ("script", "event"),
+    [
+        ([b"12345"], None),
+        ([], None),
+        ([b"1234567890", b"1"], None),
+        ([b"12345", StoreError("gone")], "the origin store does not answer"),
+        ([StoreError("gone")], "the origin store does not answer"),
+        ([b"12345", ZeroDivisionError()], "internal error"),
+    ],
+)
+def test_what_is_not_whole_never_looks_whole(script: list[bytes | Exception], event: str | None) -> None:
+    target = RING.sign("ab" * 16, "png", EXP, "k1")
+    with (
+        structlog.testing.capture_logs() as logs,
+        Served(ScriptedReader(*script), uvloop.new_event_loop) as served,
+        served.exchange(get(target) + get("/healthz")) as wire,
+    ):
+        came = b""
+        with contextlib.suppress(ConnectionResetError):
+            while data := wire.sock.recv(1000):
+                came += data
+    head, _, body = came.partition(b"\r\n\r\n")
+    assert b'"status"' not in came  # the request behind it is not answered either
+    assert not head or b"Content-Length: 10\r\n" in head
+    assert len(body) <= 10
+    assert len(body) < 10 or script[0] == b"1234567890"  # then it is whole, and was all that was asked for
+    assert [entry["event"] for entry in logs] == ([event] if event else [])
+
+
+def test_chunks_of_any_size_arrive() -> None:
+    reader = ScriptedReader(b"", b"123", b"", b"4567", b"890", b"")
+    with (
+        Served(reader, uvloop.new_event_loop) as served,
+        served.exchange(get(RING.sign("ab" * 16, "png", EXP, "k1")) * 3) as wire,
+    ):
+        assert [wire.reply()[2] for _ in range(3)] == [b"1234567890"] * 3
