@@ -1,0 +1,39 @@
+"""Whether the parts in this container answer: exit code 0 if all do, else 1 with a line that says which not.
+
+The supervisor holds the ports of its parts for as long as it lives, so a port that nobody listens on belongs
+to a part that runs in another container.
+"""
+
+import http.client
+import os
+import sys
+
+PORTS = {"PRSHOTS_WEB_PORT": 8080, "PRSHOTS_API_PORT": 8081, "PRSHOTS_IMG_PORT": 8082}
+SECONDS = 3
+
+
+def trouble(port: int) -> str | None:
+    """Return what is wrong with the part at a port; "" if nothing is, None if there is no part."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+    try:
+        connection.request("GET", "/healthz")
+        status = connection.getresponse().status
+    except ConnectionRefusedError:
+        return None
+    except (OSError, http.client.HTTPException) as error:
+        return f"port {port}: {str(error) or type(error).__name__}"
+    finally:
+        connection.close()
+    return "" if status == http.client.OK else f"port {port}: status {status}"
+
+
+def main() -> None:
+    found = [trouble(int(os.environ.get(name) or port)) for name, port in PORTS.items()]
+    if set(found) == {None}:
+        sys.exit("no part listens here")
+    if any(found):
+        sys.exit("; ".join(filter(None, found)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+{{- define "prshots.name" -}}
+{{- contains .Chart.Name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) | trunc 50 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "prshots.image" -}}
+{{ required "image.repository: where the image is that you built from the Dockerfile" .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "prshots.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "prshots.labels" -}}
+{{ include "prshots.selector" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* The port of each part that has one. */}}
+{{- define "prshots.ports" -}}
+api: 8081
+delivery: 8082
+web: 8080
+{{- end }}
+
+{{- define "prshots.secret" -}}
+{{ required "secret: the name of a Secret with database-url, counter-url and signing-keys" .Values.secret }}
+{{- end }}
+
+{{- define "prshots.fromSecret" -}}
+valueFrom:
+  secretKeyRef: {name: {{ include "prshots.secret" .root }}, key: {{ .key }}}
+{{- end }}
+
+{{- define "prshots.secretsAsEnv" -}}
+{{- $store := eq .part "delivery" | ternary (.secrets.storeReadOnly | default .secrets.store) .secrets.store }}
+{{- if and $store (ne .part "web") }}
+- secretRef: {name: {{ $store }}}
+{{- end }}
+{{- if and .secrets.signIn (has .part (list "api" "web")) }}
+- secretRef: {name: {{ .secrets.signIn }}}
+{{- end }}
+{{- end }}
+
+{{- define "prshots.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001  # so that the signing keys, mounted for nobody else, can be read
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "prshots.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "prshots.placement" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{ toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,48 @@
+"""The programs that check what operators are given, and where that is."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+TOOLS = ROOT / "tests" / ".tools"
+
+
+def program(name: str) -> str:
+    """Return where a checker is: brought by `tests/install-tools`, by pip, or by the machine."""
+    places = f"{TOOLS}:{Path(sys.executable).parent}"
+    found = shutil.which(name, path=places) or shutil.which(name)
+    if found is None:
+        pytest.fail(f"{name} is not here: run bash tests/install-tools")
+    return found
+
+
+def run(name: str, *arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [program(name), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
+
+
+def passes(name: str, *arguments: str | Path, **options: Any) -> str:
+    """Run a checker that must find nothing, and return what it printed."""
+    done = run(name, *arguments, **options)
+    assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """Return every mapping, list and plain value inside a document."""
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk(inner)

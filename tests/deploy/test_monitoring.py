@@ -1,0 +1,130 @@
+"""deploy/prometheus and deploy/grafana: rules that fire when they should, and no figure that does not exist."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from checkers import DEPLOY, passes, walk
+
+from prshots import metrics
+
+PROMETHEUS = DEPLOY / "prometheus"
+RULES = yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text())["groups"][0]["rules"]
+DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "prshots.json").read_text())
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+QUERIES = [target["expr"] for panel in PANELS for target in panel["targets"]]
+EXPRESSIONS = [rule["expr"] for rule in RULES] + QUERIES
+
+
+def samples() -> dict[str, set[str]]:
+    """Return the names of all figures as Prometheus sees them, each with its labels."""
+    return {
+        name: set(family._labelnames) | ({"le"} if name.endswith("_bucket") else set())
+        for family in vars(metrics).values()
+        if hasattr(family, "describe") and hasattr(family, "_labelnames")
+        for name in (
+            {f"{family._name}_bucket", f"{family._name}_sum", f"{family._name}_count"}
+            if family._type == "histogram"
+            else {f"{family._name}_total" if family._type == "counter" else family._name}
+        )
+    }
+
+
+def test_promtool_takes_them() -> None:
+    passes("promtool", "check", "rules", PROMETHEUS / "alerts.yaml")
+    passes("promtool", "check", "config", PROMETHEUS / "prometheus.yaml")
+
+
+def test_each_alert_fires_when_it_should_and_none_when_all_is_well() -> None:
+    passes("promtool", "test", "rules", PROMETHEUS / "alerts_test.yaml")
+
+
+def test_each_alert_is_tried() -> None:
+    tried = re.findall(r'alertname="(\w+)"', (PROMETHEUS / "alerts_test.yaml").read_text())
+    assert sorted(tried) == sorted(rule["alert"] for rule in RULES)
+
+
+def test_each_alert_says_what_to_do() -> None:
+    for rule in RULES:
+        assert rule["labels"]["severity"] in {"page", "ticket"}
+        assert len(rule["annotations"]["runbook"]) > 40
+        assert rule["annotations"]["summary"]
+
+
+def test_every_figure_exists() -> None:
+    known = samples()
+    assert {"prshots_uploads_total", "prshots_delivery_seconds_bucket"} <= set(known)
+    variable = [value for value in walk(DASHBOARD["templating"]) if isinstance(value, str)]
+    tests = (PROMETHEUS / "alerts_test.yaml").read_text()
+    used = set(re.findall(r"\bprshots_\w+", " ".join([*EXPRESSIONS, *variable, tests])))
+    assert used - set(known) == set()
+
+
+def test_every_figure_has_the_labels_that_are_asked_for() -> None:
+    known = samples()
+    by_prometheus = {"job", "instance"}
+    for name, matchers in re.findall(r"\b(prshots_\w+)\{([^}]*)\}", " ".join(EXPRESSIONS)):
+        asked = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers))
+        assert asked <= known[name] | by_prometheus, name
+
+
+def test_every_result_exists() -> None:
+    """A result that is misspelt in a rule would never be counted, and the rule never fire."""
+    of_figure = {
+        "prshots_uploads_total": metrics.UPLOAD_RESULTS,
+        "prshots_deliveries_total": metrics.DELIVERY_RESULTS,
+        "prshots_sweeps_total": metrics.SWEEP_RESULTS,
+    }
+    asked = re.findall(r'\b(prshots_\w+)\{[^}]*result=~?"([^"]+)"', " ".join(EXPRESSIONS))
+    assert {name for name, _ in asked} == set(of_figure)
+    for name, results in asked:
+        assert set(results.split("|")) <= set(of_figure[name])
+
+
+def test_every_query_of_the_dashboard_is_one(tmp_path: Path) -> None:
+    def plain(query: str) -> str:
+        return query.replace("$__rate_interval", "5m").replace("$instance", ".*")
+
+    rules = [{"record": f"panel_{number}", "expr": plain(query)} for number, query in enumerate(QUERIES)]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    passes("promtool", "check", "rules", tmp_path / "rules.yaml")
+
+
+def test_the_dashboard_shows_every_figure() -> None:
+    shown = set(re.findall(r"\bprshots_\w+", " ".join(QUERIES)))
+    families = {re.sub("_(bucket|sum|count)$", "", name) for name in samples()}
+    assert families - {re.sub("_bucket$", "", name) for name in shown} == set()
+
+
+def test_the_dashboard_can_be_imported_anywhere() -> None:
+    """Its data source is a variable, so that it is not bound to somebody's Grafana."""
+    sources = [
+        value["datasource"] for value in walk(DASHBOARD) if isinstance(value, dict) and "datasource" in value
+    ]
+    assert sources
+    assert all(source == {"type": "prometheus", "uid": "${datasource}"} for source in sources)
+    assert [variable["name"] for variable in DASHBOARD["templating"]["list"]] == ["datasource", "instance"]
+    assert "id" not in DASHBOARD
+    assert DASHBOARD["schemaVersion"] >= 36
+
+
+def test_the_panels_have_ids_and_places_of_their_own() -> None:
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(set(ids)) == len(ids)
+    places = [panel["gridPos"] for panel in DASHBOARD["panels"]]
+    for one, other in itertools.combinations(places, 2):
+        beside = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
+        below = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
+        assert beside or below, (one, other)
+    assert max(place["x"] + place["w"] for place in places) == 24
+
+
+@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
+def test_each_panel_asks_for_something_and_says_in_what_unit(panel: dict[str, Any]) -> None:
+    assert panel["targets"]
+    assert panel["fieldConfig"]["defaults"]["unit"]
+    assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])

@@ -1,0 +1,82 @@
+"""deploy/systemd: units that systemd takes, that are well locked down, and alike in that."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from checkers import DEPLOY, passes
+
+from prshots.settings import PREFIX, Settings
+
+UNITS = DEPLOY / "systemd"
+PROGRAM = "/opt/prshots/bin/prshots"
+NAMES = ["prshots.service", "prshots@.service"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make copies whose program is there: systemd wants to see it."""
+    made = tmp_path_factory.mktemp("units")
+    for name in NAMES:
+        text = (UNITS / name).read_text()
+        assert PROGRAM in text
+        (made / name).write_text(text.replace(PROGRAM, shutil.which("true") or "/bin/true"))
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_systemd_takes_it(folder: Path, name: str) -> None:
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", folder / name],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "SYSTEMD_LOG_LEVEL": "warning"},
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_little_is_left_that_it_could_harm(folder: Path, name: str) -> None:
+    """0 is the best, 10 the worst; most services of a Debian have more than 9."""
+    said = passes("systemd-analyze", "security", "--offline=yes", "--threshold=15", folder / name)
+    assert re.search(r"Overall exposure level for .*: (0|1)\.\d OK", said)
+
+
+def directives(name: str) -> list[str]:
+    """Return what stands in [Service], but for what sets a part apart from the whole."""
+    service = (UNITS / name).read_text().partition("[Service]\n")[2].partition("[Install]")[0]
+    return [
+        line
+        for line in service.splitlines()
+        if line and not line.startswith(("#", "ExecStart=", "EnvironmentFile=-"))
+    ]
+
+
+def test_a_part_is_run_as_the_whole_is() -> None:
+    whole, part = map(directives, NAMES)
+    assert whole == part
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "User=prshots", "KillMode=mixed"} <= set(whole)
+
+
+def test_the_program_is_called_as_it_can_be() -> None:
+    calls = [re.findall(r"^ExecStart=(.+)$", (UNITS / name).read_text(), re.MULTILINE) for name in NAMES]
+    assert calls == [[f"{PROGRAM} serve"], [f"{PROGRAM} serve %i"]]
+
+
+def test_the_example_of_settings_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with every line that is commented out, if it has a value."""
+    lines = re.findall(r"^#?([A-Z_]+)=(.*)$", (UNITS / "prshots.env").read_text(), re.MULTILINE)
+    for name, value in lines:
+        if name.startswith(PREFIX):
+            assert name.removeprefix(PREFIX).lower() in Settings.model_fields, name
+        if value:
+            monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert str(settings.data_dir) == "/var/lib/prshots"
+    assert not settings.on_sqlite
+    [stop] = [line for line in directives("prshots.service") if line.startswith("TimeoutStopSec=")]
+    assert int(stop.partition("=")[2]) > settings.drain_seconds + settings.grace_seconds
