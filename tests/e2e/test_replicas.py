@@ -1,0 +1,180 @@
+"""Several replicas on PostgreSQL, S3 and Valkey, one of each kind killed under load: nothing promised is broken."""
+
+import contextlib
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import obstore
+import pytest
+from load import Load
+from running import children, kill, kill_supervisor, part_of, serve, supervisor_pid, wait_until
+
+from conftest import Service, free_port, png, upload
+from servers import PostgreSQL, SeaweedFS, Valkey
+
+DUE, TWO_DAYS = 300, 2 * 86_400
+
+
+class Replicas:
+    """Processes on the same engines, each a `prshots serve` of one part, as on machines of their own."""
+
+    def __init__(self, folder: Path, settings: dict[str, str], database: str) -> None:
+        self._folder = folder
+        self.database = database
+        self._ports = {"WEB_URL": free_port(), "BASE_URL": free_port(), "IMG_URL": free_port()}
+        public = {name: f"http://127.0.0.1:{port}" for name, port in self._ports.items()}
+        # One key file for all, as a secret that is mounted everywhere.
+        self._settings = settings | public | {"SIGNING_KEYS_FILE": str(folder / "keys")}
+        self.running: dict[str, Service] = {}
+
+    def start(self, name: str) -> Service:
+        """Start a replica (`api-1`), on the ports it had before if it had any; it may not be up yet."""
+        replica = self.running.get(name)
+        if replica is None:
+            home = self._folder / name
+            home.mkdir()
+            replica = self.running[name] = Service(home, dict(self._settings))
+        if name.startswith("web"):
+            replica.settings["API_URL"] = self.running["api-1"].base_url
+        serve(replica, name.partition("-")[0])
+        return replica
+
+    def wait_until_ready(self) -> None:
+        for name, replica in self.running.items():
+            if address := self.address_of(name):
+                wait_until(lambda address=address: _is_ready(address), f"{name}\n{replica.log}")
+
+    def address_of(self, name: str) -> str:
+        replica = self.running[name]
+        parts = {"api": replica.base_url, "delivery": replica.img_url, "web": replica.web_url}
+        return parts.get(name.partition("-")[0], "")
+
+    def kill_and_restart(self, name: str) -> None:
+        """Pull the plug: the supervisor dies, and its children with it."""
+        orphans = children(supervisor_pid(self.running[name]))
+        kill_supervisor(self.running[name])
+        for orphan in orphans:
+            kill(orphan)
+        time.sleep(0.5)  # the others go on alone
+        self.start(name)
+
+    def stop(self) -> None:
+        for replica in self.running.values():
+            assert replica.stop() == 0, replica.log
+
+
+def _is_ready(address: str) -> bool:
+    with contextlib.suppress(httpx.TransportError):
+        return httpx.get(f"{address}/readyz", timeout=5, trust_env=False).status_code == 200
+    return False
+
+
+@pytest.fixture
+def replicas(
+    tmp_path: Path,
+    postgresql: PostgreSQL,
+    seaweedfs: SeaweedFS,
+    valkey: Valkey,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Replicas]:
+    for name, value in seaweedfs.credentials.items():
+        monkeypatch.setenv(name, value)
+    database = postgresql.new_database()
+    made = Replicas(
+        tmp_path,
+        {
+            "DATABASE_URL": database,
+            "STORE_URL": seaweedfs.store_url(seaweedfs.new_bucket()),
+            "COUNTER_URL": valkey.url,
+            "UPLOADS_PER_MINUTE": "1000000",
+        },
+        database.rpartition("/")[2],
+    )
+    yield made
+    for replica in made.running.values():
+        if replica.process is not None:
+            replica.stop()
+
+
+def meet_sweep(replica: Service) -> int:
+    """Return the process of a sweep at its work, or 0 if it was over too soon."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        for pid in children(supervisor_pid(replica)):
+            if part_of(pid) == "sweeper":
+                return pid
+        time.sleep(0.005)
+    return 0
+
+
+def make_due(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> None:
+    """Let days pass for the images of a pull request."""
+    postgresql.execute(
+        f"UPDATE images SET uploaded_at = uploaded_at - {TWO_DAYS} WHERE pr_number = {pr_number}",
+        replicas.database,
+    )
+
+
+def test_one_of_each_is_killed_under_load(
+    replicas: Replicas, postgresql: PostgreSQL, seaweedfs: SeaweedFS
+) -> None:
+    for name in ("api-1", "api-2", "delivery-1", "delivery-2", "web-1"):  # all at once, on an empty database
+        replicas.start(name)
+    replicas.wait_until_ready()
+    cli = replicas.running["api-1"]
+    addresses = [replicas.address_of(name) for name in ("api-1", "api-2", "web-1")]
+    deliveries = [replicas.address_of(name) for name in ("delivery-1", "delivery-2")]
+    load = Load(cli.new_token(), random.randrange(10**9), addresses, deliveries)
+    overdue = cli.new_token(retain_days="1")
+    with cli.client(overdue) as client:
+        doomed = [upload(client, png(), pr_number=9).json() for _ in range(DUE)]
+    make_due(postgresql, replicas, 9)
+
+    def kill_one_of_each() -> None:
+        for name in ("api-2", "delivery-1", "web-1", "api-1", "delivery-2"):
+            time.sleep(0.7)
+            replicas.kill_and_restart(name)
+            replicas.wait_until_ready()
+            assert not load.wrong
+        for name in ("sweep-1", "sweep-2"):
+            replicas.start(name)
+        time.sleep(random.random() * 0.4)
+        kill(meet_sweep(replicas.running["sweep-1"]))
+        replicas.kill_and_restart("sweep-1")
+        wait_until(lambda: _left(postgresql, replicas, 9) == 0, "the end of the images that are due")
+
+    load.run_during(kill_one_of_each)
+    assert not load.wrong
+    assert len(load.kept) > 50
+    assert len(load.gone) > 10
+
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        for delivery in deliveries:
+            load.image_addresses = [delivery]
+            for shot in load.shots:
+                load.read(client, shot)
+        assert not load.wrong
+        urls = [shot["view_url"].replace(cli.settings["IMG_URL"], deliveries[0]) for shot in doomed]
+        assert {client.get(url).status_code for url in urls} == {410}
+    recorded = {str(row[0]) for row in postgresql.execute("SELECT id FROM images", replicas.database)}
+    stored = stored_ids(seaweedfs, cli.settings["STORE_URL"])
+    assert {shot.id for shot in load.kept} <= recorded <= stored
+    assert not {shot.id for shot in load.gone} & stored
+    replicas.stop()
+    for name, replica in replicas.running.items():
+        assert "Traceback" not in replica.log, name
+
+
+def _left(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> object:
+    query = f"SELECT count(*) FROM images WHERE pr_number = {pr_number}"
+    return postgresql.execute(query, replicas.database)[0][0]
+
+
+def stored_ids(seaweedfs: SeaweedFS, store_url: str) -> set[str]:
+    """Return the ids of all objects in the bucket."""
+    bucket = store_url.partition("//")[2].partition("/")[0]
+    listed = obstore.list(seaweedfs.client(bucket)).collect()
+    return {entry["path"].rpartition("/")[2].partition(".")[0] for entry in listed} - {""}
