@@ -208,6 +208,11 @@ class Settings(BaseSettings):
         return f"PostgreSQL at {parts.netloc.rpartition('@')[2]}{parts.path}"
 
     @property
+    def store_place(self) -> str:
+        """Where the images are, in words for a message: a folder, or a bucket without its options."""
+        return str(self.store_path) if self.on_disk else self.store_url.partition("?")[0]
+
+    @property
     def database_path(self) -> Path:
         return Path(self.database_url.removeprefix("sqlite:///"))
 

@@ -1,6 +1,7 @@
 """What stands around the API: request ids, faults, and bodies read to their end before a refusal."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NoReturn
 
@@ -13,6 +14,7 @@ from prshots import errors
 from prshots.accounts import Accounts
 from prshots.http.api import create_api
 from prshots.http.edge import Edge, error_reply
+from prshots.http.readiness import Readiness
 
 Message = MutableMapping[str, Any]
 
@@ -84,6 +86,72 @@ async def test_a_request_without_a_body_is_not_waited_for():
     assert client.unread_at_reply == 0
 
 
+async def answered(edge: Edge, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of the reply to a request with these."""
+    replies: list[list[tuple[bytes, bytes]]] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            replies.append(message["headers"])
+
+    client = Client([], *headers)
+    await edge(client.scope, client.receive, send)
+    return replies[0]
+
+
+@pytest.mark.parametrize("given", [b"8-chars.", b"A" * 64, b"0_9.z-Z-"])
+async def test_a_request_keeps_the_id_it_came_with(given):
+    assert await answered(Edge(refusing_with(404)), (b"x-request-id", given)) == [(b"x-request-id", given)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [b""],
+        [b"7-chars"],
+        [b"A" * 65],
+        [b"with space"],
+        [b"<script>1"],
+        [b"\xc3\xa9" * 8],
+        [b"twice-12"] * 2,
+    ],
+)
+async def test_any_other_request_is_given_an_id(given):
+    seen: list[list[bytes]] = []
+
+    async def app(scope, receive, send):
+        seen.append([value for name, value in scope["headers"] if name == b"x-request-id"])
+        await refusing_with(404)(scope, receive, send)
+
+    ((name, value),) = await answered(Edge(app), *((b"x-request-id", each) for each in given))
+    assert (name, len(value)) == (b"x-request-id", 16)
+    assert seen == [[value]]  # whoever it is passed on to finds the same
+
+
+async def test_while_draining_every_reply_ends_its_connection():
+    readiness = Readiness({})
+    edge = Edge(refusing_with(404), readiness)
+    assert (b"connection", b"close") not in await answered(edge)
+    edge.drain()
+    assert (b"connection", b"close") in await answered(edge)
+    assert (await readiness.report())[0] == 503
+
+
+async def test_every_request_is_told_of_once():
+    told: list[tuple[int, float]] = []
+
+    async def goes_away(*_):
+        raise asyncio.CancelledError
+
+    for app in (refusing_with(404), goes_away):
+        edge = Edge(app, observe=lambda _, status, seconds: told.append((status, seconds)))
+        with contextlib.suppress(asyncio.CancelledError, IndexError):
+            await answered(edge)
+    assert [status for status, _ in told] == [404, 499]
+    assert all(0 <= seconds < 5 for _, seconds in told)
+
+
 class FaultyAccounts(Accounts):
     def __init__(self) -> None:
         """Nothing is needed in order to fail."""
@@ -102,6 +170,7 @@ async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_n
         max_image_bytes=1,
         base_url="http://localhost",
         for_people=[],
+        readiness=Readiness({}),
         close=close,
     )
     with structlog.testing.capture_logs(processors=[merge_contextvars]) as log:

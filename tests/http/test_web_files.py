@@ -10,6 +10,7 @@ from web_component import FILES, PAGE, WebComponent, running_web
 
 from chromium import chromium
 from conftest import free_port
+from prshots.http.relay import Relay
 from prshots.http.web import Web, security_headers
 from prshots.http.web_files import WebFile, accepts_gzip, choose_file
 from prshots.settings import Settings
@@ -226,17 +227,21 @@ def test_without_a_page_nothing_stands_in_for_it() -> None:
 async def test_a_fault_is_a_500_that_says_no_more_and_keeps_the_rules(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    async def broken(*_: object) -> None:
-        raise ValueError("a secret")
+    class BrokenRelay(Relay):
+        async def __call__(self, *_: object) -> None:
+            raise ValueError("a secret")
 
-    web = Web({}, broken, security_headers(["https://img.test"]))  # type: ignore[arg-type]
+    web = Web({}, BrokenRelay("http://localhost"), security_headers(["https://img.test"]))
     sent: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
+    async def nothing_more() -> dict[str, Any]:
+        raise AssertionError("there is no body to receive")
+
     scope = {"type": "http", "method": "GET", "path": "/v1/x", "raw_path": b"/v1/x", "headers": []}
-    await web(scope, broken, send)
+    await web(scope, nothing_more, send)
     headers = dict(sent[0]["headers"])
     assert sent[0]["status"] == 500
     assert sent[1]["body"] == b'{"error":"internal error"}'

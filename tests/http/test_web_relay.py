@@ -6,6 +6,7 @@ The API here does as each test says, on a raw socket, so that the test sees each
 import gzip
 import http.client
 import queue
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -75,6 +76,7 @@ def test_the_api_gets_the_request_as_it_was_sent(web: WebComponent, api: Scripte
                 "DELETE /v1//x%2Fy/%7e/../z;a=1?q=%20+a&q=&%C3%A9='",
                 "Cookie: a=1; b=2",
                 "Authorization: Bearer msr_1",
+                "X-Request-Id: the-callers.own_1",
                 "X-Twice: 1",
                 "X-Twice: 2",
                 "Origin: https://dash.test",
@@ -96,9 +98,26 @@ def test_the_api_gets_the_request_as_it_was_sent(web: WebComponent, api: Scripte
         b"cookie: a=1; b=2",
         b"host: dash.test",
         b"origin: https://dash.test",
+        b"x-request-id: the-callers.own_1",
         b"x-twice: 1",
         b"x-twice: 2",
     ]
+
+
+def test_the_api_gets_one_request_id_whatever_came(client: httpx.Client, api: ScriptedApi) -> None:
+    ids: queue.Queue[list[bytes]] = queue.Queue()
+
+    def act(peer: Peer) -> None:
+        ids.put([line for line in peer.read_head() if line.lower().startswith(b"x-request-id:")])
+        peer.send(b"HTTP/1.1 200 OK\r\nX-Request-Id: of-an-older-api\r\nContent-Length: 2\r\n\r\nok")
+
+    api.act = act
+    response = client.get(
+        "/v1/comment", headers=[("X-Request-Id", "one-of-two"), ("X-Request-Id", "two-of-two")]
+    )
+    (passed_on,) = ids.get(timeout=10)
+    assert response.headers.get_list("x-request-id") == [passed_on.partition(b": ")[2].decode()]
+    assert re.fullmatch("[0-9a-f]{16}", response.headers["x-request-id"])
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])
@@ -186,7 +205,7 @@ def test_the_client_gets_the_reply_as_it_was_sent(web: WebComponent, api: Script
     ]
     api.act = lambda peer: peer.read_head() and peer.send(b"\r\n".join([*lines, b"", b""]) + body)
     with web.connect() as connection:
-        connection.sendall(head("GET /v1/comment"))
+        connection.sendall(head("GET /v1/comment", "X-Request-Id: 0123456789abcdef"))
         line, *headers = read_head(connection).strip().split(b"\r\n")
         assert connection.recv(1000) == body
     assert line == b"HTTP/1.1 429 Too Many Requests"

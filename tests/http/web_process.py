@@ -15,6 +15,7 @@ import uvloop
 from prshots.http.web import create_web
 from prshots.processes.logs import configure_logs
 from prshots.processes.worker import _serve_on_granian
+from prshots.settings import Settings
 
 
 async def main(port: str, files: str, api_url: str) -> None:
@@ -29,9 +30,10 @@ async def main(port: str, files: str, api_url: str) -> None:
     )
     with socket.create_server(("127.0.0.1", int(port))) as listener:
         listener.setblocking(False)
-        await _serve_on_granian(app, listener, stop, ready_fd=os.open(os.devnull, os.O_RDONLY))
+        ready_fd = os.open(os.devnull, os.O_RDONLY)
+        await _serve_on_granian(app, Settings(), listener, stop, ready_fd)
 
 
 if __name__ == "__main__":
-    configure_logs()
+    configure_logs("console", "web")
     uvloop.run(main(*sys.argv[1:]))

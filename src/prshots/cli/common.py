@@ -22,10 +22,14 @@ ConfigOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
-def settings_from(config: Path | None) -> "Settings":
+def settings_from(config: Path | None, part: str = "command") -> "Settings":
+    """Load the settings, and have this process log as they say. Raises SettingsError."""
+    from prshots.processes.logs import configure_logs
     from prshots.settings import load_settings
 
-    return load_settings(config)
+    settings = load_settings(config)
+    configure_logs(settings.log_format, part)
+    return settings
 
 
 def with_accounts(config: Path | None, work: Callable[["Accounts"], Awaitable[T]]) -> T:

@@ -43,22 +43,23 @@ def serve(
     Stops on Ctrl-C or SIGTERM, after the uploads under way.
     """
     from prshots import wiring
-    from prshots.processes.logs import configure_logs
     from prshots.processes.supervisor import Supervisor, parts_of
 
-    settings = settings_from(config)
+    settings = settings_from(config, part="serve")
     settings.check_providers()
     names = [name.value for name in PartName if not part or name in part]
     parts = parts_of(settings, names)
     if names != [PartName.WEB]:  # which signs and checks nothing
         wiring.key_source(settings)  # made here, before two parts could each want to
-    configure_logs()
-    # People open the dashboard of their own machine with a link; with a login provider they sign in there.
-    link = _LinkInTheMaking(config) if {"web", "api"} <= set(names) and not settings.providers else None
+    # People open the dashboard of their own machine with a link; with a login provider they sign in there. A
+    # collector of logs keeps what it is given, so it gets no link.
+    makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
+    link = _LinkInTheMaking(config) if makes_link else None
     supervisor = Supervisor(
         parts=parts,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
+        stop_seconds=settings.drain_seconds + settings.grace_seconds,
         on_ready=lambda: _greet(settings, names, config, link.made() if link else None),
     )
     sys.exit(asyncio.run(supervisor.run()))
@@ -70,10 +71,7 @@ def sweep(
     config: ConfigOption = None,
 ) -> None:
     """Run one sweep: finish expiries that are due or failed, remove bytes that no record names."""
-    from prshots.processes.logs import configure_logs
-
-    configure_logs()
-    report, seconds = asyncio.run(_sweep(settings_from(config)))
+    report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep")))
     if as_json:
         print_json({**asdict(report), "seconds": round(seconds, 3)})
     else:
@@ -130,6 +128,11 @@ class _LinkInTheMaking:
 
 
 def _greet(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:
+    if settings.log_format == "json":
+        import structlog
+
+        structlog.get_logger().info("ready", version=__version__, parts=names)
+        return
     addresses = {
         "api": f"  API      {settings.base_url}  (its manual: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",
@@ -139,11 +142,17 @@ def _greet(settings: "Settings", names: list[str], config: Path | None, link: st
         f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
         *(_way_in(settings, link, config) if "web" in names else ()),
         *(addresses[name] for name in names if name in addresses),
-        f"  data     {settings.data_dir}\n",
+        *_where_it_is_kept(settings),
     ]
     if "api" in names:
         lines += _next_commands(config)
     say("\n".join(lines))
+
+
+def _where_it_is_kept(settings: "Settings") -> list[str]:
+    if settings.on_sqlite and settings.on_disk:
+        return [f"  data     {settings.data_dir}\n"]
+    return [f"  records  {settings.database_place}", f"  store    {settings.store_place}\n"]
 
 
 def _way_in(settings: "Settings", link: str | None, config: Path | None) -> list[str]:
@@ -168,9 +177,14 @@ def _next_commands(config: Path | None) -> list[str]:
 
 def _pasteable(words: str, config: Path | None, *variables: str) -> str:
     """Write a command so that it works in another terminal, which has not the variables set for us."""
-    given = "".join(f"{name}={shlex.quote(os.environ[name])} " for name in variables if name in os.environ)
+    given = "".join(f"{name}={_shown(os.environ[name])} " for name in variables if name in os.environ)
     option = f" --config {shlex.quote(str(config))}" if config else ""
     return f"{given}{_own_command()} {words}{option}"
+
+
+def _shown(value: str) -> str:
+    """Return a variable's value for the shell, but not the address of a server: it may hold a password."""
+    return "…" if "@" in value else shlex.quote(value)
 
 
 def _own_command() -> str:

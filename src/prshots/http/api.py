@@ -8,16 +8,27 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, Router
 
-from prshots import __version__
+from prshots import __version__, errors, metrics
 from prshots.accounts import Accounts
-from prshots.errors import UnauthorizedError
 from prshots.http import openapi
 from prshots.http.bodies import json_object, received
 from prshots.http.docs_page import docs_page
 from prshots.http.edge import Edge
+from prshots.http.observing import Observer, names_of, service_routes
+from prshots.http.readiness import Readiness
 from prshots.http.upload_form import read_upload_form
 from prshots.images import Images, pr_number_from_json, pr_number_from_text
 from prshots.models import Project
+
+# What an upload counts as that ended with this error; with any other, it failed.
+_RESULTS: dict[type[Exception], str] = {
+    errors.UnauthorizedError: "unauthorized",
+    errors.InvalidInputError: "invalid",
+    errors.PayloadTooLargeError: "too_large",
+    errors.UnsupportedTypeError: "unsupported",
+    errors.RateLimitedError: "rate_limited",
+    errors.RequestTimeoutError: "timed_out",
+}
 
 
 def create_api(
@@ -27,7 +38,9 @@ def create_api(
     max_image_bytes: int,
     base_url: str,
     for_people: Sequence[Route],
+    readiness: Readiness,
     close: Callable[[], Awaitable[None]],
+    log_requests: bool = False,
 ) -> Edge:
     """Make the API; `for_people` are the routes of sign-in and of the dashboard."""
 
@@ -40,9 +53,11 @@ def create_api(
     routes = [
         *_public_routes(images, accounts, max_image_bytes),
         *for_people,
-        *_service_routes(document),
+        *service_routes(readiness),
+        *_manual_routes(document),
     ]
-    return Edge(Router(routes, redirect_slashes=False, lifespan=lifespan))
+    observer = Observer("api", names_of(routes), logs=log_requests)
+    return Edge(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
 
 
 def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> list[Route]:
@@ -50,6 +65,15 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
         return await accounts.authenticate(_bearer(request))
 
     async def upload(request: Request) -> JSONResponse:
+        try:
+            response = await take_upload(request)
+        except Exception as error:
+            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+            raise
+        metrics.UPLOADS.labels("stored").inc()
+        return response
+
+    async def take_upload(request: Request) -> JSONResponse:
         project, headers = await authenticated(request), request.headers
         reading = read_upload_form(
             headers.get("content-type", ""),
@@ -59,6 +83,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
         )
         form = await received(reading, incomplete="invalid multipart/form-data body")
         uploaded = await images.upload(project, form)
+        metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
         return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
 
     async def delete(request: Request) -> JSONResponse:
@@ -93,10 +118,7 @@ def _public_routes(images: Images, accounts: Accounts, max_image_bytes: int) -> 
     ]
 
 
-def _service_routes(document: dict[str, Any]) -> list[Route]:
-    async def healthz(_: Request) -> JSONResponse:
-        return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
-
+def _manual_routes(document: dict[str, Any]) -> list[Route]:
     async def openapi_json(_: Request) -> JSONResponse:
         return JSONResponse(document)
 
@@ -106,12 +128,12 @@ def _service_routes(document: dict[str, Any]) -> list[Route]:
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 
-    return [Route("/healthz", healthz), Route("/openapi.json", openapi_json), Route("/docs", docs)]
+    return [Route("/openapi.json", openapi_json), Route("/docs", docs)]
 
 
 def _bearer(request: Request) -> str:
     given = request.headers.getlist("authorization")
     scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     if scheme.lower() != "bearer":
-        raise UnauthorizedError("unauthorized")
+        raise errors.UnauthorizedError("unauthorized")
     return secret.strip(" ")

@@ -99,7 +99,7 @@ _REFUSALS = {
     Verdict.UNKNOWN_KEY: _INVALID,
     Verdict.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
 }
-# To a proxy that asks first. No 200: nginx remembers errors in memory, but a 200 in a file (deploy/nginx/). It
+# To a proxy that asks first. No 200: nginx remembers errors in memory, a 200 in a file (deploy/nginx/). It
 # counts in whole seconds, and remembers until the last of them is over.
 PROXY_SENDS = Reply(
     305, f"Content-Length: 0\r\nCache-Control: max-age={CHECK_SECONDS - 1}\r\n", b"", "checked"

@@ -2,20 +2,25 @@
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import quote
 
 import structlog
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from prshots import errors
+from prshots.http.readiness import Readiness
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
+Observe = Callable[[Message, int, float], None]
+"""Told of every request when it is done: its scope, the status, the seconds it took."""
 
 STATUS: dict[type[errors.PrshotsError], int] = {
     errors.PrshotsError: 500,  # any that no request should bring about
@@ -53,6 +58,13 @@ PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
 DRAIN_BYTES = 4 * 1024**3
 DRAIN_SECONDS = 60.0
 
+NO_REPLY = 499
+"""What a request counts as whose client had gone before there was a reply; other servers' logs say so too."""
+
+MAX_PATH_CHARACTERS = 200
+REQUEST_ID = b"x-request-id"
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _log = structlog.get_logger()
 
 
@@ -74,34 +86,67 @@ class Edge:
     sent nothing yet, and hears at once.
     """
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(
+        self,
+        app: App,
+        readiness: Readiness | None = None,
+        observe: Observe = lambda _scope, _status, _seconds: None,
+    ) -> None:
+        self._app, self._observe = app, observe
+        self._readiness = readiness or Readiness({})
+
+    def drain(self) -> None:
+        """Say from now on that we are about to stop: in `/readyz`, and to all who would ask again here."""
+        self._readiness.is_stopping = True
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = f"{random.getrandbits(64):016x}"
+        began = time.perf_counter()
+        request_id = _take_request_id(scope)
         body = _Body(scope, receive)
-        started = False
+        status = 0
 
-        async def send_with_id(message: Message) -> None:
-            nonlocal started
+        async def send_finished(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
-                if message["status"] != STATUS[errors.RequestTimeoutError]:  # it has been waited for already
+                status = message["status"]
+                if status != STATUS[errors.RequestTimeoutError]:  # it has been waited for already
                     await body.drain()
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
+                message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id), *self._closing()]
             await send(message)
 
-        structlog.contextvars.bind_contextvars(request_id=request_id)  # each request is a task of its own
+        # Each request is a task of its own.
+        structlog.contextvars.bind_contextvars(request_id=request_id.decode())
         scope["app"] = self  # has the router raise what it refuses, instead of replying in plain text
         try:
-            await self._app(scope, body.receive, send_with_id)
+            await self._app(scope, body.receive, send_finished)
         except Exception as error:  # noqa: BLE001 - the one place where an error becomes a reply
             reply = _reply_to(error, scope)
-            if not started:
-                await reply(scope, body.receive, send_with_id)
+            if not status:
+                await reply(scope, body.receive, send_finished)
+        finally:
+            self._observe(scope, status or NO_REPLY, time.perf_counter() - began)
+
+    def _closing(self) -> list[tuple[bytes, bytes]]:
+        return [(b"connection", b"close")] if self._readiness.is_stopping else []
+
+
+def _take_request_id(scope: Message) -> bytes:
+    """Return the id that the request came with, or give it one; whoever it is passed on to finds it there."""
+    given = [value for name, value in scope["headers"] if name == REQUEST_ID]
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return bytes(given[0])
+    made = f"{random.getrandbits(64):016x}".encode()
+    others = [header for header in scope["headers"] if header[0] != REQUEST_ID]
+    scope["headers"] = [*others, (REQUEST_ID, made)]
+    return made
+
+
+def path_for_log(scope: Message) -> str:
+    """Return the path as it stands in a URL, so that nobody writes lines of the log; without the query."""
+    return quote(scope["path"][:MAX_PATH_CHARACTERS])
 
 
 def _reply_to(error: Exception, scope: Message) -> JSONResponse:
@@ -112,7 +157,7 @@ def _reply_to(error: Exception, scope: Message) -> JSONResponse:
         case HTTPException():  # of the router: an unknown path, a wrong method
             status, message, headers = error.status_code, error.detail.lower(), error.headers
         case _:
-            _log.error("internal error", method=scope["method"], path=scope["path"], exc_info=error)
+            _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
             status, message, headers = 500, "internal error", None
     return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
 

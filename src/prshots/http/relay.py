@@ -9,13 +9,14 @@ import contextlib
 import re
 import time
 from collections.abc import AsyncIterator, Iterable
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 import h11
 import structlog
 from starlette.exceptions import HTTPException
 
-from prshots.http.edge import Message, Receive, Send
+from prshots.http.edge import REQUEST_ID, Message, Receive, Send
 
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 150.0
@@ -108,8 +109,9 @@ class Relay:
             self._note(error)
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
         self._note(None)
-        headers = end_to_end(response.headers)
-        start = {"status": response.status_code, "headers": headers, "relayed": headers}
+        # The API has taken our request id for its own, and the edge adds it.
+        headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]
+        start = {"status": response.status_code, "headers": headers, "relayed": True}
         try:
             await send({"type": "http.response.start", **start})
             await send({"type": "http.response.body", "body": b"", "more_body": True})  # or the head waits
@@ -122,6 +124,22 @@ class Relay:
         finally:
             self._keep_or_close(connection)
         await send({"type": "http.response.body", "body": b""})
+
+    async def check(self) -> None:
+        """Raise OSError when the API does not answer."""
+        host = ("Host", self._address[0] or "")
+        request = h11.Request(method="GET", target=self._prefix + b"/healthz", headers=[host])
+        try:
+            connection, response = await self._ask(request, None)
+            try:
+                async for _ in connection.body():
+                    pass
+            finally:
+                self._keep_or_close(connection)
+        except h11.RemoteProtocolError as error:
+            raise ConnectionError(f"what answers there speaks no HTTP: {error}") from error
+        if response.status_code != HTTPStatus.OK:
+            raise ConnectionError(f"its /healthz answers {response.status_code}")
 
     def close(self) -> None:
         while self._idle:

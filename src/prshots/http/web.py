@@ -8,25 +8,34 @@ from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
+from starlette.routing import Router
 
 from prshots.http.edge import App, Edge, Message, Receive, Send
+from prshots.http.observing import NO_STORE, Observer, service_routes
 from prshots.http.origins import origin_of
+from prshots.http.readiness import Readiness
 from prshots.http.relay import Relay, resumable
 from prshots.http.web_files import ASSETS, WebFile, choose_file, file_response, load_files
 
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
-NO_STORE = {"Cache-Control": "no-store"}
+SERVICE = ("/healthz", "/readyz", "/metrics")
 NOT_BUILT = "the dashboard is not built: run make run, or install prshots again"
 
 
 def create_web(
-    *, files: Path, api_url: str, web_url: str, img_url: str, avatar_origins: Sequence[str]
-) -> App:
+    *,
+    files: Path,
+    api_url: str,
+    web_url: str,
+    img_url: str,
+    avatar_origins: Sequence[str],
+    log_requests: bool = False,
+) -> "Web":
     # The page's own icon is an image too, to a browser; nothing else of ours is.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
-    return Web(load_files(files), Relay(api_url), security_headers(images))
+    return Web(load_files(files), Relay(api_url), security_headers(images), log_requests=log_requests)
 
 
 def content_security_policy(images: Sequence[str]) -> str:
@@ -52,10 +61,21 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
 class Web:
     """An ASGI app. Its own replies carry the security headers; the API's go out as they came."""
 
-    def __init__(self, files: Mapping[str, WebFile], relay: Relay, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        files: Mapping[str, WebFile],
+        relay: Relay,
+        headers: Mapping[str, str],
+        *,
+        log_requests: bool = False,
+    ) -> None:
         self._files, self._relay = files, relay
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        self._edge = Edge(self._answer)
+        # Without the API its pages still open, and say so; a balancer's error page would not.
+        readiness = Readiness({"api": relay.check}, optional=["api"])
+        self._service: App = Router(service_routes(readiness), redirect_slashes=False)
+        self._edge = Edge(self._answer, readiness, Observer("web", _route_name, logs=log_requests).note)
+        self.drain = self._edge.drain
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -63,23 +83,23 @@ class Web:
             return
 
         async def send_finished(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                # A relayed reply has the API's request id, and not the edge's besides.
-                own = [*message["headers"], *self._headers]
-                message["headers"] = message.pop("relayed", own)
+            if message["type"] == "http.response.start" and not message.pop("relayed", False):
+                message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
         await self._edge(scope, resumable(receive), send_finished)
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
-        reply = self._relay if scope["raw_path"].startswith(RELAYED) else self._own_reply(scope)
-        await reply(scope, receive, send)
+        await self._app_for(scope)(scope, receive, send)
 
-    def _own_reply(self, scope: Message) -> Response:
+    def _app_for(self, scope: Message) -> App:
+        if scope["raw_path"].startswith(RELAYED):
+            return self._relay
         if scope["method"] not in METHODS:
             raise HTTPException(405, headers={"Allow": ", ".join(METHODS)})
-        if scope["path"] == "/healthz":
-            return JSONResponse({"status": "ok"}, headers=NO_STORE)
+        return self._service if scope["path"] in SERVICE else self._file(scope)
+
+    def _file(self, scope: Message) -> Response:
         file, headers = choose_file(self._files, scope["path"]), Headers(scope=scope)
         if file:
             return file_response(file, headers.get("accept-encoding", ""), headers.get("if-none-match", ""))
@@ -93,3 +113,11 @@ class Web:
         await receive()
         self._relay.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _route_name(scope: Message) -> str:
+    """Return how a request is called in the figures: a few names for all paths there are."""
+    if scope["path"] in SERVICE:
+        return f"GET {scope['path']}"
+    beginnings = ("/v1/", "/auth/", ASSETS, "/")
+    return next(beginning for beginning in beginnings if scope["path"].startswith(beginning)) + "*"

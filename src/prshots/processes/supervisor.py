@@ -15,11 +15,12 @@ from pathlib import Path
 import structlog
 
 from prshots.errors import SettingsError
+from prshots.figures import FOLDER_VARIABLE, RESTARTED_VARIABLE, SLOT_VARIABLE, figures_folder
 from prshots.processes import BACKLOG
 from prshots.settings import Settings
 
-STOP_SECONDS, KILL_SECONDS = 4.6, 0.2
-"""How long children may take to end: asked to, a little longer than their own grace; and killed."""
+BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
+"""How long children may take to end: asked to, so much longer than their own time for it; and killed."""
 
 SWEEP_INTERVAL_SECONDS = 3600.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
@@ -33,6 +34,8 @@ KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHO
 """For glibc's malloc, as it starts: keep the memory of an upload's chunks for the next upload. Given back to
 the kernel and asked for again each time, it would cost a tenth of an upload in page faults."""
 
+SWEEP_SLOT = "sweep"
+
 _log = structlog.get_logger()
 
 
@@ -41,6 +44,11 @@ class Part:
     name: str
     listener: socket.socket
     workers: int
+
+    @property
+    def slots(self) -> list[str]:
+        """The places of its workers; whoever follows one that died takes over its place."""
+        return [f"{self.name}-{number}" for number in range(self.workers)]
 
 
 def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
@@ -95,6 +103,8 @@ class Supervisor:
     parts: list[Part]
     sweeps: bool
     config: Path | None
+    stop_seconds: float
+    """How long a part may take to stop: the time to drain, and the grace."""
     on_ready: Callable[[], None] = lambda: None
     _children: set[asyncio.subprocess.Process] = field(default_factory=set)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -103,14 +113,34 @@ class Supervisor:
 
     async def run(self) -> int:
         """Run until told to stop; return the exit code."""
+        with self._figures():
+            return await self._run()
+
+    @contextlib.contextmanager
+    def _figures(self) -> Iterator[None]:
+        """Have the children count into one folder. Without one they serve all the same, each with its own."""
+        slots = [SWEEP_SLOT, *(slot for part in self.parts for slot in part.slots)]
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(figures_folder(slots))
+            except OSError as error:
+                _log.warning("no folder for metrics; each process shows its own only", reason=str(error))
+            else:
+                os.environ[FOLDER_VARIABLE] = str(folder)
+            yield
+
+    async def _run(self) -> int:
         self._lifeline, held_open = os.pipe()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
-        workers = [part for part in self.parts for _ in range(part.workers)]
+        workers = [(part, slot) for part in self.parts for slot in part.slots]
         ready: list[asyncio.Future[None]] = [loop.create_future() for _ in workers]
         tasks = [
-            *(asyncio.create_task(self._keep_alive(*pair)) for pair in zip(workers, ready, strict=True)),
+            *(
+                asyncio.create_task(self._keep_alive(part, slot, first_ready))
+                for (part, slot), first_ready in zip(workers, ready, strict=True)
+            ),
             asyncio.create_task(self._after_start(ready)),
         ]
         for task in tasks:  # one that ends by itself could not start, or is a fault of ours
@@ -129,10 +159,10 @@ class Supervisor:
             await self._pause(SWEEP_INTERVAL_SECONDS)
         await self._stopping.wait()
 
-    async def _keep_alive(self, part: Part, first_ready: "asyncio.Future[None]") -> None:
+    async def _keep_alive(self, part: Part, slot: str, first_ready: "asyncio.Future[None]") -> None:
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
-            code, seconds_up = await self._run_worker(part, first_ready)
+            code, seconds_up = await self._run_worker(part, slot, first_ready)
             if self._stopping.is_set():
                 break
             if not first_ready.done():  # it has said why, on standard error
@@ -140,7 +170,7 @@ class Supervisor:
                 break
             steady = seconds_up > STEADY_SECONDS
             pause = FIRST_PAUSE_SECONDS if steady else min(2 * pause, LONGEST_PAUSE_SECONDS)
-            _log.error("worker died, starting it again", part=part.name, exit_code=code)
+            _log.error("worker died, starting it again", worker=slot, exit_code=code)
             await self._pause(pause)
         first_ready.cancel()  # nobody need wait for it any more
 
@@ -149,14 +179,20 @@ class Supervisor:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
-    async def _run_worker(self, part: Part, first_ready: "asyncio.Future[None]") -> tuple[int | None, float]:
+    async def _run_worker(
+        self, part: Part, slot: str, first_ready: "asyncio.Future[None]"
+    ) -> tuple[int | None, float]:
         """Run a worker to its end; return its exit code and for how long it was up."""
         ready_read, ready_write = os.pipe()
         watching = asyncio.create_task(_closed(ready_read))
         try:
-            child = await self._spawn("worker", part.name, fds=(part.listener.fileno(), ready_write))
+            again = {RESTARTED_VARIABLE: "true"} if first_ready.done() else {}
+            variables = {SLOT_VARIABLE: slot, **again}
+            child = await self._spawn(
+                "worker", part.name, fds=(part.listener.fileno(), ready_write), variables=variables
+            )
         except OSError as error:  # no memory or no process to be had just now
-            _log.error("worker could not be started", part=part.name, reason=error.strerror)
+            _log.error("worker could not be started", worker=slot, reason=error.strerror)
             return None, 0.0
         finally:
             os.close(ready_write)
@@ -172,7 +208,7 @@ class Supervisor:
 
     async def _run_sweep(self) -> None:
         try:
-            child = await self._spawn("sweeper", fds=())
+            child = await self._spawn("sweeper", fds=(), variables={SLOT_VARIABLE: SWEEP_SLOT})
         except OSError as error:
             _log.error("sweep could not be started; the next one tries again", reason=error.strerror)
             return
@@ -180,8 +216,10 @@ class Supervisor:
             if await child.wait() and not self._stopping.is_set():
                 _log.error("sweep failed; the next one tries again", exit_code=child.returncode)
 
-    async def _spawn(self, module: str, *arguments: str, fds: tuple[int, ...]) -> asyncio.subprocess.Process:
-        environment = KEEP_BUFFERS | os.environ
+    async def _spawn(
+        self, module: str, *arguments: str, fds: tuple[int, ...], variables: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        environment = KEEP_BUFFERS | os.environ | variables
         if self.config:
             environment["PRSHOTS_CONFIG"] = str(self.config)
         fds = (*fds, self._lifeline)
@@ -202,7 +240,8 @@ class Supervisor:
             self._children.discard(child)
 
     async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
-        for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
+        stop_seconds = self.stop_seconds + BEYOND_GRACE_SECONDS
+        for number, seconds in ((signal.SIGTERM, stop_seconds), (signal.SIGKILL, KILL_SECONDS)):
             for child in self._children:
                 _signal(child, number)
             await asyncio.wait(tasks, timeout=seconds)

@@ -5,33 +5,59 @@ Run as `python -m prshots.processes.sweeper LIFELINE_FD` by the supervisor.
 
 import asyncio
 import sys
+import time
 
 import structlog
 
-from prshots import wiring
+from prshots import metrics, wiring
 from prshots.errors import PrshotsError
 from prshots.processes import settings_of_child
 from prshots.processes.lifeline import hold
 from prshots.processes.logs import configure_logs
-from prshots.sweep import FOREIGN_STORE, sweep
+from prshots.settings import Settings
+from prshots.sweep import FOREIGN_STORE, Report, sweep
+
+_log = structlog.get_logger()
 
 
 def main() -> None:
-    configure_logs()
+    settings = settings_of_child()
+    configure_logs(settings.log_format, "sweep")
     try:
-        asyncio.run(_sweep_once(int(sys.argv[1])))
+        asyncio.run(_sweep_once(settings, int(sys.argv[1])))
     except PrshotsError as error:
-        sys.exit(f"prshots sweep: {error}")
+        _log.error(f"sweep broke off: {error}")
+        sys.exit(1)
 
 
-async def _sweep_once(lifeline_fd: int) -> None:
+async def _sweep_once(settings: Settings, lifeline_fd: int) -> None:
     hold(lifeline_fd)
-    async with wiring.opened_for_sweep(settings_of_child()) as (records, people, store):
-        report = await sweep(records, people, store)
+    began = time.monotonic()
+    try:
+        async with wiring.opened_for_sweep(settings) as (records, people, store):
+            report = await sweep(records, people, store)
+    except Exception:
+        metrics.SWEEPS.labels("failed").inc()
+        raise
+    _count(report, time.monotonic() - began)
+    _say(report)
+
+
+def _count(report: Report, seconds: float) -> None:
+    metrics.SWEEPS.labels("ok").inc()
+    metrics.EXPIRED.labels("sweep").inc(report.expired)
+    metrics.SWEEP_FAILED.inc(report.failed)
+    metrics.SWEEP_ORPHANS.inc(report.orphans)
+    metrics.SWEEP_FREED_BYTES.inc(report.freed_bytes)
+    metrics.SWEEP_SECONDS.set(seconds)
+    metrics.SWEPT_AT.set_to_current_time()
+
+
+def _say(report: Report) -> None:
     if report.foreign_store:
-        structlog.get_logger().error(FOREIGN_STORE)
+        _log.error(FOREIGN_STORE)
     if report.expired or report.failed or report.orphans or report.unfinished or report.logins:
-        structlog.get_logger().info(
+        _log.info(
             "swept",
             expired=report.expired,
             failed=report.failed,

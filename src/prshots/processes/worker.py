@@ -10,32 +10,34 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
+import structlog
 import uvloop
 
+from prshots import metrics
 from prshots.errors import PrshotsError
+from prshots.figures import RESTARTED_VARIABLE
 from prshots.processes import BACKLOG, settings_of_child
 from prshots.processes.lifeline import hold
 from prshots.processes.logs import configure_logs
 from prshots.settings import Settings
 
-GRACE_SECONDS = 4.0
-"""How long requests under way may take to finish after SIGTERM; the supervisor waits a little longer."""
-
 
 def main() -> None:
     part, *fds = sys.argv[1:]
     listener_fd, ready_fd, lifeline_fd = map(int, fds)
-    configure_logs()
+    settings = settings_of_child()
+    configure_logs(settings.log_format, part)
+    metrics.WORKER_RESTARTS.labels(part).inc(RESTARTED_VARIABLE in os.environ)
     try:
-        settings = settings_of_child()
         serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
             uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd), lifeline_fd))
     except PrshotsError as error:
-        sys.exit(f"prshots {part}: {error}")
+        structlog.get_logger().error(f"cannot start: {error}")
+        sys.exit(1)
 
 
 async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
@@ -51,27 +53,38 @@ async def _serve_delivery(
     from prshots.http.delivery_server import DeliveryServer
     from prshots.wiring import delivery
 
-    server = DeliveryServer(delivery(settings), listener)
+    decides, readiness = delivery(settings)
+    server = DeliveryServer(decides, listener, readiness)
     server.start()
     os.close(ready_fd)
     await stop.wait()
-    await server.stop(GRACE_SECONDS)
+    server.drain()
+    await asyncio.sleep(settings.drain_seconds)
+    await server.stop(settings.grace_seconds)
 
 
 async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
     from prshots.wiring import api
 
-    await _serve_on_granian(api(settings), listener, stop, ready_fd)
+    await _serve_on_granian(api(settings), settings, listener, stop, ready_fd)
 
 
 async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
     from prshots.wiring import web
 
-    await _serve_on_granian(web(settings), listener, stop, ready_fd)
+    await _serve_on_granian(web(settings), settings, listener, stop, ready_fd)
+
+
+class App(Protocol):
+    """An ASGI app that can say that it is about to stop."""
+
+    def drain(self) -> None: ...
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...  # noqa: ANN401 - as ASGI has it
 
 
 async def _serve_on_granian(
-    app: Callable[..., Any], listener: socket.socket, stop: asyncio.Event, ready_fd: int
+    app: App, settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
 ) -> None:
     from granian._granian import SocketHolder
     from granian.constants import HTTPModes, Interfaces
@@ -95,8 +108,11 @@ async def _serve_on_granian(
     serving = asyncio.create_task(server.serve())
     os.close(ready_fd)
     await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
+    app.drain()
+    if not serving.done():
+        await asyncio.sleep(settings.drain_seconds)
     server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, lets requests under way finish
-    await asyncio.wait([serving], timeout=GRACE_SECONDS)
+    await asyncio.wait([serving], timeout=settings.grace_seconds)
     if not serving.done():
         os._exit(0)  # somebody never finishes sending; Granian's threads would wait with him for ever
     await serving

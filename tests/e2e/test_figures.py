@@ -1,0 +1,81 @@
+"""The folder behind `/metrics`: figures outlive the processes that counted them, and nothing is left behind."""
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from running import kill, kill_supervisor, part_pids, wait_for_first_sweep, wait_until
+
+from conftest import Service, upload
+from parts import small_disk
+from prshots.figures import JUST_MADE_SECONDS, PREFIX, figures_folder
+
+
+def stored(address: str) -> float:
+    """Return how many uploads were stored, as this part tells."""
+    text = httpx.get(f"{address}/metrics", timeout=30, trust_env=False).text
+    return next(
+        float(line.split()[1]) for line in text.splitlines() if 'uploads_total{result="stored"}' in line
+    )
+
+
+@pytest.fixture
+def temporary(service: Service, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the service a folder for temporary files of its own."""
+    folder = service.folder / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def test_figures_outlive_their_process_and_their_files_do_not_add_up(
+    service: Service, temporary: Path
+) -> None:
+    service.start()
+    wait_for_first_sweep(service)
+    (folder,) = temporary.glob(f"{PREFIX}*")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    files = {path.name: path.stat().st_size for path in folder.iterdir()}
+    with service.client(service.new_token()) as client:
+        for number in range(1, 4):
+            assert upload(client).status_code == 200
+            wait_until(lambda number=number: stored(service.img_url) == number, "the upload to be counted")
+            kill(part_pids(service)["api"])
+            service.wait_until_up()
+            assert stored(service.base_url) == number  # told by the new one
+    restarts = 'prshots_worker_restarts_total{part="api"} 3.0'
+    wait_until(lambda: restarts in httpx.get(f"{service.web_url}/metrics").text, "the restarts to be counted")
+    assert {path.name: path.stat().st_size for path in folder.iterdir()} == files
+    assert service.stop() == 0
+    assert list(temporary.glob(f"{PREFIX}*")) == []
+
+
+def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, temporary: Path) -> None:
+    service.start()
+    kill_supervisor(service)
+    (left,) = temporary.glob(f"{PREFIX}*")
+    long_ago = time.time() - 2 * JUST_MADE_SECONDS
+    os.utime(left, (long_ago, long_ago))
+    with figures_folder(["other"]) as others:  # of a supervisor that runs, in the same place
+        beside = others.rename(temporary / f"{PREFIX}other")
+        os.utime(beside, (long_ago, long_ago))
+        service.start()
+        assert not left.exists()
+        assert beside.exists()
+
+
+def test_without_room_for_them_the_service_runs_and_each_part_shows_its_own(
+    service: Service, temporary: Path
+) -> None:
+    with small_disk(temporary, "200k"):
+        service.start()
+        assert "no folder for metrics" in service.log
+        assert list(temporary.glob(f"{PREFIX}*")) == []
+        with service.client(service.new_token()) as client:
+            assert upload(client).status_code == 200
+        assert stored(service.base_url) == 1
+        assert stored(service.img_url) == 0
+        assert service.stop() == 0

@@ -1,0 +1,218 @@
+"""`/metrics`: what is counted, under which names, and that no sender of requests can make more of them."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conftest import SHA, Service, png, upload
+from prshots import metrics
+from prshots.http.delivery import Reply, Request
+from prshots.http.delivery_watch import DeliveryWatch
+from prshots.http.readiness import Readiness
+
+PAGE = Path(__file__).parents[2] / "docs" / "observe.md"
+LIMIT, MAX_BYTES = 4, 20_000
+
+
+@pytest.fixture(scope="module")
+def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    settings = {"UPLOADS_PER_MINUTE": str(LIMIT), "MAX_IMAGE_BYTES": str(MAX_BYTES)}
+    service = Service(tmp_path_factory.mktemp("observed"), settings).start()
+    yield service
+    assert service.stop() == 0
+
+
+def shown(address: str) -> dict[str, float]:
+    """Return every figure, by its name with labels."""
+    text = httpx.get(f"{address}/metrics", timeout=30, trust_env=False).text
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def wait_for(service: Service, condition: Callable[[dict[str, float]], bool]) -> dict[str, float]:
+    """Ask again until it is so: a reply is up to a second old, and delivery's figures another."""
+    until = time.monotonic() + 15
+    while not condition(figures := shown(service.base_url)):
+        assert time.monotonic() < until, figures
+        time.sleep(0.1)
+    return figures
+
+
+def test_uploads_count_by_what_became_of_them(observed: Service) -> None:
+    def result(figures: dict[str, float], name: str) -> float:
+        return figures[f'prshots_uploads_total{{result="{name}"}}']
+
+    before = shown(observed.base_url)
+    with observed.client(observed.new_token()) as client:
+        for _ in range(LIMIT):
+            assert upload(client, png(1000)).status_code == 200
+        assert upload(client).status_code == 429
+        assert upload(client, name=None).status_code == 400
+        assert upload(client, png(MAX_BYTES)).status_code == 413
+        assert upload(client, b"no image", content_type="text/plain").status_code == 415
+        client.headers["Authorization"] = "Bearer msr_wrong"
+        assert upload(client).status_code == 401
+    after = wait_for(observed, lambda figures: result(figures, "unauthorized") > 0)
+    counted = {name: result(after, name) - result(before, name) for name in metrics.UPLOAD_RESULTS}
+    refused = dict.fromkeys(("rate_limited", "invalid", "too_large", "unsupported", "unauthorized"), 1)
+    assert counted == {"stored": LIMIT, "timed_out": 0, "failed": 0, **refused}
+    assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == LIMIT * 1000
+
+
+def test_an_upload_that_the_store_fails_counts_as_failed(observed: Service) -> None:
+    failed = 'prshots_uploads_total{result="failed"}'
+    before = shown(observed.base_url)[failed]
+    with observed.client(observed.new_token()) as client:
+        assert upload(client).status_code == 200
+        aside = observed.images_dir.rename(observed.folder / "aside")
+        observed.images_dir.write_text("a file in place of the folder")
+        try:
+            assert upload(client).status_code == 503
+        finally:
+            observed.images_dir.unlink()
+            aside.rename(observed.images_dir)
+    wait_for(observed, lambda figures: figures[failed] == before + 1)
+
+
+def test_deliveries_and_expiries_count(observed: Service) -> None:
+    def results(figures: dict[str, float]) -> dict[str, float]:
+        return {
+            name: figures[f'prshots_deliveries_total{{result="{name}"}}'] for name in metrics.DELIVERY_RESULTS
+        }
+
+    before = shown(observed.base_url)
+    image = png(5000)
+    with observed.client(observed.new_token()) as client:
+        uploaded = upload(client, image).json()
+        view_url = uploaded["view_url"]
+        tag = f'"{uploaded["id"]}"'
+        for url, headers, status in (
+            (view_url, {}, 200),
+            (view_url, {"Range": "bytes=0-9"}, 206),
+            (view_url, {"If-None-Match": tag}, 304),
+            (f"{view_url}0", {}, 403),
+            (f"{observed.img_url}/nothing", {}, 404),
+            (f"{observed.img_url}/healthz", {}, 200),
+        ):
+            assert httpx.get(url, headers=headers, trust_env=False).status_code == status
+        assert client.delete(f"/v1/images/{uploaded['id']}").status_code == 200
+        assert httpx.get(view_url, trust_env=False).status_code == 410
+        assert upload(client, pr_number=9).status_code == 200
+        assert client.post("/v1/expire", json={"pr_number": 9}).json()["expired"] == 1
+    after = wait_for(observed, lambda figures: results(figures)["expired"] > results(before)["expired"])
+    counted = {name: results(after)[name] - results(before)[name] for name in metrics.DELIVERY_RESULTS}
+    assert {name: count for name, count in counted.items() if count} == {
+        "sent": 2,
+        "not_modified": 1,
+        "invalid": 1,
+        "expired": 1,
+    }
+    grown = {name: after[name] - before.get(name, 0) for name in after}
+    assert grown["prshots_delivery_bytes_total"] == len(image) + 10
+    assert grown["prshots_delivery_seconds_count"] == 5  # as many as were requests for images
+    assert grown['prshots_expired_images_total{by="request"}'] == 2
+    assert after['prshots_sweeps_total{result="ok"}'] >= 1
+    assert after["prshots_last_sweep_timestamp_seconds"] == pytest.approx(time.time(), abs=600)
+
+
+def test_nobody_can_make_figures_grow(observed: Service) -> None:
+    with httpx.Client(trust_env=False, timeout=30) as client:
+        for number in range(10, 20):
+            for address in (observed.base_url, observed.web_url):
+                client.get(f"{address}/v1/nothing/{number}")
+                client.get(f"{address}/page-{number}")
+                client.request(f"METHOD{number}", f"{address}/v1/upload")
+                client.delete(f"{address}/v1/images/{number:032x}")
+    requests = 'prshots_requests_total{part="api",route="other",status="404"}'
+    figures = wait_for(
+        observed, lambda figures: figures.get(requests, 0) >= 30
+    )  # of the API, and through web
+    routes = {re.findall(r'part="(\w+)",route="([^"]+)"', name)[0] for name in figures if "route=" in name}
+    assert ("api", "DELETE /v1/images/{image_id}") in routes
+    assert ("web", "/v1/*") in routes
+    assert not [route for route in routes if re.search(r"[0-9]{2}|page-|METHOD", route[1])]
+    assert len(routes) < 30
+
+
+def test_every_part_shows_the_figures_of_all(observed: Service) -> None:
+    for address in (observed.base_url, observed.img_url, observed.web_url):
+        reply = httpx.get(f"{address}/metrics", trust_env=False)
+        assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        assert reply.headers["cache-control"] == "no-store"
+        for name in ("prshots_uploads_total", "prshots_deliveries_total", "prshots_sweeps_total"):
+            assert f"# TYPE {name} counter" in reply.text
+        assert 'part="web"' in reply.text
+        head = httpx.head(f"{address}/metrics", trust_env=False)
+        assert (head.status_code, head.content) == (200, b"")
+        refused = httpx.post(f"{address}/metrics", content=b"x", trust_env=False)
+        assert (refused.status_code, refused.json()) == (405, {"error": "method not allowed"})
+
+
+def test_the_page_lists_all_figures_and_no_other(observed: Service) -> None:
+    rows = dict(re.findall(r"^\| `(prshots_\w+)`[^|]*\|(.*)\|$", PAGE.read_text(), re.MULTILINE))
+    made = set(re.findall(r"^# TYPE (\w+)", metrics.render().decode(), re.MULTILINE))
+    assert set(rows) == made
+    with observed.client(observed.new_token()) as client:
+        assert upload(client, commit_sha=SHA).status_code == 200
+    text = httpx.get(f"{observed.web_url}/metrics", trust_env=False).text
+    assert set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) <= made
+    for name, values in {
+        "prshots_uploads_total": metrics.UPLOAD_RESULTS,
+        "prshots_deliveries_total": metrics.DELIVERY_RESULTS,
+        "prshots_expired_images_total": metrics.EXPIRED_BY,
+        "prshots_sweeps_total": metrics.SWEEP_RESULTS,
+    }.items():
+        assert {value for value in values if f"`{value}`" not in rows[name]} == set()
+
+
+# Delivery's own counting
+
+
+class Answering:
+    """A Delivery that gives one reply, at once or when asked to wait."""
+
+    def __init__(self, reply: object) -> None:
+        self.reply = reply
+
+    def respond(self, _: Request) -> object:
+        return self.reply
+
+
+def own(name: str, labels: dict[str, str] | None = None) -> float:
+    return metrics._own.get_sample_value(name, labels or {}) or 0.0
+
+
+async def test_delivery_hands_its_figures_over_once_and_for_all() -> None:
+    sent, waited = Reply(200, "", b"", "sent"), Reply(503, "", b"", "unavailable")
+
+    async def pending() -> Reply:
+        return waited
+
+    def counted() -> tuple[float, ...]:
+        return (
+            own("prshots_deliveries_total", {"result": "sent"}),
+            own("prshots_deliveries_total", {"result": "unavailable"}),
+            own("prshots_delivery_seconds_count"),
+            own("prshots_delivery_bytes_total"),
+        )
+
+    before = counted()
+    answering = Answering(sent)
+    watch = DeliveryWatch(answering, Readiness({}))  # type: ignore[arg-type]
+    request = Request("GET", "/i/x.png", {})
+    for _ in range(3):
+        assert watch.respond(request) is sent
+    answering.reply = pending
+    later = watch.respond(request)
+    assert callable(later)
+    assert await later() is waited
+    watch.bytes_sent += 10
+    assert counted() == before  # nothing on the way of a request
+    for _ in range(2):
+        watch.hand_over()
+    assert [now - then for now, then in zip(counted(), before, strict=True)] == [3, 1, 4, 10]
+    assert own("prshots_delivery_seconds_bucket", {"le": "+Inf"}) == own("prshots_delivery_seconds_count")

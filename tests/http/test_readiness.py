@@ -1,0 +1,211 @@
+"""`/readyz`: what it asks, how long it waits, and what it says; on parts and in front of real engines."""
+
+import asyncio
+import time
+
+import httpx
+import pytest
+import structlog
+
+from conftest import Service
+from prshots.errors import RecordsError
+from prshots.http import readiness
+from prshots.http.readiness import Readiness
+from servers import running_postgresql, running_valkey
+
+
+class Engine:
+    """Answers as the test says, and counts how often it was asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error, self.asked = error, 0
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    async def check(self) -> None:
+        self.asked += 1
+        await self.may_answer.wait()
+        if self.error:
+            raise self.error
+
+
+def ready(optional: tuple[str, ...] = (), **engines: Engine) -> Readiness:
+    return Readiness({name: engine.check for name, engine in engines.items()}, optional)
+
+
+async def test_all_is_well() -> None:
+    report = await ready(database=Engine(), store=Engine()).report()
+    assert report == (200, {"status": "ok", "checks": {"database": "ok", "store": "ok"}})
+
+
+async def test_it_says_which_engine_is_down_and_why_without_secrets() -> None:
+    down = Engine(RecordsError("postgresql://ann:hunter2@db/x: refused"))
+    status, content = await ready(database=down, store=Engine()).report()
+    assert (status, content["error"]) == (503, "not ready: database")
+    assert content["checks"] == {"database": "down: postgresql://ann:[hidden]@db/x: refused", "store": "ok"}
+
+
+async def test_what_a_fault_holds_is_for_the_log_only() -> None:
+    with structlog.testing.capture_logs() as log:
+        _, content = await ready(store=Engine(ZeroDivisionError("inside"))).report()
+    assert content["checks"] == {"store": "down: internal error"}
+    assert any(entry.get("exc_info") for entry in log)
+
+
+async def test_without_an_optional_engine_it_is_ready_but_degraded() -> None:
+    counter = Engine(RecordsError("gone"))
+    status, content = await ready(("counter",), database=Engine(), counter=counter).report()
+    assert (status, content["status"]) == (200, "degraded")
+    assert content["checks"]["counter"] == "down: gone"
+    both = ready(("counter",), database=Engine(RecordsError("gone")), counter=counter)
+    assert (await both.report())[1]["error"] == "not ready: database"
+
+
+async def test_many_who_ask_at_once_or_soon_after_cost_one_check() -> None:
+    store = Engine()
+    state = ready(store=store)
+    await asyncio.gather(*(state.report() for _ in range(50)))
+    await state.report()
+    assert store.asked == 1
+
+
+async def test_an_outage_is_seen_and_its_end_too_and_each_is_one_line(monkeypatch) -> None:
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0)
+    store = Engine()
+    state = ready(store=store)
+    with structlog.testing.capture_logs() as log:
+        for error, status in ((None, 200), (RecordsError("x"), 503), (RecordsError("x"), 503), (None, 200)):
+            store.error = error
+            assert (await state.report())[0] == status
+    assert [entry["event"] for entry in log] == ["not ready", "ready again"]
+
+
+async def test_an_engine_that_hangs_is_down_in_time_and_asked_only_once(monkeypatch) -> None:
+    monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0)
+    store, database = Engine(), Engine()
+    store.may_answer.clear()
+    state = ready(store=store, database=database)
+    for _ in range(3):
+        status, content = await state.report()
+        assert (status, content["checks"]["database"]) == (503, "ok")
+        assert content["checks"]["store"].startswith("down: no answer within")
+    assert (store.asked, database.asked) == (1, 3)
+    store.may_answer.set()
+    await asyncio.sleep(0)
+    assert (await state.report())[0] == 200
+
+
+async def test_whoever_hangs_up_does_not_take_the_answer_from_the_others() -> None:
+    store = Engine()
+    store.may_answer.clear()
+    state = ready(store=store)
+    first, second = asyncio.create_task(state.report()), asyncio.create_task(state.report())
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    store.may_answer.set()
+    assert (await second)[0] == 200
+
+
+async def test_stopping_is_not_ready_whatever_the_engines_say() -> None:
+    store = Engine()
+    state = ready(store=store)
+    state.is_stopping = True
+    assert await state.report() == (503, {"error": "not ready: stopping", "checks": {}})
+    assert store.asked == 0
+
+
+# The running service
+
+
+def readyz(address: str) -> httpx.Response:
+    return httpx.get(f"{address}/readyz", timeout=30, trust_env=False)
+
+
+def test_every_part_says_that_it_is_ready(shared_service: Service) -> None:
+    checked = {
+        shared_service.base_url: {"database": "ok", "store": "ok", "counter": "ok"},
+        shared_service.img_url: {"keys": "ok", "store": "ok"},
+        shared_service.web_url: {"api": "ok"},
+    }
+    for address, checks in checked.items():
+        reply = readyz(address)
+        assert (reply.status_code, reply.json()) == (200, {"status": "ok", "checks": checks})
+        assert reply.headers["cache-control"] == "no-store"
+        assert httpx.head(f"{address}/readyz", trust_env=False).status_code == 200
+        refused = httpx.post(f"{address}/readyz", trust_env=False)
+        assert (refused.status_code, refused.json()) == (405, {"error": "method not allowed"})
+
+
+def test_a_store_that_is_gone_is_named_by_the_parts_that_need_it(service: Service) -> None:
+    service.start()
+    service.images_dir.mkdir(exist_ok=True)
+    aside = service.images_dir.rename(service.folder / "aside")
+    service.images_dir.write_text("a file in place of the folder")
+    time.sleep(1.2)
+    for address in (service.base_url, service.img_url):
+        reply = readyz(address)
+        assert (reply.status_code, reply.json()["error"]) == (503, "not ready: store")
+        assert reply.json()["checks"]["store"].startswith("down: ")
+        assert reply.headers["retry-after"] == "5"
+        assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
+    assert readyz(service.web_url).status_code == 200  # it needs the API, which answers
+    service.images_dir.unlink()
+    aside.rename(service.images_dir)
+    time.sleep(1.2)
+    assert {readyz(address).status_code for address in (service.base_url, service.img_url)} == {200}
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_without_an_api_the_web_component_still_shows_its_pages(tmp_path, listens: bool) -> None:
+    from web_component import FILES, running_web, scripted_api
+
+    with scripted_api() as api, running_web(tmp_path, api.port, FILES) as web:
+        if listens:
+            api.act = lambda peer: (
+                peer.read_head() and peer.send(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")
+            )
+        else:
+            api.act = lambda peer: peer.send(b"no HTTP at all\r\n\r\n")
+        reply = readyz(web.url)
+        assert (reply.status_code, reply.json()["status"]) == (200, "degraded")
+        assert reply.json()["checks"]["api"].startswith("down: ")
+
+
+def test_it_names_the_server_that_is_gone_or_hangs(service: Service) -> None:
+    """On engines of its own: they are stopped and frozen here."""
+
+    def becomes(status: int, **checks: str) -> bool:
+        reply = readyz(service.base_url)
+        said = reply.json()["checks"]
+        return reply.status_code == status and all(said[name].startswith(it) for name, it in checks.items())
+
+    def wait(status: int, **checks: str) -> None:
+        until = time.monotonic() + 30
+        while not becomes(status, **checks):
+            assert time.monotonic() < until, readyz(service.base_url).text
+            time.sleep(0.2)
+
+    with running_postgresql() as database, running_valkey() as counter:
+        service.settings |= {
+            "DATABASE_URL": database.new_database(),
+            "COUNTER_URL": counter.url,
+        }
+        service.start()
+        wait(200, database="ok", counter="ok")
+        counter.kill()
+        wait(200, database="ok", counter="down: ")
+        assert readyz(service.base_url).json()["status"] == "degraded"
+        counter.start()
+        with database.frozen():
+            wait(503, database="down: no answer within 2 s", store="ok")
+            assert readyz(service.base_url).json()["error"] == "not ready: database"
+            assert httpx.get(f"{service.base_url}/healthz", trust_env=False).status_code == 200
+        wait(200, database="ok", counter="ok")
+        database.kill()
+        wait(503, database="down: ")
+        assert "nobody@" not in readyz(service.base_url).text  # as whom, is told to nobody
+        database.start()
+        wait(200, database="ok")
+        assert service.stop() == 0

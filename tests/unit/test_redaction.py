@@ -1,0 +1,55 @@
+"""What looks like a secret does not get into a log; what does not, stays readable."""
+
+import secrets
+
+import pytest
+
+from prshots.redaction import HIDDEN, redact
+
+HEX = "0123456789abcdef" * 4
+SESSION = secrets.token_urlsafe(32)
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (f"Authorization: Bearer {HEX}", HEX),
+        ('{"headers": {"authorization": "bearer abc.def-1"}}', "abc.def-1"),
+        (f"no project for msr_{HEX}", HEX),
+        ("token 'msr_0123' is cut off", "0123"),
+        (f"/i/x.png?exp=1&token=k1.{HEX}", HEX),
+        ("/i/x.png?exp=1&token=k1.short", "k1.short"),
+        ("https://s3/x?X-Amz-Signature=abc&X-Amz-Credential=def", "abc"),
+        ("https://s3/x?X-Amz-Signature=abc&X-Amz-Credential=def", "def"),
+        ("GET /x?sig=abcd HTTP/1.1", "abcd"),
+        (f"Cookie: a=1; prshots_session={SESSION}; b=2", SESSION),
+        ("{'prshots_session': 'short'}", "short"),
+        ("__Host-prshots_session=short;", "short"),
+        ("Set-Cookie: a=whatever; Path=/", "whatever"),
+        ("/auth/callback/github?code=abc&state=def", "abc"),
+        ("/auth/callback/github?code=abc&state=def", "def"),
+        (f"http://localhost:8080/sign-in#{SESSION}", SESSION),
+        ("postgresql://ann:pa%20ss@db/prshots", "pa%20ss"),
+        ("redis://:hunter2@cache:6379", "hunter2"),
+        (f"k1:{HEX}", HEX),
+        (f"k1:{HEX * 2}", HEX),
+        ("client_secret=abc", "abc"),
+    ],
+)
+def test_a_secret_is_hidden(text, secret):
+    assert secret in text
+    assert secret not in redact(text)
+    assert HIDDEN in redact(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-01 12:00:00 [error    ] worker died, starting it again  exit_code=-9 worker=api-0",
+        '{"event": "request", "path": "/v1/images/0123456789abcdef0123456789abcdef", "status": 200}',
+        "commit 0123456789abcdef0123456789abcdef01234567 of msr_…abcd",
+        "PostgreSQL at db.example.org:5432/prshots: connection refused",
+    ],
+)
+def test_the_rest_stays(text):
+    assert redact(text) == text
