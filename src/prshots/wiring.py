@@ -5,6 +5,7 @@ Imports stand inside the functions, so that a process loads only what its part n
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,18 +14,19 @@ from prshots.errors import RecordsError, SchemaTooNewError, SettingsError
 from prshots.signing import KeyRing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from starlette.routing import Route
 
     from prshots.accounts import Accounts
     from prshots.http.delivery import Delivery
-    from prshots.http.edge import App, Edge
+    from prshots.http.edge import Edge
+    from prshots.http.readiness import Readiness
+    from prshots.http.web import Web
     from prshots.images import Images
-    from prshots.ports import KeySource, LoginProvider
+    from prshots.ports import FileReader, KeySource, LoginProvider, ObjectStore, RateCounter, RemoteReader
     from prshots.settings import Settings
     from prshots.signin import SignIn
-    from prshots.stores.disk import DiskStore
     from prshots.stores.engine import Database
     from prshots.stores.keys import KeyFile
     from prshots.stores.people import SqlPeople
@@ -43,35 +45,88 @@ def key_file(settings: Settings) -> KeyFile:
 
 def key_source(settings: Settings) -> KeySource:
     """Return the signing keys, made if this is the first start. Never none: no key, no start."""
+    if not settings.signing_keys:
+        keys = key_file(settings)
+        try:
+            keys.create_if_missing()
+        except OSError as error:
+            raise SettingsError(f"cannot write the signing keys to {keys.path}: {error.strerror}") from error
+    return existing_keys(settings)
+
+
+def existing_keys(settings: Settings) -> KeySource:
+    """Return the signing keys, but make none. Raises SettingsError when there are none to be read."""
     from prshots.stores.keys import FixedKeys
 
     if settings.signing_keys:
         return FixedKeys(KeyRing.parse(settings.signing_keys))
     keys = key_file(settings)
-    try:
-        keys.create_if_missing()
-    except OSError as error:
-        raise SettingsError(f"cannot write the signing keys to {keys.path}: {error.strerror}") from error
     keys.ring()
     return keys
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database, migrated. Raises RecordsError."""
-    from prshots.stores.engine import Database, open_sqlite, translating
+    """Open the database, migrated. Raises RecordsError; and SettingsError for an address that is none."""
+    database, _ = _opened_database(settings)
+    return database
+
+
+def migrate_database(settings: Settings) -> tuple[str | None, str]:
+    """Migrate the database and return its schema's version before and now. Raises as `open_database`."""
+    from prshots.stores.schema import SCHEMA_VERSION
+
+    database, before = _opened_database(settings)
+    database.engine.dispose()
+    return before, SCHEMA_VERSION
+
+
+def _opened_database(settings: Settings) -> tuple[Database, str | None]:
+    from prshots.stores.engine import translating
     from prshots.stores.migrate import migrate
 
+    with contextlib.ExitStack() as unless_open:
+        try:
+            with translating():
+                database = _database(settings)
+                unless_open.callback(database.engine.dispose)
+                before = migrate(database.engine)
+        except SchemaTooNewError:
+            raise
+        except RecordsError as error:
+            raise type(error)(f"{settings.database_place}: {error}") from error
+        except OSError as error:
+            raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
+        unless_open.pop_all()
+    return database, before
+
+
+def database_as_it_is(settings: Settings) -> Database:
+    """Return the database neither made nor migrated, and not yet connected to. Raises RecordsError."""
+    if settings.on_sqlite and not settings.database_path.exists():
+        raise RecordsError(f"there is no database at {settings.database_path}")
+    return _database(settings)
+
+
+def _database(settings: Settings) -> Database:
+    if settings.on_sqlite:
+        from prshots.stores.engine import Database, open_sqlite
+
+        return Database(open_sqlite(settings.database_path))
+    with _extra("postgresql"):
+        from prshots.stores.postgresql import open_postgresql
+
+    return open_postgresql(settings.database_url)
+
+
+@contextlib.contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Import what not everybody has installed. Raises SettingsError, with how to."""
     try:
-        with translating():
-            engine = open_sqlite(settings.database_path)
-            migrate(engine)
-    except SchemaTooNewError:
-        raise
-    except RecordsError as error:
-        raise type(error)(f"{settings.database_path}: {error}") from error
-    except OSError as error:
-        raise RecordsError(f"cannot open {settings.database_path}: {error.strerror}") from error
-    return Database(engine)
+        yield
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"these settings need the package {error.name}: pip install 'prshots[{name}]'"
+        ) from error
 
 
 def open_records(settings: Settings) -> SqlRecords:
@@ -81,10 +136,39 @@ def open_records(settings: Settings) -> SqlRecords:
     return SqlRecords(open_database(settings))
 
 
-def open_store(settings: Settings) -> DiskStore:
-    from prshots.stores.disk import DiskStore
+def open_store(settings: Settings) -> ObjectStore:
+    """Open the image store. Raises SettingsError for an address that the store's kind does not take."""
+    if settings.on_disk:
+        from prshots.stores.disk import DiskStore
 
-    return DiskStore(settings.store_path)
+        return DiskStore(settings.store_path)
+    with _extra("cloud"):
+        from prshots.stores.cloud import CloudStore
+
+    return CloudStore(settings.store_url)
+
+
+def open_reader(settings: Settings) -> FileReader | RemoteReader:
+    """Open the image store for delivery, which only reads. Raises SettingsError as `open_store` does."""
+    if settings.on_disk:
+        from prshots.stores.disk import DiskReader
+
+        return DiskReader(settings.store_path)
+    with _extra("cloud"):
+        from prshots.stores.cloud import CloudReader
+
+    return CloudReader(settings.store_url)
+
+
+def open_counter(settings: Settings) -> RateCounter:
+    from prshots.stores.counters import MemoryCounter
+
+    if settings.counter_url == "memory://":
+        return MemoryCounter(settings.uploads_per_minute)
+    with _extra("redis"):
+        from prshots.stores.redis_counter import RedisCounter
+
+    return RedisCounter(settings.counter_url, settings.uploads_per_minute)
 
 
 @contextlib.asynccontextmanager
@@ -99,7 +183,7 @@ async def opened_accounts(settings: Settings) -> AsyncIterator[Accounts]:
 
 
 @contextlib.asynccontextmanager
-async def opened_for_sweep(settings: Settings) -> AsyncIterator[tuple[SqlRecords, SqlPeople, DiskStore]]:
+async def opened_for_sweep(settings: Settings) -> AsyncIterator[tuple[SqlRecords, SqlPeople, ObjectStore]]:
     from prshots.stores.people import SqlPeople
     from prshots.stores.sql import SqlRecords
 
@@ -167,29 +251,32 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
 
 
 def api(settings: Settings) -> Edge:
+    from prshots import metrics
     from prshots.accounts import Accounts
     from prshots.http.api import create_api
+    from prshots.http.readiness import Readiness
     from prshots.images import Images
-    from prshots.stores.counters import MemoryCounter
     from prshots.stores.sql import SqlRecords
     from prshots.thumbnails import Thumbnails
 
-    database, store = open_database(settings), open_store(settings)
+    database, store, counter = open_database(settings), open_store(settings), open_counter(settings)
     records = SqlRecords(database)
     images = Images(
         records=records,
         store=store,
-        counter=MemoryCounter(settings.uploads_per_minute),
+        counter=counter,
         keys=key_source(settings),
         img_url=settings.img_url,
         web_url=settings.web_url,
         max_image_bytes=settings.max_image_bytes,
+        on_expired=metrics.EXPIRED.labels("request").inc,
     )
     accounts, thumbnails = Accounts(records), Thumbnails(records=records, store=store)
 
     async def close() -> None:
         await thumbnails.close()
         await records.close()
+        await counter.close()
         store.close()
 
     return create_api(
@@ -198,7 +285,12 @@ def api(settings: Settings) -> Edge:
         max_image_bytes=settings.max_image_bytes,
         base_url=settings.base_url,
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
+        readiness=Readiness(
+            {"database": records.check, "store": store.check, "counter": counter.check},
+            optional={"counter"},  # without it uploads go on, only unlimited
+        ),
         close=close,
+        log_requests=settings.log_requests,
     )
 
 
@@ -238,14 +330,29 @@ def _routes_for_people(
     ]
 
 
-def delivery(settings: Settings) -> Delivery:
+def delivery(settings: Settings) -> tuple[Delivery, Readiness]:
     from prshots.http.delivery import Delivery
-    from prshots.stores.disk import DiskReader
+    from prshots.http.readiness import Readiness
+    from prshots.ports import FileReader
 
-    return Delivery(DiskReader(settings.store_path), key_source(settings), settings.cache_seconds)
+    reader, keys = open_reader(settings), key_source(settings)
+
+    async def check_keys() -> None:
+        keys.ring()
+
+    async def check_store() -> None:
+        if isinstance(reader, FileReader):  # a disk may hang
+            await asyncio.to_thread(reader.check)
+        else:
+            await reader.check()
+
+    return (
+        Delivery(reader, keys, settings.cache_seconds),
+        Readiness({"keys": check_keys, "store": check_store}),
+    )
 
 
-def web(settings: Settings) -> App:
+def web(settings: Settings) -> Web:
     import prshots
     from prshots.http.web import create_web
 
@@ -255,6 +362,7 @@ def web(settings: Settings) -> App:
         web_url=settings.web_url,
         img_url=settings.img_url,
         avatar_origins=avatar_origins(settings),
+        log_requests=settings.log_requests,
     )
 
 

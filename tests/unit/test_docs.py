@@ -12,7 +12,9 @@ import typer
 from prshots.cli import app
 from prshots.http.api import create_api
 from prshots.http.dashboard import PREFIX, ROUTES
+from prshots.http.delivery_watch import DeliveryWatch
 from prshots.http.login import login_routes
+from prshots.http.observing import service_routes
 from prshots.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -68,15 +70,24 @@ def test_no_command_that_is_gone() -> None:
 async def test_routes() -> None:
     nothing: Any = cast("Any", None)  # no request gets as far as a service
     api = create_api(
-        images=nothing, accounts=nothing, max_image_bytes=1, base_url="", for_people=[], close=nothing
+        images=nothing,
+        accounts=nothing,
+        max_image_bytes=1,
+        base_url="",
+        for_people=[],
+        readiness=nothing,
+        close=nothing,
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(api), base_url="http://api") as client:
         paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert {"POST /v1/upload", "GET /healthz"} <= routes
-    delivery = {"GET /i/", "GET /healthz"}
+    # For operators: on every part, and not in the document, which is for who uses the API.
+    service = {f"GET {route.path}" for route in service_routes(nothing)}
+    assert {"GET /readyz", "GET /metrics"} <= service
+    delivery = {"GET /i/", "GET /healthz", *DeliveryWatch.ROUTES}
     page = (DOCS / "api.md").read_text()
-    assert {route for route in routes | delivery if f"`{route}" not in page} == set()
+    assert {route for route in routes | service | delivery if f"`{route}" not in page} == set()
 
 
 def test_routes_for_people() -> None:

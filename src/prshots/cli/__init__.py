@@ -7,7 +7,7 @@ import sys
 import typer
 
 from prshots import __version__
-from prshots.cli import keys, login_link, projects, serve, tokens
+from prshots.cli import backup, doctor, keys, login_link, migrate, projects, serve, tokens
 from prshots.errors import PrshotsError
 
 app = typer.Typer(
@@ -22,6 +22,10 @@ app.add_typer(keys.app, name="keys")
 app.command()(serve.serve)
 app.command()(serve.sweep)
 app.command()(login_link.login_link)
+app.command()(doctor.doctor)
+app.command()(backup.backup)
+app.command()(backup.restore)
+app.command()(migrate.migrate)
 
 
 def _print_version(*, asked: bool) -> None:

@@ -1,0 +1,65 @@
+"""`prshots doctor`: what is wrong, and what to do about it."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prshots.cli.common import ConfigOption, print_json, say
+
+if TYPE_CHECKING:
+    from prshots.doctor import Finding
+    from prshots.settings import Settings
+
+_COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
+
+
+def doctor(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Check settings, engines, keys, clocks and addresses, and say what to fix.
+
+    Stores, fetches and deletes an image, as GitHub's image proxy would fetch it. Exit code 1 when there is a
+    problem; warnings leave it 0.
+    """
+    from prshots.doctor import State
+    from prshots.doctor.examination import examine_settings
+
+    settings, findings = examine_settings(config)
+    show: Callable[[Finding], None] = (lambda _: None) if as_json else _print
+    for finding in findings:
+        show(finding)
+    if settings is not None:
+        findings += asyncio.run(_examined(settings, show))
+    problems = _count(findings, State.PROBLEM)
+    if as_json:
+        print_json({"ok": not problems, "checks": [asdict(finding) for finding in findings]})
+    else:
+        say(f"\n{problems} problems, {_count(findings, State.WARNING)} warnings.")
+    raise typer.Exit(1 if problems else 0)
+
+
+async def _examined(settings: "Settings", show: "Callable[[Finding], None]") -> "list[Finding]":
+    from rich.console import Console
+
+    from prshots.doctor.examination import examine
+
+    findings = []
+    with Console(stderr=True).status("Checking …") as status:
+        async for finding in examine(settings, lambda about: status.update(f"Checking: {about} …")):
+            show(finding)
+            findings.append(finding)
+    return findings
+
+
+def _print(finding: "Finding") -> None:
+    state = typer.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
+    typer.echo(f"{state} {finding.about:<13} {finding.words}")
+
+
+def _count(findings: "Iterable[Finding]", state: str) -> int:
+    return sum(finding.state == state for finding in findings)

@@ -1,0 +1,415 @@
+"""`prshots backup` of a service under load, `prshots restore`, and what neither of them takes."""
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import os
+import random
+import signal
+import sqlite3
+import stat
+import subprocess
+import tarfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+from running import change_database, fetch, image_files, key_of, recorded_files, records, wait_until
+
+from conftest import PRSHOTS, Service, png, upload
+from parts import small_disk
+from prshots.backup.restoring import restore
+from prshots.backup.writing import back_up
+from prshots.errors import PrshotsError
+from prshots.settings import Settings
+
+ID = "ab" * 16
+
+
+@pytest.fixture(scope="module")
+def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """Make a backup, small and whole, of a service that has three images; return their bytes by URL too."""
+    service = Service(tmp_path_factory.mktemp("backed-up")).start()
+    try:
+        with service.client(service.new_token()) as client:
+            images = {
+                upload(client, image).json()["view_url"]: image for image in (png(), png(), png(90_000))
+            }
+        backup = service.folder / "backup.tar"
+        service.run("backup", str(backup))
+    finally:
+        service.stop()
+    return backup, images
+
+
+@pytest.fixture
+def backup(backed_up: tuple[Path, dict[str, bytes]], tmp_path: Path) -> Path:
+    """Give a copy of that backup to spoil."""
+    copy = tmp_path / "backup.tar"
+    copy.write_bytes(backed_up[0].read_bytes())
+    return copy
+
+
+def settings_of(service: Service, **others: str) -> Settings:
+    return Settings(data_dir=service.data_dir, **{name.lower(): value for name, value in others.items()})
+
+
+def refused(service: Service, command: str, file: str, **settings: str) -> str:
+    """Do what cannot be done, as the command does it, and return what is said."""
+    work = {"backup": back_up, "restore": restore}[command]
+    with pytest.raises(PrshotsError) as raised:
+        work(settings_of(service, **settings), Path(file))
+    return str(raised.value)
+
+
+def restored(service: Service, backup: Path) -> None:
+    restore(settings_of(service), backup)
+
+
+def put_in(service: Service, thumbnails_of: list[str]) -> None:
+    """Give images thumbnails, as if somebody had looked at them."""
+    for image_id in thumbnails_of:
+        (service.images_dir / image_id[:2] / f"{image_id}.thumb.webp").write_bytes(
+            b"RIFF-" + image_id.encode()
+        )
+        change_database(service, "UPDATE images SET thumbnail = 'made' WHERE id = ?", image_id)
+
+
+class Load:
+    """Uploads and deletes, all the time, until told to stop."""
+
+    def __init__(self, service: Service, token: str) -> None:
+        self._service, self._token = service, token
+        self._stop = threading.Event()
+        self.uploaded: dict[str, str] = {}
+        self.deleted: set[str] = set()
+        self.wrong: list[str] = []
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        with ThreadPoolExecutor(4) as threads:
+            clients = [threads.submit(self._client, number) for number in range(4)]
+            try:
+                yield
+            finally:
+                self._stop.set()
+            for client in clients:
+                client.result(timeout=60)
+
+    def _client(self, number: int) -> None:
+        rng, mine = random.Random(number), []
+        with self._service.client(self._token) as client:
+            while not self._stop.is_set():
+                reply = upload(client, png(rng.choice([200, 30_000, 300_000])), pr_number=number + 1)
+                self._expect(reply)
+                mine.append(reply.json())
+                self.uploaded[reply.json()["id"]] = reply.json()["view_url"]
+                if rng.random() < 0.5:
+                    gone = mine.pop(rng.randrange(len(mine)))["id"]
+                    self._expect(client.delete(f"/v1/images/{gone}"))
+                    self.deleted.add(gone)
+
+    def _expect(self, reply: httpx.Response) -> None:
+        if reply.status_code != 200:
+            self.wrong.append(f"{reply.request.method}: {reply.status_code} {reply.text}")
+
+
+def test_a_backup_under_load_is_whole_when_restored(service: Service, tmp_path: Path) -> None:
+    service.settings["UPLOADS_PER_MINUTE"] = "1000000"
+    token = service.start().new_token()
+    with service.client(token) as client:
+        put_in(service, [upload(client).json()["id"] for _ in range(3)])
+    load = Load(service, token)
+    backup = tmp_path / "backup.tar"
+    with load.running():
+        wait_until(lambda: len(load.uploaded) > 60, "some images")
+        before, deleted_before = set(load.uploaded), set(load.deleted)
+        service.run("backup", str(backup))
+        deleted_meanwhile = set(load.deleted) | {str(row[0]) for row in records(service, "id")} - before
+        wait_until(lambda: len(load.uploaded) > len(before) + 10, "uploads to go on")
+    assert not load.wrong
+    at_home = {url: fetch(url).content for image, url in load.uploaded.items() if image not in load.deleted}
+    service.stop()
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    assert not list(tmp_path.glob(".*"))
+
+    other = Service(
+        tmp_path / "other", service.settings, service.api_port, service.img_port, service.web_port
+    )
+    other.folder.mkdir()
+    assert "Restored" in other.run("restore", str(backup)).stderr
+    other.start()
+    try:
+        wait_until((other.images_dir / ".installation").exists, "the mark")
+        swept = json.loads(other.run("sweep", "--json").stdout)
+        assert (swept["failed"], swept["orphans"], swept["foreign_store"]) == (0, 0, False)
+        there = {str(row[0]) for row in records(other, "id")}
+        assert before - deleted_before - deleted_meanwhile <= there
+        assert not there & deleted_before
+        assert recorded_files(other) == {key for key in image_files(other) if "thumb" not in key}
+        for image_id in there & set(load.uploaded):
+            reply = fetch(load.uploaded[image_id])  # the same address, signed before the backup
+            assert reply.status_code == 200
+            assert reply.content == at_home.get(load.uploaded[image_id], reply.content)
+        assert thumbnails_are_there(other)
+        with other.client(token) as client:
+            assert upload(client).status_code == 200
+    finally:
+        other.stop()
+    assert "Traceback" not in other.log
+
+
+def thumbnails_are_there(service: Service) -> bool:
+    made = [str(row[0]) for row in records(service, "id, thumbnail") if row[1] == "made"]
+    paths = [service.images_dir / image_id[:2] / f"{image_id}.thumb.webp" for image_id in made]
+    return bool(paths) and all(path.read_bytes() == b"RIFF-" + path.name[:32].encode() for path in paths)
+
+
+def test_what_was_deleted_meanwhile(service: Service, tmp_path: Path) -> None:
+    """Its bytes are gone, but not yet its record: the copy's next sweep does the rest."""
+    with service.start().client(service.new_token()) as client:
+        gone, stays = (upload(client).json() for _ in range(2))
+    service.stop()
+    put_in(service, [stays["id"]])
+    (service.images_dir / key_of(gone["view_url"])).unlink()
+    (service.images_dir / stays["id"][:2] / f"{stays['id']}.thumb.webp").unlink()
+    said = service.run("backup", str(tmp_path / "b.tar")).stderr
+    assert "Backed up 1 images" in said
+    assert "1 more were deleted meanwhile" in said
+
+    other = Service(tmp_path / "other")
+    restored(other, tmp_path / "b.tar")
+    assert records(other, "id, scheduled_at IS NULL, thumbnail") == [
+        (gone["id"], 0, None),
+        (stays["id"], 1, None),
+    ]
+    other.run("sweep")
+    assert records(other) == [(stays["id"],)]
+    assert records(service, "scheduled_at") == [(None,), (None,)]  # the original is as it was
+
+
+def test_over_standard_output(
+    service: Service, backed_up: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    backup, images = backed_up
+    service.run("restore", str(backup))
+    assert all((service.images_dir / key_of(url)).read_bytes() == image for url, image in images.items())
+    assert stat.S_IMODE((service.data_dir / "signing-keys").stat().st_mode) == 0o600
+    done = subprocess.run(
+        [PRSHOTS, "backup", "-"], env=service.env, capture_output=True, timeout=60, check=True
+    )
+    (tmp_path / "again.tar").write_bytes(done.stdout)
+    other = Service(tmp_path / "other")
+    restored(other, tmp_path / "again.tar")
+    for path in (path for path in service.data_dir.rglob("*") if path.is_file()):
+        copy = other.data_dir / path.relative_to(service.data_dir)
+        if path.suffix == ".db":
+            assert dump(copy) == dump(path)
+        elif path.name != "signing-keys.lock":
+            assert copy.read_bytes() == path.read_bytes()
+
+
+def dump(database: Path) -> list[str]:
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        return list(connection.iterdump())
+
+
+class TestBackupsThatAreNotMade:
+    def test_nothing_is_there(self, service: Service, tmp_path: Path) -> None:
+        assert "there is no database" in refused(service, "backup", str(tmp_path / "b.tar"))
+        assert not service.data_dir.exists()
+        assert not list(tmp_path.glob("*b.tar*"))
+
+    def test_engines(self, service: Service, tmp_path: Path) -> None:
+        for settings in ({"DATABASE_URL": "postgresql://u:swordfish@h/n"}, {"STORE_URL": "s3://bucket/x"}):
+            said = refused(service, "backup", str(tmp_path / "b.tar"), **settings)
+            assert "docs/backup.md" in said
+            assert "swordfish" not in said
+
+    def test_places(self, service: Service, tmp_path: Path) -> None:
+        assert "is a folder" in refused(service, "backup", str(tmp_path))
+        assert "No such file" in refused(service, "backup", str(tmp_path / "no" / "b.tar"))
+        assert "File name too long" in refused(service, "backup", str(tmp_path / ("b" * 250)))
+
+    def test_no_keys(self, service: Service, backup: Path, tmp_path: Path) -> None:
+        restored(service, backup)
+        (service.data_dir / "signing-keys").unlink()
+        assert "signing-keys" in refused(service, "backup", str(tmp_path / "b.tar"))
+        assert not list(tmp_path.glob("*[!p].tar*"))
+        assert not (service.data_dir / "signing-keys").exists()
+
+    @pytest.mark.parametrize("room", ["60k", "300k"])
+    def test_no_room(self, service: Service, backup: Path, tmp_path: Path, room: str) -> None:
+        """For the copy of the database, or for the images."""
+        restored(service, backup)
+        with small_disk(tmp_path / "disk", room) as disk:
+            earlier = disk / "b.tar"
+            earlier.write_bytes(b"an earlier one")
+            assert "no backup made" in refused(service, "backup", str(earlier))
+            assert {path.name for path in disk.iterdir()} == {"b.tar"}
+            assert earlier.read_bytes() == b"an earlier one"
+
+    def test_two_at_once(self, service: Service, backup: Path, tmp_path: Path) -> None:
+        restored(service, backup)
+        unfinished = tmp_path / ".b.tar.unfinished"
+        unfinished.mkdir()
+        lock = os.open(unfinished, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "another prshots" in refused(service, "backup", str(tmp_path / "b.tar"))
+        os.close(lock)
+        (unfinished / "archive").write_bytes(b"of one that was killed")
+        back_up(settings_of(service), tmp_path / "b.tar")
+        assert not unfinished.exists()
+
+    @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+    def test_killed_halfway(
+        self, service: Service, backup: Path, tmp_path: Path, how: signal.Signals
+    ) -> None:
+        restored(service, backup)
+        big = next(service.images_dir.glob("??/*.png"))
+        big.unlink()
+        os.mkfifo(big)  # on which it waits for ever
+        target = tmp_path / "b.tar"
+        process = subprocess.Popen([PRSHOTS, "backup", str(target)], env=service.env, stderr=subprocess.PIPE)
+        wait_until((tmp_path / ".b.tar.unfinished" / "archive").exists, "the backup to begin")
+        time.sleep(0.2)
+        process.send_signal(how)
+        _, said = process.communicate(timeout=20)
+        assert process.returncode != 0
+        assert b"Traceback" not in said
+        assert not target.exists()
+        assert how == signal.SIGKILL or not list(tmp_path.glob(".b.tar*"))
+
+    def test_a_newer_schema(self, service: Service, backup: Path, tmp_path: Path) -> None:
+        restored(service, backup)
+        change_database(service, "UPDATE alembic_version SET version_num = '9999'")
+        assert "schema 9999" in refused(service, "backup", str(tmp_path / "b.tar"))
+
+
+class TestBackupsThatAreNotRestored:
+    def test_over_something(self, service: Service, backup: Path) -> None:
+        service.data_dir.mkdir()
+        (service.data_dir / "prshots.db").write_text("somebody's")
+        done = service.run("restore", str(backup), check=False)
+        assert done.returncode == 1
+        (said,) = done.stderr.splitlines()
+        assert "is not empty" in said
+        assert "PRSHOTS_DATA_DIR" in said
+        assert (service.data_dir / "prshots.db").read_text() == "somebody's"
+
+    def test_into_a_new_disk(self, service: Service, backup: Path) -> None:
+        with small_disk(service.data_dir, "8m"):
+            (service.data_dir / "lost+found").mkdir()
+            (service.data_dir / ".restoring").mkdir()  # of one that was killed
+            (service.data_dir / ".restoring" / "images").mkdir()
+            restored(service, backup)
+            assert len(image_files(service)) == 3
+            assert not (service.data_dir / ".restoring").exists()
+
+    def test_no_room(self, service: Service, backup: Path) -> None:
+        with small_disk(service.data_dir, "100k"):
+            said = refused(service, "restore", str(backup))
+            assert "No space left" in said
+            assert "Make room" in said
+            assert list(service.data_dir.iterdir()) == []
+
+    @pytest.mark.parametrize("left_off", [1, 600, 10_240, 60_000, 150_000])
+    def test_cut_off(self, service: Service, backup: Path, left_off: int) -> None:
+        whole = backup.read_bytes().rstrip(b"\0")
+        backup.write_bytes(whole[:-left_off])
+        assert "not a whole backup" in refused(service, "restore", str(backup))
+        assert not service.data_dir.exists()
+
+    def test_any_byte_that_changed(self, service: Service, backup: Path) -> None:
+        whole = bytearray(backup.read_bytes())
+        for position in (600, len(whole) // 2):
+            spoiled = bytearray(whole)
+            spoiled[position] ^= 1
+            backup.write_bytes(spoiled)
+            assert "is damaged" in refused(service, "restore", str(backup))
+        assert not service.data_dir.exists()
+
+    def test_other_files(self, service: Service, tmp_path: Path) -> None:
+        other = tmp_path / "other"
+        for content in (b"", b"text", bytes(20_000), os.urandom(20_000)):
+            other.write_bytes(content)
+            assert "not a whole backup" in refused(service, "restore", str(other))
+        assert "No such file" in refused(service, "restore", str(tmp_path / "missing"))
+        assert "Is a directory" in refused(service, "restore", str(tmp_path))
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "/etc/passwd",
+            "../x",
+            "images/../../x",
+            "images/ab/x.png",
+            f"images/cd/{ID}.png",
+            f"images/ab/{ID}.exe",
+        ],
+    )
+    def test_names(self, service: Service, backup: Path, name: str) -> None:
+        remade(backup, tarfile.TarInfo(name))
+        said = refused(service, "restore", str(backup))
+        assert "not a backup of prshots" in said
+        assert repr(name) in said
+
+    @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE])
+    def test_kinds(self, service: Service, backup: Path, kind: bytes) -> None:
+        member = tarfile.TarInfo(f"images/ab/{ID}.png")
+        member.type, member.linkname = kind, "/etc/passwd"
+        remade(backup, member)
+        assert "not a backup of prshots" in refused(service, "restore", str(backup))
+
+    def test_the_same_twice(self, service: Service, backup: Path) -> None:
+        remade(backup, tarfile.TarInfo("signing-keys"))
+        assert "twice" in refused(service, "restore", str(backup))
+        assert not service.data_dir.exists()
+
+    @pytest.mark.parametrize(
+        ("change", "word"),
+        [
+            ({"format": 2}, "newer"),
+            ({"schema_version": "9999"}, "newer"),
+            ({"format": "1"}, "manifest"),
+            ({"installation_id": "../x"}, "manifest"),
+        ],
+    )
+    def test_manifests(self, service: Service, backup: Path, change: dict[str, object], word: str) -> None:
+        remade(backup, None, change)
+        assert word in refused(service, "restore", str(backup))
+
+    def test_parts_elsewhere(self, service: Service, backup: Path, tmp_path: Path) -> None:
+        for settings in (
+            {"DATABASE_URL": f"sqlite:///{tmp_path}/x.db"},
+            {"DATABASE_URL": "postgresql://u:swordfish@h/n"},
+            {"STORE_URL": "file:///elsewhere"},
+            {"SIGNING_KEYS_FILE": "/elsewhere"},
+        ):
+            said = refused(service, "restore", str(backup), **settings)
+            assert f"PRSHOTS_{next(iter(settings))}" in said
+            assert "swordfish" not in said
+
+
+def remade(backup: Path, added: tarfile.TarInfo | None, change: dict[str, object] | None = None) -> None:
+    """Write an archive anew, with a member more or another manifest, and with the checksum that it should have."""
+    with tarfile.open(backup) as tar:
+        members = [(member, tar.extractfile(member).read()) for member in tar]  # type: ignore[union-attr]
+    (last, text), out = members.pop(), io.BytesIO()
+    new = tarfile.open(fileobj=out, mode="w")  # noqa: SIM115 - closed below
+    for member, content in members:
+        new.addfile(member, io.BytesIO(content))
+    if added:
+        new.addfile(added)
+    manifest = json.loads(text) | {"sha256": hashlib.sha256(out.getvalue()).hexdigest()} | (change or {})
+    text = json.dumps(manifest).encode()
+    last.size = len(text)
+    new.addfile(last, io.BytesIO(text))
+    new.close()
+    backup.write_bytes(out.getvalue())

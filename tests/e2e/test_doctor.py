@@ -1,0 +1,111 @@
+"""`prshots doctor` beside a service that is well, one that is not, and on the other engines."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running import change_database, image_files
+
+from conftest import PRSHOTS, Service, upload
+from prshots.doctor.examination import examine
+from prshots.settings import Settings
+from servers import PostgreSQL, SeaweedFS, Valkey
+
+
+def diagnosis(service: Service, **settings: str) -> tuple[int, dict[str, str]]:
+    """Run it, and return its exit code, and what it says of each thing that is not well."""
+    done = subprocess.run(
+        [PRSHOTS, "doctor", "--json"],
+        env=service.env | {f"PRSHOTS_{name}": value for name, value in settings.items()},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    said: dict[str, Any] = json.loads(done.stdout)
+    assert said["ok"] == (done.returncode == 0)
+    unwell: dict[str, str] = {}
+    for found in said["checks"]:
+        if found["state"] != "ok":
+            unwell[found["about"]] = unwell.get(found["about"], "") + f"{found['state']}: {found['words']}\n"
+    return done.returncode, unwell
+
+
+def test_a_service_that_is_well(service: Service) -> None:
+    with service.start().client(service.new_token()) as client:
+        upload(client)
+    before = image_files(service)
+    code, unwell = diagnosis(service)
+    assert code == 0
+    assert set(unwell) <= {"addresses", "data folder"}  # it is on localhost, and its disk may be any
+    assert image_files(service) == before
+
+    printed = service.run("doctor").stdout
+    assert "ok       image proxy   " in printed
+    assert "and refuses a forged URL" in printed
+
+    change_database(service, "UPDATE images SET kid = 'k9'")
+    code, unwell = diagnosis(service)
+    assert code == 0
+    assert "warning: 1 images have URLs signed with key k9" in unwell["database"]
+
+    code, unwell = diagnosis(service, SIGNING_KEYS=f"k1:{'5e' * 32}")
+    assert code == 1
+    assert "does not know the key" in unwell["image proxy"]
+    code, unwell = diagnosis(service, STORE_URL=f"file://{service.folder}")
+    assert code == 1
+    assert "the same PRSHOTS_STORE_URL" in unwell["image proxy"]
+
+    (service.images_dir / ".installation").write_text("another")
+    code, unwell = diagnosis(service)
+    assert code == 1
+    assert "belongs to another database" in unwell["image store"]
+
+    service.stop()
+    code, unwell = diagnosis(service)
+    assert code == 1
+    assert all("nothing listens there" in unwell[part] for part in ("API", "dashboard", "delivery"))
+
+
+def test_a_machine_where_nothing_has_been_started(service: Service) -> None:
+    code, unwell = diagnosis(service, API_PORT="70000", DATA_DIR=f"{service.folder}/new")
+    assert code == 1
+    assert "PRSHOTS_API_PORT" in unwell["settings"]
+    assert "not there yet" in unwell["data folder"]
+    assert not (service.folder / "new").exists()
+    assert list(service.folder.iterdir()) == []
+
+
+async def test_the_other_engines(
+    postgresql: PostgreSQL,
+    seaweedfs: SeaweedFS,
+    valkey: Valkey,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in seaweedfs.credentials.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings(
+        data_dir=tmp_path / "data",
+        database_url=postgresql.new_database(),
+        store_url=seaweedfs.store_url(seaweedfs.new_bucket()),
+        counter_url=valkey.url,
+        signing_keys=f"k1:{'5e' * 32}",
+    )
+    found = {finding.about: finding async for finding in examine(settings, lambda _: None)}
+    assert "is empty" in found["database"].words  # and stays so
+    assert postgresql.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
+    assert [found[about].state for about in ("image store", "counter", "signing keys")] == ["ok"] * 3
+    assert "nothing listens there" in found["image proxy"].words
+    assert not (tmp_path / "data").exists()
+
+    away = {
+        "database_url": "postgresql://u:swordfish@127.0.0.1:1/n",
+        "store_url": "s3://some-bucket/?endpoint=http://127.0.0.1:1&region=x",
+        "counter_url": "redis://:swordfish@127.0.0.1:1",
+    }
+    found = {
+        finding.about: finding async for finding in examine(settings.model_copy(update=away), lambda _: None)
+    }
+    assert [found[about].state for about in ("database", "image store", "counter")] == ["problem"] * 3
+    assert not [finding for finding in found.values() if "swordfish" in finding.words]

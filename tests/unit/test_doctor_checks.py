@@ -1,0 +1,341 @@
+"""What `prshots doctor` makes of addresses, clocks, folders and of whatever may stand in front of delivery."""
+
+import asyncio
+import contextlib
+import io
+import os
+import secrets
+import socket
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from email.utils import formatdate
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image as Picture
+
+from conftest import free_port
+from parts import open_records, small_disk
+from prshots.doctor import Finding, State
+from prshots.doctor.addresses import check_addresses, check_parts
+from prshots.doctor.engines import Engines, described
+from prshots.doctor.examination import examine, examine_settings
+from prshots.doctor.image_proxy import fetched_as_by_github, png_of
+from prshots.settings import Settings
+from prshots.signing import Key, KeyRing
+from prshots.stores.keys import KeyFile
+
+RING = KeyRing([Key("k1", b"s" * 32)])
+
+
+def settings(folder: Path, **others: Any) -> Settings:
+    return Settings(data_dir=folder / "data", **others)
+
+
+def said(findings: list[Finding], about: str = "") -> str:
+    return "\n".join(f"{found.state} {found.words}" for found in findings if about in ("", found.about))
+
+
+# Something that answers in delivery's place
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+@contextlib.asynccontextmanager
+async def answering(answer: Callable[[str], Answer | None]) -> AsyncIterator[str]:
+    """Serve HTTP: each request's target goes to `answer`, which says what comes back; None for nothing, ever."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.read(65536)
+        assert b"cookie" not in head.lower()
+        reply = answer(head.split()[1].decode()) if head.startswith(b"GET ") else (400, {}, b"")
+        with contextlib.suppress(OSError):
+            if reply is None:
+                await reader.read()  # until the client goes
+            else:
+                status, headers, body = reply
+                fields = {"Content-Length": str(len(body)), "Connection": "close"} | headers
+                lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+                writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + body)
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
+    """Return what is found when this answers for delivery, given the target and the stored bytes."""
+    root = folder / "data" / "images"
+    root.mkdir(parents=True)
+
+    def with_stored(target: str) -> Answer:
+        (path,) = root.rglob("*.png")
+        return answer(target, path.read_bytes())
+
+    async with answering(with_stored) as url:
+        findings = await fetched_as_by_github(settings(folder, img_url=url), RING, can_store=True)
+    assert list(root.rglob("*.png")) == []
+    assert "token=" not in said(findings)
+    return said(findings)
+
+
+def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
+    from prshots.signing import Verdict, check
+
+    if check(RING, target, time.time()).verdict is not Verdict.VALID:
+        return 403, {"Content-Type": "application/json"}, b'{"error":"invalid signature"}'
+    return 200, {"Content-Type": "image/png"} | headers, image
+
+
+class TestTheImageProxy:
+    async def test_delivery(self, tmp_path: Path) -> None:
+        words = await proxied(tmp_path, as_delivery)
+        assert words.startswith("ok ")
+        assert "5.0 MB in" in words
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            ((302, {"Location": "https://sso.example/login?next=secret"}, b""), "redirects to https"),
+            (
+                (302, {"Location": "/login?next=secret"}, b""),
+                "a redirect to /login. An image proxy cannot sign in",
+            ),
+            ((200, {"Content-Type": "text/html"}, b"<html>"), "a page instead of the image"),
+            ((403, {}, b'{"error":"invalid signature"}'), "the same PRSHOTS_SIGNING_KEYS_FILE"),
+            ((403, {}, b"<html>forbidden"), "something in front refuses it"),
+            ((401, {}, b""), "wants a sign-in"),
+            ((410, {}, b'{"error":"expired"}'), "the same PRSHOTS_STORE_URL"),
+            ((404, {}, b"<html>"), "Send /i/ to the delivery part"),
+            ((502, {}, b"<html>"), "See its log"),
+            ((503, {}, b'{"error":"x"}'), "See its log"),
+        ],
+    )
+    async def test_other_answers(self, tmp_path: Path, answer: Answer, words: str) -> None:
+        found = await proxied(tmp_path, lambda _target, _image: answer)
+        assert found.startswith("problem ")
+        assert words in found
+        assert "secret" not in found
+
+    async def test_what_changes_images(self, tmp_path: Path) -> None:
+        def cut(target: str, image: bytes) -> Answer:
+            return as_delivery(target, image[:-1])
+
+        assert "5,242,878 bytes that are not the 5,242,879 stored" in await proxied(tmp_path / "1", cut)
+        webp = {"Content-Type": "image/webp"}
+        assert "as image/webp" in await proxied(tmp_path / "2", lambda _, image: (200, webp, image))
+
+    async def test_what_does_not_check_signatures(self, tmp_path: Path) -> None:
+        png = {"Content-Type": "image/png"}
+        assert "with a wrong signature" in await proxied(tmp_path, lambda _, image: (200, png, image))
+
+    async def test_cookies(self, tmp_path: Path) -> None:
+        def with_cookie(target: str, image: bytes) -> Answer:
+            return as_delivery(target, image, **{"Set-Cookie": "a=b"})
+
+        words = await proxied(tmp_path, with_cookie)
+        assert words.startswith("ok ")
+        assert "warning something in front sets a cookie" in words
+
+    async def test_what_is_too_slow(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("prshots.doctor.fetching.REQUEST_SECONDS", 0.5)
+        (tmp_path / "data" / "images").mkdir(parents=True)
+        async with answering(lambda _: None) as url:
+            findings = await fetched_as_by_github(settings(tmp_path, img_url=url), RING, can_store=True)
+        assert "could not be fetched: no answer within" in said(findings)
+
+    async def test_without_keys_or_a_store(self, tmp_path: Path) -> None:
+        for ring, can_store in ((None, True), (RING, False)):
+            assert "not tried" in said(
+                await fetched_as_by_github(settings(tmp_path), ring, can_store=can_store)
+            )
+        assert not (tmp_path / "data").exists()
+
+    @pytest.mark.parametrize("size", [1023, 5 * 1024**2 - 1])
+    def test_the_image_is_one(self, size: int) -> None:
+        image = png_of(size)
+        assert len(image) == size
+        Picture.open(io.BytesIO(image)).load()
+
+
+class TestParts:
+    READY: Answer = (200, {}, b'{"status":"ok","checks":{"database":"ok"}}')
+
+    async def parts(self, tmp_path: Path, ready: Answer, alive: Answer = READY, **others: str) -> str:
+        async with answering(lambda target: ready if target == "/readyz" else alive) as url:
+            here = {"base_url": url, "img_url": url, "web_url": url} | others
+            return said(await check_parts(settings(tmp_path, **here)), "API")
+
+    async def test_readiness(self, tmp_path: Path) -> None:
+        assert "answers, and is ready" in await self.parts(tmp_path, self.READY)
+        degraded = (200, {}, b'{"status":"degraded","checks":{"counter":"down: x://u:swordfish@h"}}')
+        words = await self.parts(tmp_path, degraded)
+        assert words.startswith("warning ")
+        assert "counter: down" in words
+        assert "swordfish" not in words
+        down = (503, {}, b'{"error":"not ready: database","checks":{"database":"down: no answer"}}')
+        words = await self.parts(tmp_path, down)
+        assert words.startswith("problem ")
+        assert "database: down: no answer" in words
+        assert (await self.parts(tmp_path, (403, {}, b"no"))).startswith("ok ")
+
+    async def test_something_else(self, tmp_path: Path) -> None:
+        for alive in (
+            (200, {}, b"<html>"),
+            (200, {}, b"[]"),
+            (404, {}, b""),
+            (302, {"Location": "/x?t=1"}, b""),
+        ):
+            words = await self.parts(tmp_path, self.READY, alive)
+            assert words.startswith("problem ")
+            assert "something else answers there" in words
+
+    async def test_clocks(self, tmp_path: Path) -> None:
+        late = (200, {"Date": formatdate(time.time() - 90, usegmt=True)}, self.READY[2])
+        words = await self.parts(tmp_path, self.READY, late)
+        assert "s behind this machine's: set both by NTP" in words
+        right = (200, {"Date": formatdate(time.time(), usegmt=True)}, self.READY[2])
+        assert "clock" not in await self.parts(tmp_path, self.READY, right)
+        for nonsense in ("yesterday", ""):
+            assert "ok" in await self.parts(tmp_path, self.READY, (200, {"Date": nonsense}, self.READY[2]))
+        assert described(90) == "90 s ahead of this machine's"
+
+    async def test_nobody_answers(self, tmp_path: Path) -> None:
+        async def found(url: str) -> str:
+            return await self.parts(tmp_path, self.READY, base_url=url)
+
+        assert "prshots serve" in await found(f"http://127.0.0.1:{free_port()}")
+        assert "its DNS entry" in await found("http://nowhere.invalid")
+        async with answering(lambda _: self.READY) as url:
+            assert "does not speak TLS there" in await found(url.replace("http", "https"))
+
+    async def test_something_that_speaks_no_http(self, tmp_path: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            async def speak() -> None:
+                connection, _ = await asyncio.get_running_loop().sock_accept(server)
+                connection.send(b"220 smtp.example ESMTP\r\n")
+                connection.close()
+
+            server.setblocking(False)
+            speaking = asyncio.create_task(speak())
+            words = await self.parts(
+                tmp_path, self.READY, base_url=f"http://127.0.0.1:{server.getsockname()[1]}"
+            )
+            await speaking
+        assert "does not speak HTTP" in words
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("others", "words"),
+        [
+            ({}, "cannot reach this machine"),
+            ({"img_url": "http://[::1]:8082"}, "cannot reach this machine"),
+            ({"img_url": "https://10.1.2.3"}, "private network"),
+            ({"img_url": "https://shots.internal"}, "private network"),
+            ({"img_url": "https://shots"}, "private network"),
+            ({"web_url": "http://shots.example.org"}, "not Secure"),
+            ({"base_url": "http://shots.example.org"}, "tokens travel readable"),
+            ({"max_image_bytes": 6 * 1024**2}, "over 5 MB"),
+        ],
+    )
+    async def test_warnings(self, tmp_path: Path, others: dict[str, Any], words: str) -> None:
+        findings = await check_addresses(settings(tmp_path, **others))
+        assert words in said(findings)
+        assert {found.state for found in findings} == {State.WARNING}
+
+    async def test_public_ones(self, tmp_path: Path) -> None:
+        public = dict.fromkeys(("base_url", "img_url", "web_url"), "https://shots.example.org")
+        assert said(await check_addresses(settings(tmp_path, **public))) == "ok public, and on https"
+
+
+class TestTheMachine:
+    async def test_folders(self, tmp_path: Path) -> None:
+        engines = Engines(settings(tmp_path))
+        assert "not there yet" in said(await engines.check_data_folder())
+        with small_disk(tmp_path / "data", "12m"):
+            assert "problem only" in said(await engines.check_data_folder())
+        with small_disk(tmp_path / "data", "500m"):
+            assert "warning only" in said(await engines.check_data_folder())
+        (tmp_path / "data").rmdir()
+        (tmp_path / "data").write_text("")
+        assert "is a file" in said(await engines.check_data_folder())
+
+    async def test_keys(self, tmp_path: Path) -> None:
+        engines = Engines(settings(tmp_path))
+        assert "the first start makes" in said(await engines.check_keys())
+        keys = KeyFile(tmp_path / "data" / "signing-keys")
+        keys.create_if_missing()
+        assert said(await engines.check_keys()) == "ok k1 signs, 1 verify"
+        keys.path.chmod(0o644)
+        assert "chmod 600" in said(await engines.check_keys())
+        keys.path.write_text("5e5e5e")
+        words = said(await engines.check_keys())
+        assert words.startswith("problem ")
+        assert "5e5e" not in words
+        fixed = Engines(settings(tmp_path, signing_keys=f"a:{'5e' * 32}"))
+        assert said(await fixed.check_keys()) == "ok a signs, 1 verify; fixed by PRSHOTS_SIGNING_KEYS"
+
+    async def test_keys_that_are_lost(self, tmp_path: Path) -> None:
+        await open_records(tmp_path / "data").close()
+        words = said(await Engines(settings(tmp_path)).check_keys())
+        assert words.startswith("problem ")
+        assert "restore it from a backup" in words
+        assert not (tmp_path / "data" / "signing-keys").exists()
+
+    @pytest.mark.parametrize(
+        ("version", "words"), [("9999", "problem"), ("0001", "prshots migrate"), (None, "is empty")]
+    )
+    async def test_schemas(self, tmp_path: Path, version: str | None, words: str) -> None:
+        await open_records(tmp_path / "data").close()
+        with contextlib.closing(sqlite3.connect(tmp_path / "data" / "prshots.db")) as database:
+            database.execute("UPDATE alembic_version SET version_num = ?", [version or ""])
+            if version is None:
+                database.execute("DROP TABLE alembic_version")
+            database.commit()
+            assert words in said(await Engines(settings(tmp_path)).check_database())
+            tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+        assert ("alembic_version" in tables) == (version is not None)  # nothing was migrated
+
+    async def test_a_file_that_is_no_database(self, tmp_path: Path) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "data" / "prshots.db").write_bytes(secrets.token_bytes(5000))
+        findings = [found async for found in examine(settings(tmp_path), lambda _: None)]
+        assert "problem" in said(findings, "database")
+        assert "not a database" in said(findings, "database")
+
+
+class TestSettings:
+    def test_wrong_ones(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PRSHOTS_API_PORT", "70000")
+        monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", "5e" * 32)
+        monkeypatch.setenv("PRSHOTS_WORKERS", "3")
+        loaded, findings = examine_settings(None)
+        assert loaded is not None
+        assert loaded.api_port == 8081
+        words = said(findings)
+        assert [
+            name for name in ("API_PORT", "SIGNING_KEYS", "WORKERS") if f"PRSHOTS_{name}: " not in words
+        ] == []
+        assert "5e5e" not in words
+        assert os.environ["PRSHOTS_API_PORT"] == "70000"
+
+        config = tmp_path / "config.toml"
+        config.write_text("workers = 0")
+        monkeypatch.delenv("PRSHOTS_WORKERS")
+        loaded, findings = examine_settings(config)
+        assert loaded is None
+        assert "PRSHOTS_WORKERS: got 0" in said(findings)
+
+    async def test_sign_in(self, tmp_path: Path) -> None:
+        half = settings(tmp_path, github_client_id="id")
+        findings = [found async for found in examine(half, lambda _: None)]
+        assert "problem PRSHOTS_GITHUB_CLIENT_SECRET" in said(findings, "sign-in")
+        open_to_all = settings(tmp_path, github_client_id="id", github_client_secret="s", allowed_users="*")
+        findings = [found async for found in examine(open_to_all, lambda _: None)]
+        assert "everyone with an account" in said(findings, "sign-in")
