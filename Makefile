@@ -21,7 +21,8 @@ install: .venv/server  ## only install
 test: .venv/dev $(WEB_PACKAGES)  ## install what the tests need, and run them
 	$(NPM) test
 	@$(WITH_NODE) bash tests/install-tools
-	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile $(TESTS)
+	@# A file at a time to each process, in the order of their folders: the long ones come before the last.
+	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
 lint: .venv/dev $(WEB_PACKAGES)
 	$(BIN)/ruff check

@@ -11,14 +11,26 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from bench import comment, dashboard, delivery, front, growth, memory, records, start, sweep, upload
+from bench import comment, dashboard, delivery, engines, front, growth, memory, records, start, sweep, upload
 from bench.load import BenchError, require_wrk
 from bench.report import Row, print_table, write_json
 from bench.settings import Run
 
 MEASUREMENTS: dict[str, Callable[[Run], Iterator[Row]]] = {
     module.__name__.removeprefix("bench."): module.measure
-    for module in (delivery, front, upload, comment, sweep, records, growth, dashboard, memory, start)
+    for module in (
+        delivery,
+        front,
+        upload,
+        engines,
+        comment,
+        sweep,
+        records,
+        growth,
+        dashboard,
+        memory,
+        start,
+    )
 }
 # Inside the repository, so on a real disk: /tmp is memory on many machines, and fsync costs nothing there.
 WORK = Path(__file__).parent / ".work"
@@ -56,7 +68,7 @@ def _measure_all(
     for name in options.only:
         with tempfile.TemporaryDirectory(dir=work, prefix=f"{name}-") as directory:
             try:
-                if name in {"delivery", "front", "upload", "comment"}:
+                if name in {"delivery", "front", "upload", "engines", "comment"}:
                     require_wrk()
                 rows.extend(MEASUREMENTS[name](Run(Path(directory), options.seconds, say)))
             except (BenchError, OSError) as error:

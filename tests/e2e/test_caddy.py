@@ -1,0 +1,119 @@
+"""Caddy in front, from deploy/caddy/Caddyfile: only addresses in it are others."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conftest import MAX_BYTES, PNG, Service, free_port, png, upload
+from servers import Server
+
+CADDY = Path(sys.executable).with_name("caddy")
+SHIPPED = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
+
+
+def caddy(folder: Path, port: int, parts: Mapping[int, str]) -> Server:
+    """Set up Caddy in front of parts, each given by the port that the shipped file has for it."""
+    text = SHIPPED.read_text()
+    changes = {f"127.0.0.1:{shipped}\n": f"{addresses}\n" for shipped, addresses in parts.items()}
+    for old, new in {"shots.example.com {": f"http://127.0.0.1:{port} {{", **changes}.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    folder.mkdir()
+    # Without its own port for orders, which is the same for all: several tests run at once.
+    (folder / "Caddyfile").write_text(f"{{\n\tadmin off\n\tpersist_config off\n}}\n{text}")
+
+    def is_ready() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    return Server(
+        folder, [CADDY, "run", "--config", folder / "Caddyfile"], is_ready, env={"HOME": str(folder)}
+    )
+
+
+def parts_of(service: Service) -> dict[int, str]:
+    ports = {8080: service.web_port, 8081: service.api_port, 8082: service.img_port}
+    return {shipped: f"127.0.0.1:{port}" for shipped, port in ports.items()}
+
+
+@pytest.fixture(scope="module")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, str, Path]]:
+    service, port = Service(tmp_path_factory.mktemp("caddy")), free_port()
+    url, folder = f"http://127.0.0.1:{port}", service.folder / "caddy"
+    service.settings = dict.fromkeys(("BASE_URL", "IMG_URL", "WEB_URL"), url)
+    server = caddy(folder, port, parts_of(service))
+    service.start()
+    try:
+        server.start()
+        yield service, url, folder / "server.log"
+    finally:
+        server.stop()
+        assert service.stop() == 0
+
+
+def get(url: str) -> httpx.Response:
+    return httpx.get(url, timeout=30, trust_env=False)
+
+
+def test_the_file_as_shipped_is_valid(tmp_path: Path) -> None:
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        env = {"HOME": str(tmp_path)}
+        return subprocess.run([CADDY, *command], env=env, capture_output=True, text=True, check=False)
+
+    done = run("validate", "--adapter", "caddyfile", "--config", str(SHIPPED))
+    assert done.returncode == 0, done.stderr
+    assert run("fmt", str(SHIPPED)).stdout == SHIPPED.read_text()
+
+
+def test_one_address_for_all(front: tuple[Service, str, Path]) -> None:
+    service, url, log = front
+    with service.client(service.new_token(), url) as client:
+        image = png(MAX_BYTES - 1)
+        made = upload(client, image).json()
+        reply, direct = get(made["view_url"]), get(made["view_url"].replace(url, service.img_url))
+        assert (reply.status_code, reply.content) == (200, image)
+        ours = {"date", "connection", "via"}
+        assert {**reply.headers} | dict.fromkeys(ours) == {**direct.headers} | dict.fromkeys(ours)
+        assert get(f"{made['view_url']}0").json() == {"error": "invalid signature"}
+        assert get(made["view_url"].replace("/i/", "/%69/")).json() == {"error": "not found"}
+
+        for size in (MAX_BYTES, 6 * MAX_BYTES):  # refused by the API, and by Caddy
+            refused = upload(client, PNG + bytes(size - len(PNG)))
+            assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
+
+        assert client.delete(f"/v1/images/{made['id']}").status_code == 200
+        assert (get(made["view_url"]).status_code, get(made["view_url"]).json()) == (
+            410,
+            {"error": "expired"},
+        )
+    assert "<!doctype html>" in get(f"{url}/").text.lower()
+    assert get(f"{url}/auth/providers").json()["web_url"] == url
+    assert get(f"{url}/openapi.json").json()["openapi"]
+    for path in ("/metrics", "/readyz", "/%6detrics"):
+        assert (get(url + path).status_code, get(url + path).json()) == (404, {"error": "not found"})
+    logged = log.read_text()
+    assert made["id"] in logged
+    assert "token=" not in logged
+    assert "Bearer" not in logged
+
+
+def test_parts_that_are_down(front: tuple[Service, str, Path], tmp_path: Path) -> None:
+    service, _, _ = front
+    port, nobody = free_port(), f"127.0.0.1:{free_port()}"
+    url, parts = f"http://127.0.0.1:{port}", parts_of(service)
+    # Dashboard: nobody there; API: one of two; delivery: nobody there.
+    server = caddy(tmp_path / "caddy", port, {8080: nobody, 8081: f"{nobody} {parts[8081]}", 8082: nobody})
+    server.start()
+    try:
+        assert {get(f"{url}/auth/providers").status_code for _ in range(4)} == {200}
+        for path, part in (("/", "dashboard"), ("/i/x", "delivery")):
+            reply = get(url + path)
+            assert (reply.status_code, reply.json()) == (502, {"error": f"{part} unavailable"})
+            assert reply.headers["retry-after"] == "5"
+    finally:
+        server.stop()

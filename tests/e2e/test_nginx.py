@@ -1,0 +1,579 @@
+"""nginx in front, from the files in deploy/nginx/: one public address, and the images sent by nginx itself."""
+
+import contextlib
+import hashlib
+import json
+import re
+import secrets
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import obstore
+import pytest
+from front import NGINX, Front
+from running import key_of, records, wait_until
+
+from conftest import MAX_BYTES, PNG, PRSHOTS, Service, free_port, png, upload
+from prshots.signing import KeyRing
+from servers import S3_KEY, S3_SECRET, SeaweedFS, Server
+
+DAY = 86_400
+NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}
+
+
+@pytest.fixture(scope="module", params=list(NGINX))
+def front(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Front]:
+    """Run nginx in front of a service that hands out nginx's address as its own, three times."""
+    service = Service(tmp_path_factory.mktemp("nginx"))
+    made = Front.of(service, service.folder / "nginx", program=NGINX[request.param])
+    service.settings = dict.fromkeys(("BASE_URL", "IMG_URL", "WEB_URL"), made.url)
+    made.service = service.start()
+    try:
+        with running(made):
+            yield made
+    finally:
+        assert service.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def client(front: Front) -> Iterator[httpx.Client]:
+    with front.service.client(front.service.new_token(), front.url) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def started(server: Server) -> Iterator[None]:
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def running(front: Front) -> Iterator[Front]:
+    with started(front.server()):
+        yield front
+
+
+def not_refused(url: str) -> bool:
+    with contextlib.suppress(httpx.TransportError):
+        return get(url).status_code == 200
+    return False
+
+
+def let_everybody_read(seaweedfs: SeaweedFS, bucket: str) -> None:
+    """Let objects be read without a signature, which is what nginx does; not listed, and not written."""
+    reading = {
+        "Effect": "Allow",
+        "Principal": "*",
+        "Action": "s3:GetObject",
+        "Resource": f"arn:aws:s3:::{bucket}/*",
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [reading]})
+    digest = hashlib.sha256(policy.encode()).hexdigest()
+    put = ["curl", "-sS", "-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
+           f"{S3_KEY}:{S3_SECRET}", "-H", f"x-amz-content-sha256: {digest}", "-d", policy,
+           f"{seaweedfs.endpoint}/{bucket}?policy="]  # fmt: skip
+    subprocess.run(put, check=True, capture_output=True)
+
+
+def get(url: str, method: str = "GET", **headers: str) -> httpx.Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.request(method, url, headers=named, timeout=30, trust_env=False)
+
+
+def about_the_image(reply: httpx.Response) -> dict[str, str]:
+    return {name: value for name, value in reply.headers.items() if name not in NOT_ABOUT_THE_IMAGE}
+
+
+def raw(port: int, head: bytes) -> bytes:
+    """Send just these bytes, which no client would, and return all that comes until nginx closes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall(head)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def last_log(front: Front, path: str) -> str:
+    """Return the last line about a path; nginx writes it after the reply."""
+    lines: list[str] = []
+
+    def is_there() -> bool:
+        lines[:] = [line for line in (front.folder / "access.log").read_text().splitlines() if path in line]
+        return bool(lines)
+
+    wait_until(is_there, f"a log line about {path}")
+    return lines[-1]
+
+
+def own_image(front: Front, ext: str, exp: float, content: bytes = PNG) -> str:
+    """Put an image into the store, past the API, and return its URL with an `exp` of our choice."""
+    service, image_id = front.service, secrets.token_hex(16)
+    ring = KeyRing.parse((service.data_dir / "signing-keys").read_text())
+    path = service.images_dir / image_id[:2] / f"{image_id}.{ext}"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)
+    return front.url + ring.sign(image_id, ext, int(exp), ring.signing_kid)
+
+
+@pytest.mark.parametrize("program", NGINX.values(), ids=NGINX)
+def test_the_files_as_shipped_are_valid(tmp_path: Path, program: Path) -> None:
+    done = Front(tmp_path / "nginx", [1], [2], [3], tmp_path, program=program).check()
+    assert (done.returncode, "[warn]" in done.stderr) == (0, False), done.stderr
+
+
+def test_nginx_sends_the_image_itself_as_delivery_would(front: Front, client: httpx.Client) -> None:
+    image = png(300_000)
+    url = upload(client, image).json()["view_url"]
+    assert url.startswith(f"{front.url}/i/")
+    for asked in ("status=305 check=MISS", "status=- check=HIT"):
+        reply = get(url)
+        assert (reply.status_code, reply.content) == (200, image)
+        assert asked in last_log(front, reply.url.path)
+        (front.folder / "access.log").write_text("")
+    direct = get(url.replace(front.url, front.service.img_url))
+    assert about_the_image(reply) == about_the_image(direct)
+    head = get(url, "HEAD")
+    assert (head.status_code, head.content, about_the_image(head)) == (200, b"", about_the_image(direct))
+
+
+@pytest.mark.parametrize(
+    ("ext", "content_type"),
+    [("png", "image/png"), ("jpg", "image/jpeg"), ("webp", "image/webp"), ("thumb.webp", "image/webp")],
+)
+def test_every_kind_of_image_is_sent_from_disk(front: Front, ext: str, content_type: str) -> None:
+    reply = get(own_image(front, ext, time.time() + DAY))
+    assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
+    assert "status=305 " in last_log(front, reply.url.path)
+
+
+def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Front, client: httpx.Client) -> None:
+    made = upload(client, png(5000)).json()
+    url, direct, tag = (
+        made["view_url"],
+        made["view_url"].replace(front.url, front.service.img_url),
+        f'"{made["id"]}"',
+    )
+    asked: list[tuple[int, dict[str, str]]] = [
+        (206, {"Range": "bytes=0-9"}),
+        (206, {"Range": "bytes=-10", "If-Range": tag}),
+        (200, {"Range": "bytes=0-9", "If-Range": '"other"'}),
+        (200, {"Range": "bytes=0-9,20-29"}),
+        (416, {"Range": "bytes=5000-"}),
+        (304, {"If-None-Match": tag}),
+        (304, {"If-None-Match": "*"}),
+        (200, {"If-None-Match": '"other"'}),
+        (200, {"If-Match": '"other"'}),
+        (200, {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"}),
+        (200, {"If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}),
+    ]
+    for status, headers in asked:
+        reply, own = get(url, **headers), get(direct, **headers)
+        assert (reply.status_code, reply.content) == (status, own.content), headers
+        expected = about_the_image(own)
+        if status == 304:  # nginx adds the type to it
+            expected["content-type"] = "image/png"
+        assert about_the_image(reply) == expected, headers
+
+
+def test_a_delete_takes_hold_at_once(front: Front, client: httpx.Client) -> None:
+    made = upload(client).json()
+    assert [get(made["view_url"]).status_code for _ in range(2)] == [200, 200]
+    assert client.delete(f"/v1/images/{made['id']}").json() == {"ok": True, "id": made["id"]}
+    reply = get(made["view_url"])
+    assert (reply.status_code, reply.json()) == (410, {"error": "expired"})
+    assert reply.headers["cache-control"] == "no-store"
+    assert "status=410 " in last_log(
+        front, f'{reply.url.path} HTTP/1.1" 410'
+    )  # delivery was asked for the image only
+
+
+def test_a_url_ends_with_its_time(front: Front) -> None:
+    """Delivery sends it in its last hour, so that no cache is told to keep it any longer either."""
+    exp = int(time.time()) + 3
+    url = own_image(front, "png", exp)
+    for _ in range(2):
+        reply = get(url)
+        assert reply.status_code == 200
+        assert int(reply.headers["cache-control"].removeprefix("public, max-age=")) <= exp - time.time() + 1
+    assert "status=421 : 200 " in last_log(front, f'{reply.url.path} HTTP/1.1" 200')
+    time.sleep(exp - time.time() + 0.02)
+    reply = get(url)
+    assert (reply.status_code, reply.json()) == (410, {"error": "expired"})
+
+
+def test_refusals_are_deliverys_own_and_are_not_remembered(front: Front, client: httpx.Client) -> None:
+    url = upload(client).json()["view_url"]
+    assert get(url).status_code == 200  # and that is remembered
+    past = own_image(front, "png", time.time() - 10)
+    for _ in range(2):
+        for wrong, status, message in [
+            (f"{url[:-1]}{'0' if url[-1] != '0' else '1'}", 403, "invalid signature"),
+            (f"{url}&x=1", 403, "invalid signature"),
+            (url.partition("?")[0], 403, "invalid signature"),
+            (past, 410, "expired"),
+            (f"{front.url}/i/nothing", 404, "not found"),
+            (f"{front.url}/i/", 404, "not found"),
+        ]:
+            reply = get(wrong)
+            assert (reply.status_code, reply.json()) == (status, {"error": message})
+            assert (reply.headers["cache-control"], reply.headers["content-type"]) == (
+                "no-store",
+                "application/json",
+            )
+            assert "HIT" not in last_log(front, f"{httpx.URL(wrong).path} ")
+
+
+def test_no_other_way_to_write_a_url_is_taken_for_it(front: Front, client: httpx.Client) -> None:
+    """Nginx decodes a path before it looks for a file; delivery judges the bytes that came over the wire."""
+    url = upload(client).json()["view_url"]
+    assert get(url).status_code == 200  # and its answer is remembered
+    target = url.removeprefix(front.url)
+    path, _, query = target.partition("?")
+    name = path.removeprefix("/i/")
+    for other in [
+        target.replace("/i/", "/i%2f", 1),
+        target.replace("/i/", "/%69/", 1),
+        target.replace("/i/", "//i/", 1),
+        target.replace("/i/", "/i//", 1),
+        target.replace("/i/", "/x/../i/", 1),
+        target.replace("/i/", "/i/./", 1),
+        target.replace("/i/", "/i/../i/", 1),
+        f"/i/%{ord(name[0]):02x}{name[1:]}?{query}",
+        f"{path}%0a?{query}",
+        f"{path}%00?{query}",
+        f"{path}/?{query}",
+        f"{path}/../{name}?{query}",
+        f"{path};x?{query}",
+        f"{path}.png?{query}",
+        f"{target}#x",
+        f"{target}%20",
+        f"/i/{name.upper()}?{query}",
+        f"/check{target}",
+        target.replace("/i/", f"/prshots-image/{name[:2]}/", 1),
+    ]:
+        reply = raw(front.port, f"GET {other} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, _, body = reply.partition(b"\r\n\r\n")
+        assert b"image/" not in head, other
+        assert PNG not in body, other
+        if not other.startswith("/check"):  # that is a page of the dashboard
+            assert re.match(rb"HTTP/1.1 40[034] ", head), (other, head)
+    absolute = f"GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
+    assert raw(front.port, absolute).startswith(
+        b"HTTP/1.1 200 "
+    )  # the same bytes, in another form of request
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
+def test_an_image_can_only_be_asked_for(client: httpx.Client, method: str) -> None:
+    url = upload(client).json()["view_url"]
+    for content in (b"", b"x" * 200_000):
+        reply = httpx.request(method, url, content=content, timeout=30, trust_env=False)
+        assert (reply.status_code, reply.json()) == (405, {"error": "method not allowed"})
+        assert reply.headers["allow"] == "GET, HEAD"
+
+
+def test_many_who_come_at_once_all_get_the_image(client: httpx.Client) -> None:
+    image = png(100_000)
+    url = upload(client, image).json()["view_url"]
+    with ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(get, [url] * 48))
+    assert all((reply.status_code, reply.content) == (200, image) for reply in replies)
+
+
+def test_a_file_that_nginx_cannot_find_is_sent_by_delivery(
+    front: Front, client: httpx.Client, tmp_path: Path
+) -> None:
+    """A wrong folder, or one that nginx may not read, costs speed and nothing else."""
+    image = png()
+    url = upload(client, image).json()["view_url"]
+    with running(Front.of(front.service, tmp_path / "nginx", images=tmp_path / "elsewhere")) as other:
+        reply = get(url.replace(front.url, other.url))
+        assert (reply.status_code, reply.content) == (200, image)
+        assert "status=305 : 200 " in last_log(other, reply.url.path)
+
+
+def test_images_of_another_store_pass_through(front: Front, client: httpx.Client, tmp_path: Path) -> None:
+    made = upload(client, png(200_000)).json()
+    change = {
+        "include prshots/images-from-disk.conf;": "",
+        "# include prshots/images-from-delivery.conf;": "include prshots/images-from-delivery.conf;",
+    }
+    with running(Front.of(front.service, tmp_path / "nginx", changes=change)) as other:
+        url = made["view_url"].replace(front.url, other.url)
+        direct = get(made["view_url"].replace(front.url, front.service.img_url))
+        assert about_the_image(get(url)) == about_the_image(direct)
+        assert get(url).content == direct.content
+        assert get(f"{url}0").json() == {"error": "invalid signature"}
+        assert get(url, "POST").status_code == 405
+
+
+BUCKET = {
+    "include prshots/images-from-disk.conf;": "include prshots/images-from-bucket.conf;",
+    "set $prshots_images /var/lib/prshots/images;": "set $prshots_bucket /{bucket}/shots;",
+    "include prshots/http.conf;": "include prshots/http.conf; upstream prshots_bucket {{ server {server}; keepalive 8; }}",
+}
+CACHED = {
+    "#cache ": "",
+    "proxy_cache_valid 200 60s;": "proxy_cache_valid 200 2s;",
+    "use_temp_path=off;": "use_temp_path=off; proxy_cache_path {folder}/bucket keys_zone=prshots_bucket:1m;",
+}
+
+
+def test_the_same_over_a_bucket(front: Front, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
+    """Without a cache a delete takes hold at once, with one when the cache's time is over."""
+    bucket = seaweedfs.new_bucket()
+    store = seaweedfs.client(bucket)
+    let_everybody_read(seaweedfs, bucket)
+    keys = front.service.data_dir / "signing-keys"
+    service = Service(
+        tmp_path, {"STORE_URL": seaweedfs.store_url(bucket, "shots"), "SIGNING_KEYS_FILE": str(keys)}
+    )
+    delivery = Server(
+        tmp_path,
+        [PRSHOTS, "serve", "delivery"],
+        lambda: not_refused(f"{service.img_url}/healthz"),
+        env=service.env | seaweedfs.credentials,
+    )
+    values = {"bucket": bucket, "server": f"127.0.0.1:{seaweedfs.port}", "folder": tmp_path}
+
+    def in_front(name: str, changes: dict[str, str]) -> Front:
+        filled = {old: new.format(**values) for old, new in changes.items()}
+        return Front.of(service, tmp_path / name, changes=filled, program=front.program)
+
+    with (
+        running(in_front("plain", BUCKET)) as plain,
+        running(in_front("cached", BUCKET | CACHED)) as cached,
+        started(delivery),
+    ):
+        ring = KeyRing.parse(keys.read_text())
+        image_id, image = secrets.token_hex(16), png(300_000)
+        key = f"shots/{image_id[:2]}/{image_id}.png"
+        target = ring.sign(image_id, "png", int(time.time()) + DAY, ring.signing_kid)
+        assert get(plain.url + target).json() == {"error": "expired"}
+        obstore.put(store, key, image, attributes={"Content-Type": "image/png"})
+        direct = get(service.img_url + target)
+        for through in (plain, cached):
+            reply = get(through.url + target)
+            assert (reply.status_code, reply.content) == (200, image)
+            assert about_the_image(reply) == about_the_image(direct)
+            assert get(f"{through.url}{target}0").json() == {"error": "invalid signature"}
+        obstore.delete(store, key)
+        assert get(plain.url + target).json() == {"error": "expired"}
+        assert get(cached.url + target).content == image
+        wait_until(lambda: get(cached.url + target).status_code == 410, "the cache's time to be over", 10)
+
+
+def test_one_address_for_dashboard_api_and_images(front: Front, client: httpx.Client) -> None:
+    page = get(f"{front.url}/")
+    assert "<!doctype html>" in page.text.lower()
+    asset = re.search(r'src="(/assets/[^"]+)"', page.text)
+    assert asset is not None
+    assert get(front.url + asset[1]).headers["cache-control"].endswith("immutable")
+    assert get(f"{front.url}/p/any/page").text == page.text
+    assert get(f"{front.url}/auth/providers").json()["web_url"] == front.url
+    assert get(f"{front.url}/openapi.json").json()["openapi"]
+    assert get(f"{front.url}/docs").headers["content-type"].startswith("text/html")
+    assert get(f"{front.url}/v1/dashboard/projects").status_code == 401
+    assert client.get("/v1/comment?pr_number=7").status_code == 200
+    for path in ("/metrics", "/readyz", "/%6detrics", "//metrics", "/x/../readyz"):
+        reply = raw(front.port, f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        assert reply.startswith(b"HTTP/1.1 404 "), path
+        assert reply.endswith(b'{"error":"not found"}')
+    reply = get(f"{front.url}/v1/comment?pr_number=7")
+    assert reply.headers["x-request-id"] in last_log(
+        front, '/v1/comment HTTP/1.1" 401'
+    )  # one id from end to end
+
+
+def test_with_a_certificate(front: Front, client: httpx.Client, tmp_path: Path) -> None:
+    image, tls_port = png(), free_port()
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-subj", "/CN=shots.example.com", "-keyout", key, "-out", certificate]  # fmt: skip
+    subprocess.run(make, check=True, capture_output=True)
+    changes = {
+        "    listen 80;\n    # With": "    # With",
+        "#tls listen 443": f"listen 127.0.0.1:{tls_port}",
+        "/etc/ssl/prshots/fullchain.pem": str(certificate),
+        "/etc/ssl/prshots/privkey.pem": str(key),
+        "#tls ": "",
+    }
+    url = upload(client, image).json()["view_url"].removeprefix(front.url)
+    with running(
+        Front.of(front.service, tmp_path / "nginx", changes=changes, program=front.program)
+    ) as secure:
+        moved = get(secure.url + url, "POST")
+        assert (moved.status_code, moved.headers["location"]) == (308, f"https://127.0.0.1{url}")
+        for path, content in ((url, image), ("/healthz", b'{"status":"ok"}')):
+            curl = ["curl", "-sS", "--insecure", "--http2", "-D", "-", f"https://127.0.0.1:{tls_port}{path}"]
+            head, _, body = subprocess.run(curl, capture_output=True, check=True).stdout.partition(
+                b"\r\n\r\n"
+            )
+            assert head.startswith(b"HTTP/2 200")
+            assert body == content
+        assert b"strict-transport-security: max-age=31536000" in head
+
+
+def test_uploads_of_every_size(client: httpx.Client) -> None:
+    assert upload(client, png(MAX_BYTES - 1)).status_code == 200
+    too_large = {"error": "payload too large (max 5MB)"}
+    for size in (MAX_BYTES, 6 * MAX_BYTES):  # refused by the API, and by nginx
+        reply = upload(client, PNG + bytes(size - len(PNG)))
+        assert (reply.status_code, reply.json()) == (413, too_large)
+
+    def chunks() -> Iterator[bytes]:
+        for _ in range(6 * 5):
+            yield bytes(1024 * 1024)
+
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    reply = client.post("/v1/upload", content=chunks(), headers=headers)
+    assert reply.status_code in {400, 413}  # there is no boundary in it, and it is too large
+    assert reply.json()["error"]
+    assert client.get("/v1/comment?pr_number=7").status_code == 200
+
+
+def test_nginx_refuses_in_our_words(front: Front) -> None:
+    def ask(head: str) -> tuple[int, bytes]:
+        reply = raw(front.port, head.encode())
+        assert b"\r\nContent-Type: application/json\r\n" in reply
+        assert b"\r\nCache-Control: no-store\r\n" in reply
+        assert b"nginx/" not in reply
+        return int(reply.split()[1]), reply.partition(b"\r\n\r\n")[2]
+
+    assert ask(f"GET /{'a' * 9000} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") == (
+        414,
+        b'{"error":"uri too long"}',
+    )
+    assert ask(f"GET / HTTP/1.1\r\nHost: x\r\nX: {'a' * 9000}\r\n\r\n") == (
+        431,
+        b'{"error":"request header fields too large"}',
+    )
+    assert ask("GET / HTTP/1.1\r\n\r\n") == (400, b'{"error":"bad request"}')
+    assert ask("TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") == (
+        405,
+        b'{"error":"method not allowed"}',
+    )
+
+
+def test_parts_that_are_down_are_said_to_be(front: Front, tmp_path: Path) -> None:
+    nobody = [free_port()]
+    url = own_image(front, "png", time.time() + DAY)
+    with running(
+        Front(tmp_path / "nginx", nobody, nobody, nobody, front.service.images_dir, program=front.program)
+    ) as alone:
+        for address, status, part in [
+            (url.replace(front.url, alone.url), 503, "delivery"),
+            (f"{alone.url}/i/x", 503, "delivery"),
+            (f"{alone.url}/v1/comment?pr_number=1", 502, "api"),
+            (f"{alone.url}/auth/callback/github?code=very-secret&state=very-secret", 502, "api"),
+            (f"{alone.url}/", 502, "dashboard"),
+        ]:
+            for headers in ({}, {"If-None-Match": "*"}):
+                reply = get(address, **headers)
+                assert (reply.status_code, reply.json()) == (status, {"error": f"{part} unavailable"})
+                assert (reply.headers["retry-after"], reply.headers["cache-control"]) == ("5", "no-store")
+        assert "very-secret" not in alone.logs
+        assert "token=" not in alone.logs
+
+
+def test_a_replica_that_is_down_costs_no_request(front: Front, client: httpx.Client, tmp_path: Path) -> None:
+    service, dead = front.service, free_port()
+    both = Front(
+        tmp_path / "nginx",
+        [dead, service.web_port],
+        [dead, service.api_port],
+        [dead, service.img_port],
+        service.images_dir,
+        program=front.program,
+    )
+    known = len(records(service))
+    with running(both), httpx.Client(base_url=both.url, headers=client.headers, timeout=30) as through:
+        urls = [upload(through).json()["view_url"].replace(front.url, both.url) for _ in range(8)]
+        assert {get(url).status_code for url in urls} == {200}
+        assert {get(f"{both.url}/").status_code for _ in range(4)} == {200}
+    assert len(records(service)) == known + 8
+
+
+class HangsUp:
+    """A part that takes a request and breaks off without a word, as one that is killed."""
+
+    def __init__(self) -> None:
+        self.requests: list[bytes] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                with connection:
+                    self.requests.append(connection.recv(65536))
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)
+
+
+def test_an_upload_that_was_sent_is_not_sent_again(front: Front, tmp_path: Path) -> None:
+    parts = [HangsUp(), HangsUp()]
+    ports = [part.port for part in parts]
+    try:
+        with (
+            running(
+                Front(tmp_path / "nginx", ports, ports, ports, tmp_path, program=front.program)
+            ) as through,
+            httpx.Client(base_url=through.url, timeout=30) as client,
+        ):
+            reply = upload(client)
+            assert (reply.status_code, reply.json()) == (502, {"error": "api unavailable"})
+            sent = [request for part in parts for request in part.requests]
+            assert [request.partition(b" ")[0] for request in sent] == [b"POST"]
+            assert client.get("/").status_code == 502
+            asked = [request for part in parts for request in part.requests]
+            assert [request.partition(b" ")[0] for request in asked].count(b"GET") == 2
+    finally:
+        for part in parts:
+            part.close()
+
+
+def test_what_a_client_says_of_itself_is_not_passed_on(front: Front, tmp_path: Path) -> None:
+    part = HangsUp()
+    try:
+        with running(
+            Front(tmp_path / "nginx", [part.port], [part.port], [part.port], tmp_path, program=front.program)
+        ) as through:
+            get(
+                f"{through.url}/v1/comment",
+                X_Forwarded_For="1.2.3.4",
+                X_Request_Id="mine",
+                X_Forwarded_Proto="https",
+            )
+        head = part.requests[0].decode()
+        assert "1.2.3.4" not in head
+        assert "mine" not in head
+        assert (
+            "\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: 127.0.0.1\r\n"
+            in head
+        )
+        assert re.search(r"\r\nX-Request-Id: [0-9a-f]{32}\r\n", head)
+    finally:
+        part.close()
+
+
+def test_no_log_holds_a_signature(front: Front, client: httpx.Client) -> None:
+    """Whatever went wrong in the tests above, and whatever went well."""
+    url = upload(client).json()["view_url"]
+    (front.service.images_dir / key_of(url)).unlink()
+    assert [get(address).status_code for address in (url, f"{url}0")] == [410, 403]
+    assert "token=" not in front.logs
+    assert "exp=" not in front.logs
