@@ -122,7 +122,7 @@ class Balancer:
             headers={"Authorization": f"Bearer {self._token}"}, timeout=30, trust_env=False
         ) as client:
             turn = 0
-            while not self._stop.wait(0.01):
+            while not self._stop.wait(0.05):
                 addresses = sorted(self._ready)
                 if not addresses:
                     self.failed.append("no replica was ready")

@@ -318,7 +318,7 @@ def test_the_life_of_images(tmp_path: Path) -> None:
     asyncio.run(open_records(tmp_path).close())
     ImagesMachine.empty_database = tmp_path / "prshots.db"
     bounded = settings(
-        max_examples=60,
+        max_examples=40,
         stateful_step_count=25,
         deadline=None,  # an fsync takes as long as it takes
         phases=[Phase.explicit, Phase.reuse, Phase.generate],  # 25 steps can be read; shrinking takes minutes
