@@ -43,7 +43,7 @@ def serve(
     Stops on Ctrl-C or SIGTERM, after the uploads under way.
     """
     from prshots import wiring
-    from prshots.processes.supervisor import Supervisor, parts_of
+    from prshots.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
 
     settings = settings_from(config, part="serve")
     settings.check_providers()
@@ -54,6 +54,7 @@ def serve(
     # People open the dashboard of their own machine with a link; with a login provider they sign in there. A
     # collector of logs keeps what it is given, so it gets no link.
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
+    hold_back_ctrl_c()
     link = _LinkInTheMaking(config) if makes_link else None
     supervisor = Supervisor(
         parts=parts,

@@ -134,6 +134,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # there is somebody to take it now
         workers = [(part, slot) for part in self.parts for slot in part.slots]
         ready: list[asyncio.Future[None]] = [loop.create_future() for _ in workers]
         tasks = [
@@ -257,6 +258,11 @@ def _is_fault(task: "asyncio.Task[None]") -> bool:
     if error:
         _log.error("internal error", exc_info=error)
     return error is not None
+
+
+def hold_back_ctrl_c() -> None:
+    """Let Ctrl-C wait until the supervisor runs: it would tear apart an event loop that is being made."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 @contextlib.contextmanager
