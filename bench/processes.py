@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 from bench.load import BenchError
@@ -69,6 +70,14 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def package_folder(name: str) -> Path:
+    """Return where a package lies, without importing it: only its programs are wanted."""
+    package = find_spec(name)
+    if package is None or package.origin is None:
+        raise BenchError(f"{name} is not installed: pip install 'prshots[bench]'")
+    return Path(package.origin).parent
 
 
 def accepts_connections(port: int) -> bool:

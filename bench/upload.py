@@ -33,8 +33,8 @@ def measure(run: Run) -> Iterator[Row]:
     body.write_bytes(upload_body(image.read_bytes(), pr_number=1))
     service = Service.create(run.directory / "ours")
     with service.at_rest() as pid, seaweedfs(run.directory / "seaweedfs") as server:
-        ours = _Ours(run, service, pid, body)
-        puts = _SeaweedPuts(run, server, image)
+        ours = Uploads(run, service, pid, body)
+        puts = SeaweedPuts(run, server, image)
         disk = _Disk(run, run.directory / "disk", image.read_bytes())
         ours.measure(WARM_UP_SECONDS)
         puts.measure(WARM_UP_SECONDS)
@@ -55,7 +55,7 @@ def _settle(pid: int | None = None) -> None:
 
 
 @dataclass
-class _Ours:
+class Uploads:
     run: Run
     service: Service
     pid: int
@@ -81,7 +81,7 @@ class _Ours:
 
 
 @dataclass
-class _SeaweedPuts:
+class SeaweedPuts:
     run: Run
     server: SeaweedFS
     image: Path

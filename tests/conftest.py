@@ -199,6 +199,10 @@ def service(tmp_path: Path) -> Iterator[Service]:
 def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Run one service that many tests share; each makes a project of its own."""
     made = Service(tmp_path_factory.mktemp("shared")).start()
+    until = time.monotonic() + 30
+    while not (made.images_dir / ".installation").exists():  # the first sweep's: a test would see it appear
+        assert time.monotonic() < until, f"no first sweep within 30 s:\n{made.log}"
+        time.sleep(0.02)
     yield made
     assert made.stop() == 0
 

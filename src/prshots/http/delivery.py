@@ -86,12 +86,11 @@ def error_reply(status: int, message: str, extra_fields: str = "", result: str =
     return json_reply(status, {"error": message}, extra_fields, result)
 
 
+RETRY_LATER = "Retry-After: 5\r\n"
 HEALTHY = json_reply(200, {"status": "ok"})
 METHOD_NOT_ALLOWED = error_reply(405, "method not allowed", "Allow: GET, HEAD\r\n")
 EXPIRED = error_reply(410, "expired", result="expired")
-STORAGE_UNAVAILABLE = error_reply(
-    503, "storage unavailable, retry later", "Retry-After: 5\r\n", result="unavailable"
-)
+STORAGE_UNAVAILABLE = error_reply(503, "storage unavailable, retry later", RETRY_LATER, result="unavailable")
 _INVALID = error_reply(403, "invalid signature", result="invalid")
 _REFUSALS = {
     Verdict.EXPIRED: EXPIRED,

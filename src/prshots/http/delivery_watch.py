@@ -12,12 +12,11 @@ from time import perf_counter
 import structlog
 
 from prshots import metrics
-from prshots.http.delivery import Delivery, Pending, Reply, Request, error_reply, json_reply
+from prshots.http.delivery import RETRY_LATER, Delivery, Pending, Reply, Request, error_reply, json_reply
 from prshots.http.readiness import Kept, Readiness
 from prshots.metrics import BUCKETS
 
 QUICK = BUCKETS[0]
-RETRY_LATER = "Retry-After: 5\r\n"
 
 _log = structlog.get_logger()
 

@@ -20,7 +20,6 @@ from prshots.http.web_files import ASSETS, WebFile, choose_file, file_response, 
 
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
-SERVICE = ("/healthz", "/readyz", "/metrics")
 NOT_BUILT = "the dashboard is not built: run make run, or install prshots again"
 
 
@@ -73,8 +72,10 @@ class Web:
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         # Without the API its pages still open, and say so; a balancer's error page would not.
         readiness = Readiness({"api": relay.check}, optional=["api"])
-        self._service: App = Router(service_routes(readiness), redirect_slashes=False)
-        self._edge = Edge(self._answer, readiness, Observer("web", _route_name, logs=log_requests).note)
+        routes = service_routes(readiness)
+        self._service: App = Router(routes, redirect_slashes=False)
+        self._service_paths = {route.path for route in routes}
+        self._edge = Edge(self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note)
         self.drain = self._edge.drain
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -97,7 +98,7 @@ class Web:
             return self._relay
         if scope["method"] not in METHODS:
             raise HTTPException(405, headers={"Allow": ", ".join(METHODS)})
-        return self._service if scope["path"] in SERVICE else self._file(scope)
+        return self._service if scope["path"] in self._service_paths else self._file(scope)
 
     def _file(self, scope: Message) -> Response:
         file, headers = choose_file(self._files, scope["path"]), Headers(scope=scope)
@@ -114,10 +115,9 @@ class Web:
         self._relay.close()
         await send({"type": "lifespan.shutdown.complete"})
 
-
-def _route_name(scope: Message) -> str:
-    """Return how a request is called in the figures: a few names for all paths there are."""
-    if scope["path"] in SERVICE:
-        return f"GET {scope['path']}"
-    beginnings = ("/v1/", "/auth/", ASSETS, "/")
-    return next(beginning for beginning in beginnings if scope["path"].startswith(beginning)) + "*"
+    def _name_of(self, scope: Message) -> str:
+        """Return how a request is called in the figures: a few names for all paths there are."""
+        if scope["path"] in self._service_paths:
+            return f"GET {scope['path']}"
+        beginnings = ("/v1/", "/auth/", ASSETS, "/")
+        return next((start for start in beginnings if scope["path"].startswith(start)), "/") + "*"
