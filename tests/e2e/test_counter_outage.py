@@ -1,6 +1,7 @@
 """Uploads counted on Valkey over three API processes, and what they notice when it goes and comes back."""
 
 import contextlib
+import os
 import secrets
 import socket
 import time
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from running import wait_until
+from running import children, supervisor_pid, wait_until
 
 from conftest import SHA, Service, png
 from servers import Valkey, running_valkey
@@ -73,13 +74,22 @@ def statuses(replies: list[httpx.Response]) -> Counter[int]:
 
 def test_exactly_the_limit_over_three_processes(service: Service, valkey: Valkey) -> None:
     with three_processes(service, valkey.url):
-        for _ in range(5):
+        put_first(valkey.process.pid, *children(supervisor_pid(service)))
+        until = time.monotonic() + 150
+        while time.monotonic() < until:
             token, before = service.new_token(), not_limited(service)
             replies = burst(service, token)
             if not_limited(service) == before:
                 break  # else the machine was too busy to count within 50 ms, and the service says so
         assert statuses(replies) == {200: LIMIT, 429: AT_ONCE - LIMIT}
         assert {reply.headers["Retry-After"] for reply in replies if reply.status_code == 429} == {"60"}
+
+
+def put_first(*pids: int) -> None:
+    """Let these go before the other tests' processes, who may leave them no 50 ms; only root may do that."""
+    for pid in pids:
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, pid, -15)
 
 
 @pytest.mark.parametrize("how", ["stopped", "frozen"])
