@@ -21,7 +21,10 @@ PrshotsError
 │   ├── RecordsUnsureError   … or did, and could not say so any more
 │   └── SchemaTooNewError    … because a newer program has migrated it
 ├── CounterUnavailableError  the rate counter did not answer
-└── BackupError              a backup could not be made, or not be put back
+├── BackupError              a backup could not be made, or not be put back
+└── CallError                a call of the client's did not succeed; the message says which, and what to do
+    ├── UnreachableError     … because nobody answered, however often it was tried
+    └── ForgeError           … because the forge (GitHub, GitLab, …) did not do it
 """
 
 from enum import StrEnum
@@ -125,4 +128,16 @@ class CounterUnavailableError(PrshotsError):
 
 
 class BackupError(PrshotsError):
+    pass
+
+
+class CallError(PrshotsError):
+    pass
+
+
+class UnreachableError(CallError):
+    pass
+
+
+class ForgeError(CallError):
     pass
