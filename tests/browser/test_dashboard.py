@@ -24,7 +24,6 @@ AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 MAX_SCRIPT_BYTES = 60_000
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
-NOW = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 expect.set_options(timeout=15_000)
 
@@ -492,45 +491,43 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
 
 
 class TestEveryPage:
-    @NOW
-    def test_axe_finds_nothing(
-        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str], scheme: str
-    ) -> None:
-        page = new_context(color_scheme=scheme, bypass_csp=True).new_page()
-        found = {}
-        for name, address in addresses.items():
-            settle(page, address)
-            page.add_script_tag(path=AXE)
-            violations = page.evaluate("axe.run().then(result => result.violations)")
-            if violations:
-                found[name] = [
-                    (each["id"], [node["html"] for node in each["nodes"][:3]]) for each in violations
-                ]
-        assert found == {}
+    """Each page is opened once in light and once in dark, and all that is to hold of it is looked at there."""
 
-    def test_nothing_is_wider_than_a_phone(
+    def test_in_light_axe_finds_nothing_and_there_is_a_title_and_one_heading(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:
-        page = new_context(viewport=NARROW, has_touch=True).new_page()
-        too_wide = {}
+        page = new_context(color_scheme="light", bypass_csp=True).new_page()
+        found, titles = {}, []
         for name, address in addresses.items():
-            settle(page, address)
-            width = page.evaluate("document.documentElement.scrollWidth")
-            if width > NARROW["width"]:
-                too_wide[name] = width
-        assert too_wide == {}
-
-    def test_has_a_title_and_one_heading(
-        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
-    ) -> None:
-        page = new_context().new_page()
-        titles = []
-        for address in addresses.values():
             settle(page, address)
             expect(page.locator("h1")).to_have_count(1)
             titles.append(page.title())
+            found[name] = violations(page)
+        assert not any(found.values()), found
         assert all(title.endswith("prshots") for title in titles)
         assert len(set(titles)) > len(titles) / 2
+
+    def test_in_dark_axe_finds_nothing_and_a_phone_is_wide_enough(
+        self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
+    ) -> None:
+        page = new_context(color_scheme="dark", bypass_csp=True, has_touch=True).new_page()
+        found, too_wide, wide = {}, {}, page.viewport_size
+        for name, address in addresses.items():
+            settle(page, address)
+            found[name] = violations(page)
+            page.set_viewport_size(NARROW)
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > NARROW["width"]:
+                too_wide[name] = width
+            page.set_viewport_size(wide)
+        assert not any(found.values()), found
+        assert too_wide == {}
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run().then(result => result.violations)")
+    return [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found]
 
 
 def settle(page: Page, address: str) -> None:

@@ -73,34 +73,52 @@ def deaths(service: Service) -> list[datetime]:
 # Starting
 
 
-def test_the_first_start_makes_all_it_needs(service: Service) -> None:
+def assert_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
+    process = service.process
+    assert process is not None
+    started = children(process.pid)
+    if number == signal.SIGINT:  # Ctrl-C reaches the workers too
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+    assert process.wait(timeout=20) == 0
+    assert len(started) >= len(WORKERS)
+    assert not [pid for pid in started if is_alive(pid)]
+    assert "Traceback" not in service.log
+    assert "died" not in service.log
+
+
+def test_a_first_start(service: Service) -> None:
+    """It makes all it needs, says what to do next, is not disturbed by a second one, and stops cleanly."""
+    service.folder /= "somebody's folder"
+    service.folder.mkdir()
     service.start()
     assert stat.S_IMODE((service.data_dir / "signing-keys").stat().st_mode) == 0o600
     assert records(service) == []
     for address in (service.web_url, service.base_url, service.img_url):
         wait_until(lambda address=address: address in service.log, "the table of addresses")
     assert f"Open {service.web_url}" in service.log
-    assert "Traceback" not in service.log
 
-
-def test_the_printed_commands_can_be_pasted(service: Service) -> None:
-    service.folder /= "somebody's folder"
-    service.folder.mkdir()
-    service.start()
     commands = printed_commands(service)
     assert len(commands) == 2
     with service.client(paste(commands)) as client:
         assert upload(client).status_code == 200
 
+    assert_one_line(service.run("serve", check=False), str(service.web_port), "PRSHOTS_WEB_PORT")
+    assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
+    assert_it_stops_cleanly(service, signal.SIGTERM)
 
-def test_the_printed_commands_name_the_config_file(service: Service) -> None:
+
+def test_a_start_with_a_config_file(service: Service) -> None:
+    """The commands that it prints name the file; and Ctrl-C ends it."""
     config = service.folder / "my settings.toml"
     config.write_text(f'data_dir = "{service.data_dir}"\n')
     environment = {name: value for name, value in service.env.items() if name != "PRSHOTS_DATA_DIR"}
-    serve(service, "--config", str(config), env=environment)
+    serve(service, "--config", str(config), env=environment, own_group=True)
     service.wait_until_up()
     with service.client(paste(printed_commands(service))) as client:
         assert upload(client).status_code == 200
+    assert_it_stops_cleanly(service, signal.SIGINT)
 
 
 def test_the_api_can_run_alone(service: Service) -> None:
@@ -156,12 +174,6 @@ def test_a_port_in_use_is_one_clear_line(service: Service, part: str) -> None:
     assert not service.data_dir.exists()
 
 
-def test_a_second_serve_leaves_the_first_alone(service: Service) -> None:
-    service.start()
-    assert_one_line(service.run("serve", check=False), str(service.web_port), "PRSHOTS_WEB_PORT")
-    assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
-
-
 def test_a_file_in_place_of_the_data_folder_is_one_clear_line(service: Service) -> None:
     service.data_dir.write_text("not a folder")
     assert_one_line(service.run("serve", check=False), str(service.data_dir))
@@ -181,22 +193,6 @@ def test_a_broken_database_is_one_clear_line(service: Service) -> None:
 # Stopping
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
-    process = serve(service, own_group=True)
-    service.wait_until_up()
-    started = children(process.pid)
-    if number == signal.SIGINT:  # Ctrl-C reaches the workers too
-        os.killpg(process.pid, number)
-    else:
-        process.send_signal(number)
-    assert process.wait(timeout=20) == 0
-    assert len(started) >= len(WORKERS)
-    assert not [pid for pid in started if is_alive(pid)]
-    assert "Traceback" not in service.log
-    assert "died" not in service.log
-
-
 @pytest.mark.parametrize("seconds", [0, 0.3])
 def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, seconds: float) -> None:
     """Whichever moment of the start it hits, some of the workers have not got to any code of ours yet."""
@@ -208,20 +204,18 @@ def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, seconds: 
     assert "Traceback" not in service.log
 
 
-@pytest.mark.parametrize("part", ["web", "api"])
-def test_an_upload_in_flight_is_finished_before_it_stops(service: Service, part: str) -> None:
+def test_uploads_in_flight_are_finished_before_it_stops(service: Service) -> None:
     service.start()
-    image = png(300_000)
-    address = service.web_url if part == "web" else service.base_url
-    with service.client(service.new_token(), address) as client:
-        slow = SlowUpload(client, image)
+    token, images = service.new_token(), [png(300_000), png(300_000)]
+    with service.client(token, service.web_url) as through_web, service.client(token) as client:
+        slow = [SlowUpload(through_web, images[0]), SlowUpload(client, images[1])]
         service.process.send_signal(signal.SIGTERM)
-        time.sleep(1)  # long enough for the word to get to the worker
-        response = slow.finish()
-    assert response.status_code == 200
+        time.sleep(1)  # long enough for the word to get to the workers
+        replies = [upload.finish() for upload in slow]
+    assert [reply.status_code for reply in replies] == [200, 200]
     assert service.process.wait(timeout=20) == 0
     service.start()
-    assert fetch(response.json()["view_url"]).content == image
+    assert [fetch(reply.json()["view_url"]).content for reply in replies] == images
 
 
 def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
@@ -278,13 +272,13 @@ def test_many_deaths_leave_nothing_behind(service: Service) -> None:
     pid = supervisor_pid(service)
     wait_for_first_sweep(service)
     before = descriptors(pid)
-    for _ in range(5):
+    for _ in range(3):
         time.sleep(1.2)  # so that they count as having run well, and are started again at once
         for worker in part_pids(service).values():
             kill(worker)
         service.wait_until_up()
     wait_until(lambda: descriptors(pid) == before, "the supervisor to close what belonged to the dead")
-    assert service.log.count("worker died") == 5 * len(WORKERS)
+    assert service.log.count("worker died") == 3 * len(WORKERS)
     assert len(children(pid)) == len(WORKERS)  # no zombies among them
     assert all(map(is_alive, children(pid)))
 
