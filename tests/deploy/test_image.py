@@ -12,7 +12,7 @@ import pytest
 from checkers import DEPLOY, ROOT, passes
 
 from conftest import Service, png, upload
-from prshots.settings import PREFIX, Settings
+from prshots.settings import PREFIX, SETTINGS, load_settings
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 HEALTHCHECK = DEPLOY / "docker" / "healthcheck.py"
@@ -49,10 +49,10 @@ def test_runs_as_a_number_that_is_not_root() -> None:
 
 def test_its_variables_are_settings_with_good_values(monkeypatch: pytest.MonkeyPatch) -> None:
     values = dict(re.findall(rf"({PREFIX}\w+)=(\S+)", DOCKERFILE))
-    assert {name.removeprefix(PREFIX).lower() for name in values} <= set(Settings.model_fields)
+    assert {name.removeprefix(PREFIX).lower() for name in values} <= set(SETTINGS)
     for name, value in values.items():
         monkeypatch.setenv(name, value)
-    settings = Settings()
+    settings = load_settings()
     assert (str(settings.data_dir), settings.host, settings.log_format) == ("/data", "0.0.0.0", "json")
     ports = re.findall(r"^EXPOSE (.+)$", DOCKERFILE, re.MULTILINE)[0].split()
     assert {int(port) for port in ports} == {settings.web_port, settings.api_port, settings.img_port}

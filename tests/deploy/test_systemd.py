@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from checkers import DEPLOY, passes
 
-from prshots.settings import PREFIX, Settings
+from prshots.settings import PREFIX, SETTINGS, load_settings
 
 UNITS = DEPLOY / "systemd"
 PROGRAM = "/opt/prshots/bin/prshots"
@@ -72,10 +72,10 @@ def test_the_example_of_settings_is_one(monkeypatch: pytest.MonkeyPatch) -> None
     lines = re.findall(r"^#?([A-Z_]+)=(.*)$", (UNITS / "prshots.env").read_text(), re.MULTILINE)
     for name, value in lines:
         if name.startswith(PREFIX):
-            assert name.removeprefix(PREFIX).lower() in Settings.model_fields, name
+            assert name.removeprefix(PREFIX).lower() in SETTINGS, name
         if value:
             monkeypatch.setenv(name, value)
-    settings = Settings()
+    settings = load_settings()
     assert str(settings.data_dir) == "/var/lib/prshots"
     assert not settings.on_sqlite
     [stop] = [line for line in directives("prshots.service") if line.startswith("TimeoutStopSec=")]

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,6 @@ async def test_the_other_engines(
         "store_url": "s3://some-bucket/?endpoint=http://127.0.0.1:1&region=x",
         "counter_url": "redis://:swordfish@127.0.0.1:1",
     }
-    found = {
-        finding.about: finding async for finding in examine(settings.model_copy(update=away), lambda _: None)
-    }
+    found = {finding.about: finding async for finding in examine(replace(settings, **away), lambda _: None)}
     assert [found[about].state for about in ("database", "image store", "counter")] == ["problem"] * 3
     assert not [finding for finding in found.values() if "swordfish" in finding.words]

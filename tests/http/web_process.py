@@ -15,7 +15,7 @@ import uvloop
 from prshots.http.web import create_web
 from prshots.processes.logs import configure_logs
 from prshots.processes.worker import _serve_on_granian
-from prshots.settings import Settings
+from prshots.settings import load_settings
 
 
 async def main(port: str, files: str, api_url: str) -> None:
@@ -31,7 +31,7 @@ async def main(port: str, files: str, api_url: str) -> None:
     with socket.create_server(("127.0.0.1", int(port))) as listener:
         listener.setblocking(False)
         ready_fd = os.open(os.devnull, os.O_RDONLY)
-        await _serve_on_granian(app, Settings(), listener, stop, ready_fd)
+        await _serve_on_granian(app, load_settings(), listener, stop, ready_fd)
 
 
 if __name__ == "__main__":

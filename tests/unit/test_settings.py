@@ -1,13 +1,13 @@
 """Settings: where they come from, and what is said when one is wrong."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 
 import pytest
 
 from prshots.errors import SettingsError
-from prshots.settings import Settings, load_settings
+from prshots.settings import SETTINGS, Settings, load_settings
 
 KEYS = f"k1:{'5e' * 32}"
 
@@ -109,6 +109,13 @@ CASES = {
     "ALLOWED_USERS": Case("", "ann,bob", "ann,bob", "", ""),
     "ALLOWED_ORGANIZATIONS": Case("", "acme", "acme", "", ""),
     "ALLOWED_EMAIL_DOMAINS": Case("", "acme.test", "acme.test", "", ""),
+    "TRUSTED_ISSUERS": Case(
+        "https://token.actions.githubusercontent.com,https://gitlab.com",
+        "https://git.acme.test/, http://[::1]:3000",
+        "https://git.acme.test/, http://[::1]:3000",
+        "https://git.acme.test,http://10.0.0.1",
+        "https:// addresses of OpenID issuers, apart by commas",
+    ),
     "WORKERS": Case(1, "1", 1, "many", "a whole number from 1 to 256"),
     "DRAIN_SECONDS": Case(0, "2.5", 2.5, "-1", "a number of seconds from 0 to 300"),
     "GRACE_SECONDS": Case(4, "30", 30, "0", "a number of seconds from 1 to 600"),
@@ -147,7 +154,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_every_setting_is_tried_here() -> None:
-    assert {name.upper() for name in Settings.model_fields} == set(CASES)
+    assert {name.upper() for name in SETTINGS} == set(CASES)
 
 
 @EVERY
@@ -313,7 +320,7 @@ def test_settings_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = load_settings()
     monkeypatch.setenv("PRSHOTS_API_PORT", "9002")
     assert loaded.api_port == 9001
-    with pytest.raises(ValueError, match="frozen"):
+    with pytest.raises(FrozenInstanceError):
         loaded.api_port = 9003
 
 
@@ -344,3 +351,29 @@ class TestProviders:
     @pytest.mark.parametrize("who", ["allowed_users", "allowed_organizations", "allowed_email_domains"])
     def test_any_allow_list_will_do(self, who: str) -> None:
         Settings(**GITHUB, **{who: "acme"}).check_providers()
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "http://ci.test",
+        "https://",
+        "https://a b",
+        "https://a?x=1",
+        "ci",
+        "file:///etc",
+        "https://" + "a" * 300,
+    ],
+)
+def test_an_issuer_is_an_address_that_nobody_can_listen_in_on(
+    issuer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRSHOTS_TRUSTED_ISSUERS", f"https://gitlab.com,{issuer}")
+    assert error_of().startswith("PRSHOTS_TRUSTED_ISSUERS: got ")
+
+
+def test_issuers_are_kept_exactly_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        "PRSHOTS_TRUSTED_ISSUERS", " https://ci.test/ ,, http://localhost:1,http://127.0.0.1:2/x"
+    )
+    assert load_settings().issuers == ["https://ci.test/", "http://localhost:1", "http://127.0.0.1:2/x"]

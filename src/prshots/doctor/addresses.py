@@ -1,12 +1,12 @@
 """The public addresses: who can reach them, and whether the parts answer there."""
 
-import ipaddress
 import json
 from urllib.parse import urlsplit
 
 from prshots.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.doctor.engines import described
 from prshots.doctor.fetching import Reply, UnreachableError, fetch
+from prshots.kinds import ip_address_of, is_this_machine
 from prshots.redaction import redact
 from prshots.settings import Settings
 
@@ -26,7 +26,7 @@ async def check_addresses(settings: Settings) -> list[Finding]:
 
 def _reach(settings: Settings) -> list[Finding]:
     host = urlsplit(settings.img_url).hostname or ""
-    if _is_this_machine(host):
+    if is_this_machine(host):
         words = (
             "GitHub's image proxy cannot reach this machine by that name: set PRSHOTS_IMG_URL to a public one"
         )
@@ -46,27 +46,15 @@ def _encryption(settings: Settings) -> list[Finding]:
     return [
         warning("addresses", f"{variable} is on http, so {risk}: put TLS in front and set it to https://…")
         for variable, (url, risk) in risks.items()
-        if urlsplit(url).scheme == "http" and not _is_this_machine(urlsplit(url).hostname or "")
+        if urlsplit(url).scheme == "http" and not is_this_machine(urlsplit(url).hostname or "")
     ]
 
 
-def _is_this_machine(host: str) -> bool:
-    address = _ip_address(host)
-    return address.is_loopback if address else host == "localhost" or host.endswith(".localhost")
-
-
 def _is_private(host: str) -> bool:
-    address = _ip_address(host)
+    address = ip_address_of(host)
     return (
         address.is_private if address else "." not in host or host.endswith((".local", ".internal", ".lan"))
     )
-
-
-def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
 
 
 async def check_parts(settings: Settings) -> list[Finding]:

@@ -1,0 +1,163 @@
+"""The kinds of settings: from the text of a variable, or a value in a TOML file, to the value we work with.
+
+Each raises ValueError for what it does not take. What it takes, the setting itself says in words.
+"""
+
+import ipaddress
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+_PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
+_YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
+
+
+def text(least: int = 0, most: int = 65_536) -> Callable[[object], str]:
+    def read(given: object) -> str:
+        if not isinstance(given, str) or not least <= len(given) <= most:
+            raise ValueError("a text of that length")
+        return given
+
+    return read
+
+
+def log_format(given: object) -> Literal["console", "json"]:
+    match given:
+        case "console" | "json":
+            return given
+        case _:
+            raise ValueError("console or json")
+
+
+def path(given: object) -> Path:
+    if not isinstance(given, str | Path):
+        raise ValueError("a path")  # noqa: TRY004 - one error for all that is not taken
+    return Path(given)
+
+
+def whole(least: int, most: int = 2**63 - 1) -> Callable[[object], int]:
+    def read(given: object) -> int:
+        if not isinstance(given, str | int) or isinstance(given, bool):
+            raise ValueError("a whole number")  # noqa: TRY004 - as above
+        number = int(given)
+        if not least <= number <= most:
+            raise ValueError("within its range")
+        return number
+
+    return read
+
+
+def number(least: float, most: float) -> Callable[[object], float]:
+    def read(given: object) -> float:
+        if not isinstance(given, str | int | float) or isinstance(given, bool):
+            raise ValueError("a number")  # noqa: TRY004 - as above
+        number = float(given)
+        if not math.isfinite(number) or not least <= number <= most:
+            raise ValueError("within its range")
+        return number
+
+    return read
+
+
+def truth(given: object) -> bool:
+    if isinstance(given, bool):
+        return given
+    if not isinstance(given, str) or given.lower() not in _YES | _NO:
+        raise ValueError("true or false")
+    return given.lower() in _YES
+
+
+def public_url(given: object) -> str:
+    """Take an address that we hand out, or none."""
+    # It ends up inside markdown and HTML, so it holds nothing that would need escaping there.
+    # A port that is none makes `urlsplit` raise a ValueError too.
+    url = text()(given)
+    if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname and urlsplit(url).port != 0):
+        raise ValueError("an http:// or https:// address without query or spaces")
+    return url.rstrip("/")
+
+
+MAX_ISSUER = 300
+
+
+def issuers(given: object) -> str:
+    """Take addresses of OpenID issuers, apart by commas, each kept exactly as it is written."""
+    for issuer in apart_by_commas(text()(given)):
+        parts = urlsplit(public_url(issuer))
+        # Its keys come from there: what is not encrypted stays on this machine.
+        safe = parts.scheme == "https" or is_this_machine(parts.hostname or "")
+        if not safe or len(issuer) > MAX_ISSUER:
+            raise ValueError("https:// addresses")
+    return str(given)
+
+
+def apart_by_commas(given: str) -> list[str]:
+    return [entry.strip() for entry in given.split(",") if entry.strip()]
+
+
+def is_this_machine(host: str) -> bool:
+    address = ip_address_of(host)
+    return address.is_loopback if address else host == "localhost" or host.endswith(".localhost")
+
+
+def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address that a host is given as; None when it is a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def database_url(given: object) -> str:
+    # SQLite would take :memory:, but each of our processes would have a memory of its own.
+    return _either(text()(given), "sqlite:", _file_url("sqlite", no_path=":memory:"), _postgresql)
+
+
+def store_url(given: object) -> str:
+    return _either(text()(given), "file:", _file_url("file"), _one_of("s3", "gs", "az"))
+
+
+def counter_url(given: object) -> str:
+    return _either(text(1)(given), "memory:", _memory, _one_of("redis", "rediss", "valkey", "valkeys"))
+
+
+Check = Callable[[str], None]
+
+
+def _either(url: str, embedded_scheme: str, embedded: Check, server: Check) -> str:
+    if url:
+        (embedded if url.startswith(embedded_scheme) else server)(url)
+    return url
+
+
+def _file_url(scheme: str, no_path: str = "") -> Check:
+    def check(url: str) -> None:
+        if url.removeprefix(f"{scheme}:///") in {"", url, no_path}:
+            raise ValueError(f"{scheme}:///<path>")
+
+    return check
+
+
+def _postgresql(url: str) -> None:
+    # Its server may be named in the query, as a socket or as several hosts; the database is always a path.
+    if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
+        raise ValueError("postgresql://<host>/<name>")
+
+
+def _one_of(*schemes: str) -> Check:
+    """Take an address of one of these kinds; the adapter that is made of it looks at it more closely."""
+
+    def check(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in schemes or not parts.hostname or parts.port == 0:
+            raise ValueError("an address")
+
+    return check
+
+
+def _memory(url: str) -> None:
+    if url != "memory://":
+        raise ValueError("memory://")
