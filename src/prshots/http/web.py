@@ -6,6 +6,7 @@ The browser sees one origin only, so no CORS header exists anywhere.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import structlog
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -20,7 +21,12 @@ from prshots.http.web_files import ASSETS, WebFile, choose_file, file_response, 
 
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
-NOT_BUILT = "the dashboard is not built: run make run, or install prshots again"
+NOT_BUILT = (
+    "this package of prshots was not built with the dashboard: install it again without "
+    "PRSHOTS_WITHOUT_DASHBOARD, or run make run in a checkout"
+)
+
+_log = structlog.get_logger()
 
 
 def create_web(
@@ -34,7 +40,10 @@ def create_web(
 ) -> "Web":
     # The page's own icon is an image too, to a browser; nothing else of ours is.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
-    return Web(load_files(files), Relay(api_url), security_headers(images), log_requests=log_requests)
+    loaded = load_files(files)
+    if not loaded:  # the API is still reached through us, so this is no reason not to start
+        _log.warning("no dashboard", reason=NOT_BUILT)
+    return Web(loaded, Relay(api_url), security_headers(images), log_requests=log_requests)
 
 
 def content_security_policy(images: Sequence[str]) -> str:

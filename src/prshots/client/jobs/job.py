@@ -1,6 +1,5 @@
-"""Which CI runs us, and what it says of the pull request."""
+"""What is known of the job that runs us, whichever CI it is."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -16,9 +15,10 @@ class ForgeKind(StrEnum):
 class Job:
     """What is known of the job that runs us. What the CI does not say is empty.
 
-    `closed`: it runs because the pull request was closed or merged. `from_fork`: the pull request comes from
-    another repository, so that the job's own token may often only read. `repository` is `owner/name`, at
-    GitLab the project's id or path. `forge_api` is the root of the forge's API, such as
+    `ci` is its name for people. `closed`: it runs because the pull request was closed or merged. `from_fork`:
+    the pull request comes from another repository, so that the job's own token may often only read.
+    `repository` is `owner/name`, at GitLab the project's id or path. `forge_url` is the forge's address for
+    people; it may be known where the forge's kind is not. `forge_api` is the root of its API, such as
     https://api.github.com, https://gitlab.example/api/v4, https://gitea.example/api/v1.
     """
 
@@ -28,13 +28,8 @@ class Job:
     closed: bool = False
     from_fork: bool = False
     forge: ForgeKind | None = None
+    forge_url: str = ""
     forge_api: str = ""
     repository: str = ""
     forge_token: str = field(default="", repr=False)
     run_url: str = ""
-
-
-def detected(environ: Mapping[str, str]) -> Job:
-    """Return what the environment says; of no CI that we know, an empty job."""
-    del environ
-    return Job()

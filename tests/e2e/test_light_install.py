@@ -1,0 +1,167 @@
+"""`pip install prshots`, without an extra: the client, and nothing of the server."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import structlog.testing
+
+from ci_issuer import CiIssuer
+from conftest import PNG, SHA, Service, png
+from prshots.http.web import create_web
+
+ROOT = Path(__file__).parents[2]
+OF_THE_SERVER = ["starlette", "sqlalchemy", "pydantic", "structlog", "granian", "PIL"]
+
+
+@pytest.fixture(scope="module")
+def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install a checkout without its dashboard, and without what would build one, into an environment of its own."""
+    checkout, made = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("light") / "venv"
+    for name in ("pyproject.toml", "hatch_build.py", "README.md"):
+        shutil.copy(ROOT / name, checkout)
+    shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("__pycache__", "dashboard"))
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", made], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", made / "bin" / "python", "--disable-pip-version-check"]
+    done = subprocess.run(
+        [*pip, "install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt", checkout],
+        env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return made / "bin"
+
+
+def run(venv: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PRSHOTS_", "GITHUB_", "CI"))
+    }
+    return subprocess.run(
+        [venv / arguments[0], *arguments[1:]],
+        env=clean | environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_brings_nothing_of_the_server(venv: Path) -> None:
+    code = f"""
+import importlib.util, json, pathlib, sys, prshots.client
+def found(): return sorted(set({OF_THE_SERVER}) & set(sys.modules))
+of_client = found()
+import prshots.cli
+print(json.dumps({{
+    "client": of_client,
+    "commands": found(),
+    "installed": [name for name in {OF_THE_SERVER} if importlib.util.find_spec(name)],
+    "dashboard": (pathlib.Path(prshots.__file__).parent / "dashboard").exists(),
+}}))
+"""
+    said = json.loads(run(venv, "python", "-I", "-c", code).stdout)
+    assert said == {
+        "client": [],
+        "commands": [],
+        "installed": ["pydantic"],  # which Typer brings; nothing of ours imports it
+        "dashboard": False,
+    }
+
+
+def test_imports_nothing_of_the_server_where_it_is_installed() -> None:
+    code = (
+        "import sys, prshots.client.service, prshots.client.keyless, prshots.client.jobs, prshots.cli\n"
+        f"print(*sorted(set({OF_THE_SERVER}) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_uploads(venv: Path, shared_service: Service, tmp_path: Path) -> None:
+    token = shared_service.new_token()
+    (tmp_path / "cart@1280x800.png").write_bytes(png())
+    (tmp_path / "note.txt").write_bytes(b"")
+    environ = {
+        "PRSHOTS_URL": f"{shared_service.base_url}/",
+        "PRSHOTS_TOKEN": f"{token}\n",
+        "CI": "woodpecker",
+        "CI_COMMIT_PULL_REQUEST": "7",
+        "CI_COMMIT_SHA": SHA,
+    }
+    tried = run(venv, "prshots", "upload", str(tmp_path), "--dry-run", **environ)
+    assert tried.returncode == 0, tried.stderr
+    with shared_service.client(token) as client:
+        assert "cart" not in client.get("/v1/comment?pr_number=7").json()["markdown"]
+        done = run(venv, "prshots", "upload", str(tmp_path), "--format", "json", **environ)
+        assert done.returncode == 0, done.stderr
+        (uploaded,) = json.loads(done.stdout)["uploaded"]
+        assert (uploaded["name"], uploaded["viewport"]) == ("cart", "1280x800")
+        assert uploaded["view_url"] in client.get("/v1/comment?pr_number=7").json()["markdown"]
+        assert client.get(uploaded["view_url"]).content.startswith(PNG)
+    for said in (tried.stdout, tried.stderr, done.stdout, done.stderr):
+        assert token not in said
+
+
+def test_uploads_without_a_secret(
+    venv: Path, shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path
+) -> None:
+    token = shared_service.new_token("keyless light")
+    trust = ("--issuer", ci_issuer.url, "--claim", "repository=octo/light")
+    shared_service.run("project", "trust", "keyless light", *trust)
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"pull_request": {"number": 8, "head": {"sha": SHA}, "base": {}}}))
+    (tmp_path / "cart@1280x800.png").write_bytes(png())
+    environ = {
+        "PRSHOTS_URL": f"{shared_service.base_url}/",
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(event),
+        "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/light"),
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
+    }
+    done = run(venv, "prshots", "upload", str(tmp_path / "*.png"), **environ)
+    assert done.returncode == 0, done.stderr
+    with shared_service.client(token) as client:
+        comment = client.get("/v1/comment?pr_number=8").json()["markdown"]
+        assert SHA[:7] in comment
+
+        environ["ACTIONS_ID_TOKEN_REQUEST_URL"] = ci_issuer.job_url(repository="octo/other")
+        refused = run(venv, "prshots", "upload", str(tmp_path / "*.png"), **environ)
+        assert refused.returncode == 1
+        assert "did not take this job's ID token" in refused.stderr
+        assert client.get("/v1/comment?pr_number=8").json()["markdown"] == comment
+    for said in (done.stdout, done.stderr, refused.stdout, refused.stderr):
+        assert not re.search(r"msr_|eyJ|of-the-runner", said), said
+
+
+def test_says_what_is_missing(venv: Path, tmp_path: Path) -> None:
+    assert "upload" in run(venv, "prshots", "--help").stdout
+    assert "--dry-run" in run(venv, "prshots", "upload", "--help").stdout
+    served = run(venv, "prshots", "serve", PRSHOTS_DATA_DIR=str(tmp_path))
+    assert served.returncode == 1
+    assert served.stderr.startswith("prshots: this command needs ")
+    assert served.stderr.endswith("pip install 'prshots[server]'\n")
+    assert served.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_service_without_the_dashboard_says_so(tmp_path: Path) -> None:
+    with structlog.testing.capture_logs() as lines:
+        create_web(
+            files=tmp_path / "dashboard",
+            api_url="http://127.0.0.1:1",
+            web_url="http://127.0.0.1:2",
+            img_url="http://127.0.0.1:3",
+            avatar_origins=[],
+        )
+    assert [line["event"] for line in lines] == ["no dashboard"]
+    assert "PRSHOTS_WITHOUT_DASHBOARD" in lines[0]["reason"]

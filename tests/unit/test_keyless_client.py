@@ -1,0 +1,270 @@
+"""An upload token for a job that has only an ID token: as GitHub's Actions and GitLab give them."""
+
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from prshots.client import keyless, sending
+from prshots.client.keyless import ExchangedToken, token_source
+from prshots.client.service import Client
+from prshots.client.tokens import FixedToken
+from prshots.errors import CallError, InvalidInputError, UnauthorizedError, UnreachableError
+from unreliable import CUT, Unreliable, refuse
+
+TOKEN = "msr_" + "0123456789abcdef" * 4
+JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJl"
+REQUEST_TOKEN = "the-request-token"
+
+
+class Ground:
+    """Answers as GitHub's token service and as our service do, on one address; knows what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.audiences: list[str] = []
+        self.granted: set[str] = set()
+        self.reply: tuple[int, object] | None = None
+
+    def id_token(self, path: str, authorization: str) -> tuple[int, object]:
+        if authorization != f"bearer {REQUEST_TOKEN}":
+            return 401, {"message": "Unauthorized"}
+        query = parse_qs(urlsplit(path).query)
+        assert query["api-version"] == ["2.0"]
+        self.audiences += query["audience"]
+        return 200, {"count": 1, "value": f"{JWT}-{len(self.audiences)}"}
+
+    def exchange(self, body: bytes) -> tuple[int, object]:
+        self.asked.append(json.loads(body))
+        if self.reply:
+            return self.reply
+        token = "msr_" + secrets.token_hex(32)
+        self.granted.add(token)
+        return 200, {"token": token, "expires_at": 1_900_000_000, "project": "demo"}
+
+    def comment(self, authorization: str) -> tuple[int, object]:
+        if authorization.removeprefix("Bearer ") not in self.granted:
+            return 401, {"error": "unauthorized"}
+        return 200, {"pr_number": 1, "markdown": "<!-- svc:pr-1 -->"}
+
+
+def handler_of(ground: Ground) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            said = self.headers.get("Authorization", "")
+            self.answer(
+                *(ground.comment(said) if self.path.startswith("/v1/") else ground.id_token(self.path, said))
+            )
+
+        def do_POST(self) -> None:
+            assert self.path == "/v1/oidc/token"
+            self.answer(*ground.exchange(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def answer(self, status: int, said: object) -> None:
+            body = json.dumps(said).encode()
+            self.send_response_only(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    return Handler
+
+
+@pytest.fixture
+def ground() -> Ground:
+    return Ground()
+
+
+@pytest.fixture
+def front(ground: Ground) -> Iterator[Unreliable]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(ground))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    with Unreliable(f"http://127.0.0.1:{server.server_address[1]}") as front:
+        yield front
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.001)
+
+
+def in_actions(front: Unreliable) -> dict[str, str]:
+    return {
+        "GITHUB_ACTIONS": "true",
+        "ACTIONS_ID_TOKEN_REQUEST_URL": f"{front.url}/idtoken/x?api-version=2.0",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": REQUEST_TOKEN,
+    }
+
+
+class TestGivenToken:
+    def test_is_used_and_nothing_is_asked(self, front: Unreliable) -> None:
+        source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
+        assert source.token() == TOKEN
+        assert source.renewed(TOKEN) is None
+        assert TOKEN not in repr(source)
+        assert front.seen == []
+
+    @pytest.mark.parametrize(
+        "given",
+        ["hunter2", TOKEN[:-1], TOKEN + "0", TOKEN.replace("0", "g", 1), f"{TOKEN}\n{TOKEN}", "msr_…"],
+    )
+    def test_that_is_none(self, given: str) -> None:
+        with pytest.raises(InvalidInputError, match="64 hexadecimal") as caught:
+            token_source("https://prshots.example", given, "", {})
+        assert given not in str(caught.value)
+        with pytest.raises(InvalidInputError):
+            FixedToken(given)
+
+
+class TestExchange:
+    def test_in_github_actions(self, front: Unreliable, ground: Ground) -> None:
+        source = token_source(f"{front.url}/", "", "", in_actions(front))
+        assert front.seen == []  # nothing before one is needed
+        first = source.token()
+        assert first in ground.granted
+        assert source.token() == first
+        assert ground.asked == [{"id_token": f"{JWT}-1"}]
+        assert ground.audiences == [front.url]  # as the service knows itself: without the slash
+
+    def test_in_gitlab(self, front: Unreliable, ground: Ground) -> None:
+        source = token_source(front.url, "", "demo", in_actions(front) | {"PRSHOTS_ID_TOKEN": f"{JWT}\n"})
+        assert source.token() in ground.granted
+        assert ground.asked == [{"id_token": JWT, "project": "demo"}]
+        assert ground.audiences == []
+
+    def test_many_threads_exchange_once(self, front: Unreliable, ground: Ground) -> None:
+        source = token_source(front.url, "", "", in_actions(front))
+        with ThreadPoolExecutor(8) as threads:
+            tokens = set(threads.map(lambda _: source.token(), range(16)))
+        assert len(tokens) == len(ground.asked) == 1
+        with ThreadPoolExecutor(8) as threads:
+            renewed = set(threads.map(source.renewed, [*tokens] * 16))
+        assert renewed == {source.token()} != tokens
+        assert [asked["id_token"] for asked in ground.asked] == [
+            f"{JWT}-1",
+            f"{JWT}-2",
+        ]  # a new one each time
+
+    def test_refused_token_is_renewed_by_the_client(self, front: Unreliable, ground: Ground) -> None:
+        with Client(front.url, token_source(front.url, "", "", in_actions(front))) as client:
+            assert client.comment(1)
+            ground.granted.clear()  # as when the 15 minutes are over
+            assert client.comment(1)
+        assert len(ground.asked) == 2
+
+    def test_renewed_before_its_time_is_over(
+        self, front: Unreliable, ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        source = token_source(front.url, "", "", in_actions(front))
+        source.token()
+        monkeypatch.setattr(
+            keyless.time, "monotonic", lambda clock=keyless.time.monotonic: clock() + 13.9 * 60
+        )
+        source.token()
+        assert len(ground.asked) == 1
+        monkeypatch.setattr(
+            keyless.time, "monotonic", lambda clock=keyless.time.monotonic: clock() + 0.2 * 60
+        )
+        source.token()
+        assert len(ground.asked) == 2
+
+    def test_what_does_not_arrive_is_sent_again(self, front: Unreliable, ground: Ground) -> None:
+        front.will(refuse(502), when="GET /idtoken")
+        front.will(CUT, when="GET /idtoken")
+        front.will(refuse(503, {"Retry-After": "0"}), when="POST /v1/oidc/token")
+        assert token_source(front.url, "", "", in_actions(front)).token() in ground.granted
+        assert (front.count("GET /idtoken"), front.count("POST /v1/oidc/token")) == (3, 2)
+
+
+class TestRefused:
+    def test_says_what_to_check(self, front: Unreliable, ground: Ground) -> None:
+        ground.reply = (401, {"error": "unauthorized"})
+        with pytest.raises(UnauthorizedError) as caught:
+            token_source(front.url, "", "", in_actions(front)).token()
+        said = str(caught.value)
+        assert all(
+            word in said for word in ("issuer", "audience", front.url, "repository", "--project", "log")
+        )
+        with pytest.raises(UnauthorizedError, match="is 'shop' the right project"):
+            token_source(front.url, "", "shop", in_actions(front)).token()
+        assert front.count("POST") == 2  # a refusal is not asked for again
+        for secret in (JWT, REQUEST_TOKEN):
+            assert secret not in said
+
+    @pytest.mark.parametrize(
+        ("reply", "words"),
+        [
+            ((404, {"error": "not found"}), "answered 404"),
+            ((500, {"error": f"no {JWT} Bearer {JWT}"}), "answered 500"),
+            ((200, {"token": "hunter2"}), "address of a prshots API"),
+            ((200, ["msr_"]), "address of a prshots API"),
+            ((302, "elsewhere"), "answered 302"),
+        ],
+    )
+    def test_other_replies(
+        self, front: Unreliable, ground: Ground, reply: tuple[int, object], words: str
+    ) -> None:
+        ground.reply = reply
+        with pytest.raises(CallError, match=words) as caught:
+            token_source(front.url, "", "", in_actions(front)).token()
+        assert "hunter2" not in str(caught.value)
+
+    def test_after_a_refusal_the_next_call_asks_again(self, front: Unreliable, ground: Ground) -> None:
+        source = token_source(front.url, "", "", in_actions(front))
+        ground.reply = (401, {"error": "unauthorized"})
+        with pytest.raises(UnauthorizedError):
+            source.token()
+        ground.reply = None
+        assert source.token() in ground.granted
+
+    def test_actions_give_no_id_token(self, front: Unreliable, ground: Ground) -> None:
+        environ = in_actions(front) | {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "hunter2"}
+        with pytest.raises(CallError, match="gave this job no ID token") as caught:
+            token_source(front.url, "", "", environ).token()
+        assert "hunter2" not in str(caught.value)
+        assert ground.asked == []
+
+    def test_service_is_gone(self, front: Unreliable) -> None:
+        front.will(CUT, when="POST /v1/oidc/token", times=sending.TRIES)
+        with pytest.raises(UnreachableError, match="cannot be reached") as caught:
+            token_source(front.url, "", "", in_actions(front)).token()
+        assert JWT not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({}, "set PRSHOTS_TOKEN, from a secret of the CI, or give --token"),
+        ({"GITHUB_ACTIONS": "true"}, "`permissions: id-token: write`"),
+        ({"FORGEJO_ACTIONS": "true"}, "`enable-openid-connect: true`"),
+        ({"GITEA_ACTIONS": "true"}, "or give --token"),
+        ({"GITLAB_CI": "true"}, "`id_tokens: {PRSHOTS_ID_TOKEN: {aud: https://prshots.example}}`"),
+        ({"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x.example/t"}, "set PRSHOTS_TOKEN"),
+        ({"ACTIONS_ID_TOKEN_REQUEST_URL": "x", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "y"}, "set PRSHOTS_TOKEN"),
+    ],
+)
+def test_neither_token_nor_id_token(environ: dict[str, str], words: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        token_source("https://prshots.example/", " ", "", environ)
+    assert words in str(caught.value)
+
+
+def test_nothing_secret_in_what_is_shown() -> None:
+    source = token_source("https://prshots.example", "", "", {"PRSHOTS_ID_TOKEN": JWT})
+    assert isinstance(source, ExchangedToken)
+    assert JWT not in repr(source)
