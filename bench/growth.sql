@@ -36,6 +36,17 @@ INSERT INTO tokens (id, project_id, label, hint, sha256, created_at)
 SELECT md5(id || ' ' || n), id, 'ci', 'msr_…0000', md5('token ' || id || ' ' || n) || md5('of ' || id || ' ' || n), n
 FROM projects, generate_series(1, 20) AS n WHERE id LIKE 'growth-%';
 
+INSERT INTO trusts (id, project_id, issuer, claims, anchor, created_at, created_by)
+SELECT md5('trust ' || id || ' ' || n), id, 'https://token.actions.githubusercontent.com',
+       '{"repository": "growth/' || id || '-' || n || '"}', 'repository=growth/' || id || '-' || n, n, ''
+FROM projects, generate_series(1, 20) AS n WHERE id LIKE 'growth-%';
+
+-- Those of an hour, in which the sweep has not come by.
+INSERT INTO tokens (id, project_id, label, hint, sha256, created_at, expires_at, trust_id)
+SELECT md5('short ' || n), 'growth-1', 'ci', 'msr_…0000', md5('short ' || n) || md5('lived ' || n), at, at + 86400,
+       md5('trust growth-1 ' || n % 20 + 1)
+FROM generate_series(1, 20000) AS n, (SELECT extract(epoch FROM now())::bigint AS at) AS just_now;
+
 -- An index costs less to build than to keep up.
 CREATE TEMPORARY TABLE indexes ON COMMIT DROP AS
 SELECT indexname, indexdef FROM pg_indexes

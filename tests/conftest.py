@@ -21,6 +21,7 @@ import pytest
 from prshots.models import Policy
 
 if TYPE_CHECKING:
+    from ci_issuer import CiIssuer
     from servers import PostgreSQL, SeaweedFS, Valkey
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
@@ -28,6 +29,9 @@ PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8\xff\xe0"
 WEBP = b"RIFF\x00\x00\x00\x00WEBP"
 MAX_BYTES = 5 * 1024 * 1024
+UNTRUSTED_ISSUER = "http://127.0.0.1:9"
+"""May be trusted by projects of the shared service, and is by none: no test is to change that."""
+
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -141,11 +145,11 @@ class Service:
 
         As the commands do, but in this process: two of them take two seconds, and nearly every test begins so.
         """
-        from prshots.settings import PREFIX, Settings
+        from prshots.settings import PREFIX, SETTINGS, Settings
         from prshots.wiring import opened_accounts
 
         given = {name.removeprefix(PREFIX).lower(): value for name, value in self.env.items()}
-        settings = Settings(**{name: given[name] for name in Settings.model_fields if name in given})
+        settings = Settings(**{name: given[name] for name in SETTINGS if name in given})
 
         async def make() -> str:
             async with opened_accounts(settings) as accounts:
@@ -196,9 +200,38 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="session")
-def shared_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def ci_issuer_place() -> Iterator[socket.socket]:
+    """Hold the port of the issuer that the shared service lets projects trust, whether or not it runs."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        yield place
+
+
+@pytest.fixture(scope="session")
+def silent_place() -> Iterator[socket.socket]:
+    """Hold a port on which nobody ever listens: an issuer that may be trusted as well, and is down."""
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        yield place
+
+
+@pytest.fixture(scope="session")
+def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
+    """Run an issuer of ID tokens for CI jobs: projects of the shared service may trust it."""
+    from ci_issuer import running_ci_issuer
+
+    with running_ci_issuer(ci_issuer_place) as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="session")
+def shared_service(
+    tmp_path_factory: pytest.TempPathFactory, ci_issuer_place: socket.socket, silent_place: socket.socket
+) -> Iterator[Service]:
     """Run one service that many tests share; each makes a project of its own."""
-    made = Service(tmp_path_factory.mktemp("shared")).start()
+    own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
+    issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
+    made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
     until = time.monotonic() + 30
     while not (made.images_dir / ".installation").exists():  # the first sweep's: a test would see it appear
         assert time.monotonic() < until, f"no first sweep within 30 s:\n{made.log}"

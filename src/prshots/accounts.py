@@ -1,13 +1,12 @@
 """Projects and their upload tokens."""
 
-import re
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypedDict, Unpack
 
-from prshots.credentials import LastUse, hash_of
+from prshots.credentials import LastUse, hash_of, is_upload_token, new_upload_token
 from prshots.errors import InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.models import LOCAL_ORGANIZATION, Organization, Policy, Project, UploadToken
 from prshots.names import check_name
@@ -16,8 +15,6 @@ from prshots.ports import Records
 MAX_LABEL = 200
 MAX_RETAIN_DAYS = 36_500
 LOCAL = Organization(LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, personal=False, created_at=0)
-
-_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 
 
 class ProjectChanges(TypedDict, total=False):
@@ -76,15 +73,8 @@ class Accounts:
         """Return the new token's record and its secret, which is kept nowhere."""
         if len(label) > MAX_LABEL or not label.isprintable():
             raise InvalidInputError(f"a label is at most {MAX_LABEL} printable characters; got {label!r}")
-        secret = f"msr_{secrets.token_hex(32)}"
-        token = UploadToken(
-            id=secrets.token_hex(6),
-            project_id=project.id,
-            label=label,
-            hint=f"msr_…{secret[-4:]}",
-            sha256=hash_of(secret),
-            created_at=int(self._clock()),
-            created_by=created_by,
+        token, secret = new_upload_token(
+            project.id, label=label, created_at=int(self._clock()), created_by=created_by
         )
         await self._records.add_token(token)
         return token, secret
@@ -100,11 +90,14 @@ class Accounts:
 
     async def authenticate(self, secret: str) -> Project:
         """Return the project an upload token stands for. Raises UnauthorizedError, RecordsError."""
-        found = await self._records.project_of_token(hash_of(secret)) if _TOKEN.fullmatch(secret) else None
+        found = await self._records.project_of_token(hash_of(secret)) if is_upload_token(secret) else None
         if found is None:
             raise UnauthorizedError("unauthorized")
-        token, project = found
-        await self._last_use.note(token.id, token.last_used_at or 0, int(self._clock()), token=token.id)
+        (token, project), now = found, int(self._clock())
+        if token.expires_at is None:
+            await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
+        elif token.expires_at <= now:
+            raise UnauthorizedError("unauthorized")
         return project
 
 

@@ -1,22 +1,56 @@
 """What upload tokens and sessions have in common: only a hash is kept, and their last use is noted."""
 
 import hashlib
+import re
+import secrets
 from collections.abc import Awaitable, Callable
 
 import structlog
 
 from prshots.errors import RecordsError
+from prshots.models import UploadToken
 
 TOUCH_SECONDS = 60
 """How exact a last use is: a write per credential and minute, not per request."""
 
 REMEMBERED = 10_000
 
+_UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 _log = structlog.get_logger()
 
 
 def hash_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def is_upload_token(secret: str) -> bool:
+    """Tell whether it has the form of one."""
+    return _UPLOAD_TOKEN.fullmatch(secret) is not None
+
+
+def new_upload_token(
+    project_id: str,
+    *,
+    label: str,
+    created_at: int,
+    created_by: str = "",
+    expires_at: int | None = None,
+    trust_id: str | None = None,
+) -> tuple[UploadToken, str]:
+    """Return the record of a new token and its secret, which is kept nowhere."""
+    secret = f"msr_{secrets.token_hex(32)}"
+    token = UploadToken(
+        id=secrets.token_hex(6),
+        project_id=project_id,
+        label=label,
+        hint=f"msr_…{secret[-4:]}",
+        sha256=hash_of(secret),
+        created_at=created_at,
+        created_by=created_by,
+        expires_at=expires_at,
+        trust_id=trust_id,
+    )
+    return token, secret
 
 
 class LastUse:

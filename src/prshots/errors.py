@@ -10,7 +10,8 @@ PrshotsError
 ├── UnauthorizedError        no token, or not one that works
 ├── ForbiddenError           yours to see, but not to change; or asked for by a page of another site
 ├── SignInRefusedError       nobody was signed in; its `refusal` says why
-├── ProviderError            the login provider did not answer, or not in its own protocol
+├── ProviderError            a login provider or issuer did not answer, or not in its own protocol
+├── ExchangeRefusedError     an ID token gets no upload token; the reason is for the log alone
 ├── NotFoundError            nothing of that name here, or not yours
 ├── ConflictError            the name is taken
 ├── ExpireFailedError        the bytes could not be deleted now; the image stays scheduled
@@ -25,6 +26,7 @@ PrshotsError
 └── CallError                a call of the client's did not succeed; the message says which, and what to do
     ├── UnreachableError     … because nobody answered, however often it was tried
     └── ForgeError           … because the forge (GitHub, GitLab, …) did not do it
+        └── ForgeRefusedError  … because the token there may not
 """
 
 from enum import StrEnum
@@ -87,6 +89,14 @@ class ProviderError(PrshotsError):
     pass
 
 
+class ExchangeRefusedError(PrshotsError):
+    """`issuer` and `subject` are what the token says, as far as that could be read: nobody has proved it."""
+
+    def __init__(self, reason: str, issuer: str = "", subject: str = "") -> None:
+        super().__init__(reason)
+        self.issuer, self.subject = issuer, subject
+
+
 class NotFoundError(PrshotsError):
     pass
 
@@ -140,4 +150,8 @@ class UnreachableError(CallError):
 
 
 class ForgeError(CallError):
+    pass
+
+
+class ForgeRefusedError(ForgeError):
     pass

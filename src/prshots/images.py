@@ -26,17 +26,22 @@ from prshots.errors import (
 )
 from prshots.expiry import Outcome, expire_scheduled
 from prshots.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
-from prshots.models import THUMBNAIL_EXT, Image, Policy, Project
+from prshots.models import (
+    COMMIT_SHA,
+    IMAGE_ID,
+    MAX_NAME_CHARACTERS,
+    MAX_PR_NUMBER,
+    THUMBNAIL_EXT,
+    VIEWPORT,
+    Image,
+    Policy,
+    Project,
+)
 from prshots.ports import KeySource, ObjectStore, RateCounter, Records
 
-MAX_NAME_CHARACTERS = 200
-MAX_PR_NUMBER = 2_147_483_647
 EXPIRE_BATCH = 1000
 
 _PR_NUMBER = re.compile(r"[0-9]{1,10}")
-_COMMIT_SHA = re.compile(r"[0-9a-fA-F]{7,40}")
-_VIEWPORT = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
-_IMAGE_ID = re.compile(r"[0-9a-f]{32}")
 
 _log = structlog.get_logger()
 
@@ -192,8 +197,8 @@ class Images:
         fields = form.fields
         name = _checked_name(fields.get("name"))
         pr_number = pr_number_from_text(fields.get("pr_number"))
-        commit_sha = _matching(_COMMIT_SHA, fields.get("commit_sha"), "commit_sha required")
-        viewport = _matching(_VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800")
+        commit_sha = _matching(COMMIT_SHA, fields.get("commit_sha"), "commit_sha required")
+        viewport = _matching(VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800")
         if form.oversized or form.image.size >= self._max_image_bytes:
             raise payload_too_large(self._max_image_bytes)
         image_format = _checked_format(form.image)
@@ -248,7 +253,7 @@ class Images:
 
 
 def is_image_id(text: str) -> bool:
-    return _IMAGE_ID.fullmatch(text) is not None
+    return IMAGE_ID.fullmatch(text) is not None
 
 
 def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:

@@ -58,6 +58,7 @@ DELIVERY_RESULTS = (
     "unavailable",
     "failed",
 )
+EXCHANGE_RESULTS = ("granted", "refused", "unavailable")
 EXPIRED_BY = ("request", "sweep")
 SWEEP_RESULTS = ("ok", "failed")
 
@@ -75,6 +76,9 @@ UPLOADS = Counter("prshots_uploads", "Uploads, by what became of them.", ["resul
 UPLOAD_BYTES = Counter("prshots_upload_bytes", "Bytes of the images stored.", registry=_own)
 UNLIMITED_UPLOADS = Counter(
     "prshots_uploads_not_limited", "Uploads let through because the counter did not answer.", registry=_own
+)
+EXCHANGES = Counter(
+    "prshots_token_exchanges", "ID tokens of CI jobs, by what became of them.", ["result"], registry=_own
 )
 COUNTER_OUTAGES = Counter("prshots_counter_outages", "Times that the counter went away.", registry=_own)
 DELIVERIES = Counter("prshots_deliveries", "Requests for images, by their result.", ["result"], registry=_own)
@@ -130,6 +134,7 @@ BUILD_INFO.labels(__version__).set(1)
 # From zero on: what is there only after the first failure looks, to a rate, as if it had never begun.
 for _counter, _values in (
     (UPLOADS, UPLOAD_RESULTS),
+    (EXCHANGES, EXCHANGE_RESULTS),
     (DELIVERIES, DELIVERY_RESULTS),
     (EXPIRED, EXPIRED_BY),
     (SWEEPS, SWEEP_RESULTS),

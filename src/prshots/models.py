@@ -1,5 +1,7 @@
 """What the service keeps: plain frozen records, without behaviour that needs anything else."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -10,6 +12,15 @@ LOCAL_ORGANIZATION = "local"
 """The organization of what the command line makes: its name, and its id too."""
 
 THUMBNAIL_EXT = "thumb.webp"
+
+# What an upload may be: checked by the service, and by the client before it sends anything.
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
+"""An image of this size is already too large, unless the service is set otherwise."""
+MAX_NAME_CHARACTERS = 200
+MAX_PR_NUMBER = 2_147_483_647
+COMMIT_SHA = re.compile(r"[0-9a-fA-F]{7,40}")
+IMAGE_ID = re.compile(r"[0-9a-f]{32}")
+VIEWPORT = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
 
 
 class Policy(StrEnum):
@@ -37,7 +48,8 @@ class Project:
 class UploadToken:
     """An upload token without its secret: of that, only the SHA-256 and a hint to tell tokens apart.
 
-    `created_by` is who issued it, by login; empty for the command line.
+    `created_by` is who issued it, by login; empty for the command line. One that a job's ID token was
+    exchanged for is short-lived: it has an `expires_at`, and the trust by which it was given.
     """
 
     id: str
@@ -49,6 +61,24 @@ class UploadToken:
     created_by: str = ""
     last_used_at: int | None = None
     revoked_at: int | None = None
+    expires_at: int | None = None
+    trust_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """An OpenID issuer whose tokens may upload to a project, provided that they carry these claims.
+
+    A claim's value is exact, or has a `*` for any run of characters. `created_by` is as a token's.
+    """
+
+    id: str
+    project_id: str
+    issuer: str
+    claims: Mapping[str, str]
+    created_at: int
+    created_by: str = ""
+    last_used_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

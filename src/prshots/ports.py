@@ -5,7 +5,7 @@ crosses a port.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from prshots.models import (
     DayOfUploads,
@@ -21,6 +21,7 @@ from prshots.models import (
     Role,
     Session,
     Shot,
+    Trust,
     UploadToken,
     User,
 )
@@ -84,10 +85,10 @@ class Records(Protocol):
         """Write its name, policy and retain_days. Raises ConflictError when the name is taken."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
-        """Revoke the project's tokens and schedule up to `limit` of its images; return how many it has."""
+        """Revoke its tokens, remove its trusts, and schedule up to `limit` images; return how many it has."""
 
     async def remove_project(self, project_id: str) -> bool:
-        """Remove a project with its tokens and what was counted of it; False while it has images."""
+        """Remove a project with its tokens, trusts and what was counted of it; False while it has images."""
 
     async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
         """Note what became of an image's thumbnail; False when the image has gone or is about to."""
@@ -97,7 +98,8 @@ class Records(Protocol):
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         """Find a token that is not revoked, by its hash. Asked every time: revoking holds at once."""
 
-    async def tokens(self, project_id: str) -> list[UploadToken]: ...
+    async def tokens(self, project_id: str) -> list[UploadToken]:
+        """Return tokens, oldest first; not the short-lived ones."""
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
         """Return False when there is no such token, in this project if one is given.
@@ -106,6 +108,9 @@ class Records(Protocol):
         """
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
+
+    async def discard_expired_tokens(self, now: int, limit: int) -> int:
+        """Remove up to `limit` short-lived tokens that are past their time; return how many."""
 
     async def check(self) -> None:
         """Ask the database the least there is to ask."""
@@ -170,7 +175,7 @@ class Overview(Protocol):
         """Return those of these images that the project has and that are not scheduled for expiry."""
 
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
-        """Return tokens, newest (created_at, id) first."""
+        """Return tokens, newest (created_at, id) first; not the short-lived ones."""
 
     async def would_expire(
         self, project_id: str, policy: Policy, retain_days: int | None, now: int
@@ -230,6 +235,48 @@ class People(Protocol):
 
     async def remove_member(self, organization_id: str, user_id: str) -> bool:
         """Return False when there is no such member. Raises ConflictError for the last owner."""
+
+
+class TrustRecords(Protocol):
+    """Which issuers projects trust. Raises RecordsError; the writing ones also RecordsFullError."""
+
+    async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
+        """Add it. Raises ConflictError when the project has the same, or `most` already."""
+
+    async def trusts(self, project_id: str) -> list[Trust]:
+        """Return them, newest (created_at, id) first."""
+
+    async def is_trusted(self, issuer: str) -> bool:
+        """Tell whether any project trusts this issuer."""
+
+    async def trusts_by_anchor(
+        self, issuer: str, anchors: Collection[str], project: str | None
+    ) -> list[tuple[Trust, Project]]:
+        """Return the trusts in this issuer that have one of these anchors, the oldest first.
+
+        With `project`, only those of projects that have this name or id.
+        """
+
+    async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
+        """Remove it with all tokens that were given by it.
+
+        Return False when there is no such trust, in this project if one is given.
+        """
+
+    async def touch_trust(self, trust_id: str, now: int) -> None: ...
+
+    async def add_token_of_trust(self, token: UploadToken) -> bool:
+        """Add a short-lived token; False when its trust has gone meanwhile."""
+
+
+class Issuers(Protocol):
+    """OpenID issuers as verifiers see them: by their keys."""
+
+    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+        """Return what an ID token says, if this issuer has signed it and its time is now.
+
+        Raises ExchangeRefusedError; and ProviderError when the issuer's keys are not to be had.
+        """
 
 
 class LoginProvider(Protocol):

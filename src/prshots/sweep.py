@@ -28,6 +28,7 @@ class Report:
     orphans: int = 0
     unfinished: int = 0
     logins: int = 0
+    tokens: int = 0
     freed_bytes: int = 0
     foreign_store: bool = False
 
@@ -49,6 +50,9 @@ async def sweep(
     await _expire_scheduled(records, store, report, progress)
     with contextlib.suppress(RecordsFullError):
         report.logins = await discard_old(people, int(now))
+        while (discarded := await records.discard_expired_tokens(int(now), BATCH)) > 0:
+            report.tokens += discarded
+            progress(report)
     # With the wrong database every image would look like an orphan.
     installation_id = await records.installation_id()
     report.foreign_store = await store.owner(installation_id) != installation_id

@@ -14,7 +14,8 @@ from prshots.errors import RecordsError, SchemaTooNewError, SettingsError
 from prshots.signing import KeyRing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator
+    from typing import Any
 
     from starlette.routing import Route
 
@@ -24,7 +25,15 @@ if TYPE_CHECKING:
     from prshots.http.readiness import Readiness
     from prshots.http.web import Web
     from prshots.images import Images
-    from prshots.ports import FileReader, KeySource, LoginProvider, ObjectStore, RateCounter, RemoteReader
+    from prshots.ports import (
+        FileReader,
+        Issuers,
+        KeySource,
+        LoginProvider,
+        ObjectStore,
+        RateCounter,
+        RemoteReader,
+    )
     from prshots.settings import Settings
     from prshots.signin import SignIn
     from prshots.stores.engine import Database
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
     from prshots.stores.people import SqlPeople
     from prshots.stores.sql import SqlRecords
     from prshots.thumbnails import Thumbnails
+    from prshots.trusts import Trusts
 
 
 def key_file(settings: Settings) -> KeyFile:
@@ -183,6 +193,21 @@ async def opened_accounts(settings: Settings) -> AsyncIterator[Accounts]:
 
 
 @contextlib.asynccontextmanager
+async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Accounts, Trusts]]:
+    """Open projects and what they trust. Raises RecordsError."""
+    from prshots.accounts import Accounts
+    from prshots.stores.sql import SqlRecords
+    from prshots.stores.trusts import SqlTrusts
+    from prshots.trusts import Trusts
+
+    database = open_database(settings)
+    try:
+        yield Accounts(SqlRecords(database)), Trusts(SqlTrusts(database), settings.issuers)
+    finally:
+        await database.close()
+
+
+@contextlib.asynccontextmanager
 async def opened_for_sweep(settings: Settings) -> AsyncIterator[tuple[SqlRecords, SqlPeople, ObjectStore]]:
     from prshots.stores.people import SqlPeople
     from prshots.stores.sql import SqlRecords
@@ -250,6 +275,25 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
     return {name: make[name]() for name in settings.providers}
 
 
+class _IssuersWhenNeeded:
+    """The issuers of CI jobs' ID tokens. Their 13 MB of code come with the first token, if one ever does."""
+
+    def __init__(self, addresses: Collection[str]) -> None:
+        self._addresses = addresses
+        self._issuers: Issuers | None = None
+
+    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+        if self._issuers is None:
+            made = await asyncio.to_thread(self._made)  # requests go on meanwhile
+            self._issuers = self._issuers or made
+        return await self._issuers.verified_claims(issuer, id_token)
+
+    def _made(self) -> Issuers:
+        from prshots.stores.issuers import CiIssuers
+
+        return CiIssuers(self._addresses)
+
+
 def api(settings: Settings) -> Edge:
     from prshots import metrics
     from prshots.accounts import Accounts
@@ -257,7 +301,9 @@ def api(settings: Settings) -> Edge:
     from prshots.http.readiness import Readiness
     from prshots.images import Images
     from prshots.stores.sql import SqlRecords
+    from prshots.stores.trusts import SqlTrusts
     from prshots.thumbnails import Thumbnails
+    from prshots.trusts import Exchange
 
     database, store, counter = open_database(settings), open_store(settings), open_counter(settings)
     records = SqlRecords(database)
@@ -272,6 +318,12 @@ def api(settings: Settings) -> Edge:
         on_expired=metrics.EXPIRED.labels("request").inc,
     )
     accounts, thumbnails = Accounts(records), Thumbnails(records=records, store=store)
+    exchange = Exchange(
+        SqlTrusts(database),
+        _IssuersWhenNeeded(settings.issuers),
+        allowed=settings.issuers,
+        audiences=[settings.base_url, settings.web_url],
+    )
 
     async def close() -> None:
         await thumbnails.close()
@@ -282,6 +334,7 @@ def api(settings: Settings) -> Edge:
     return create_api(
         images=images,
         accounts=accounts,
+        exchange=exchange,
         max_image_bytes=settings.max_image_bytes,
         base_url=settings.base_url,
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
@@ -303,11 +356,14 @@ def _routes_for_people(
     from prshots.organizations import Organizations
     from prshots.stores.overview import SqlOverview
     from prshots.stores.people import SqlPeople
+    from prshots.stores.trusts import SqlTrusts
+    from prshots.trusts import Trusts
 
     signin, overview = sign_in(settings, database), SqlOverview(database)
     dashboard = Dashboard(
         images=images,
         accounts=accounts,
+        trusts=Trusts(SqlTrusts(database), settings.issuers),
         organizations=Organizations(SqlPeople(database), overview),
         overview=overview,
         thumbnails=thumbnails,
@@ -318,6 +374,7 @@ def _routes_for_people(
             "web_url": settings.web_url,
             "max_image_bytes": settings.max_image_bytes,
             "uploads_per_minute": settings.uploads_per_minute,
+            "trusted_issuers": settings.issuers,
             "version": __version__,
         },
     )

@@ -1,13 +1,14 @@
-"""Each method of the three ports on the database, called once: for what has to hold of all of them."""
+"""Each method of the four ports on the database, called once: for what has to hold of all of them."""
 
 from collections.abc import Awaitable, Callable
 
 from parts import NOW, a_project, a_token, an_image
-from prshots.models import LOCAL_ORGANIZATION, LoginState, Organization, Policy, Role, Session, User
+from prshots.models import LOCAL_ORGANIZATION, LoginState, Organization, Policy, Role, Session, Trust, User
 from prshots.stores.engine import Database
 from prshots.stores.overview import SqlOverview
 from prshots.stores.people import SqlPeople
 from prshots.stores.sql import SqlRecords
+from prshots.stores.trusts import SqlTrusts
 
 PROJECT = a_project()
 IMAGE_ID = "0" * 32
@@ -39,6 +40,7 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "tokens": lambda records: records.tokens(PROJECT.id),
     "revoke_token": lambda records: records.revoke_token("0", NOW),
     "touch_token": lambda records: records.touch_token("0", NOW),
+    "discard_expired_tokens": lambda records: records.discard_expired_tokens(NOW, 10),
     "check": lambda records: records.check(),
 }
 PEOPLE: dict[str, Callable[[SqlPeople], Awaitable[object]]] = {
@@ -80,7 +82,18 @@ OVERVIEW: dict[str, Callable[[SqlOverview], Awaitable[object]]] = {
     "tokens": lambda overview: overview.tokens(PROJECT.id, (NOW, "t"), 10),
     "would_expire": lambda overview: overview.would_expire(PROJECT.id, Policy.PR_CLOSE, 3, NOW),
 }
-STORES = {SqlRecords: RECORDS, SqlPeople: PEOPLE, SqlOverview: OVERVIEW}
+TRUSTS: dict[str, Callable[[SqlTrusts], Awaitable[object]]] = {
+    "add_trust": lambda trusts: trusts.add_trust(
+        Trust("0", PROJECT.id, "https://ci.example", {"sub": "x"}, NOW), "sub=x", 50
+    ),
+    "trusts": lambda trusts: trusts.trusts(PROJECT.id),
+    "is_trusted": lambda trusts: trusts.is_trusted("https://ci.example"),
+    "trusts_by_anchor": lambda trusts: trusts.trusts_by_anchor("https://ci.example", ["sub=x"], "web"),
+    "remove_trust": lambda trusts: trusts.remove_trust("0"),
+    "touch_trust": lambda trusts: trusts.touch_trust("0", NOW),
+    "add_token_of_trust": lambda trusts: trusts.add_token_of_trust(a_token(PROJECT)),
+}
+STORES = {SqlRecords: RECORDS, SqlPeople: PEOPLE, SqlOverview: OVERVIEW, SqlTrusts: TRUSTS}
 EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
     f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]
     for store, calls in STORES.items()

@@ -18,13 +18,14 @@ import pytest
 from sqlalchemy import event
 
 from parts import a_project, a_token, an_image
-from prshots.models import Image, Policy, Project
+from prshots.models import Image, Policy, Project, Trust
 from prshots.stores.disk import DiskStore
 from prshots.stores.migrate import migrate
 from prshots.stores.overview import SqlOverview
 from prshots.stores.people import SqlPeople
 from prshots.stores.postgresql import open_postgresql
 from prshots.stores.sql import SqlRecords
+from prshots.stores.trusts import SqlTrusts
 from prshots.sweep import sweep
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
 FILL = Path(__file__).parents[2] / "bench" / "growth.sql"
-GROWN = {"images", "pulls", "tokens", "sessions", "uploads_by_day"}
+GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day"}
 DUE = 1000
 MOST_ROWS = 500
 """What one statement may look at: a few rows for each that a page shows; in a sweep, for each that is due."""
@@ -41,6 +42,7 @@ MOST_ROWS = 500
 NOW = int(time.time())
 BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
 USER = "growth-1"
+GITHUB = "https://token.actions.githubusercontent.com"
 OLD_SESSIONS = "DELETE FROM sessions WHERE sessions.created_at <"
 EXPLAINING = {
     "session_preload_libraries": "auto_explain",
@@ -94,6 +96,7 @@ class Stores(NamedTuple):
     records: SqlRecords
     overview: SqlOverview
     people: SqlPeople
+    trusts: SqlTrusts
     disk: DiskStore
 
 
@@ -130,7 +133,13 @@ async def stores(plan_cache_mode: str, filled: str, plans: Plans, tmp_path: Path
     def listen(connection: "psycopg.Connection[Any]", _: object) -> None:
         connection.add_notice_handler(plans.hear)
 
-    yield Stores(SqlRecords(database), SqlOverview(database), SqlPeople(database), DiskStore(tmp_path))
+    yield Stores(
+        SqlRecords(database),
+        SqlOverview(database),
+        SqlPeople(database),
+        SqlTrusts(database),
+        DiskStore(tmp_path),
+    )
     await database.close()
 
 
@@ -162,6 +171,25 @@ async def look_at_token(stores: Stores) -> None:
     await stores.records.touch_token(token.id, NOW)
     assert await stores.records.revoke_token(token.id, NOW, BIG.id)
     assert await stores.records.tokens(BIG.id)
+
+
+async def exchange_token(stores: Stores) -> None:
+    """Among the twenty thousand short-lived tokens of a project, and the trusts of all the others."""
+    trust = Trust(secrets.token_hex(6), BIG.id, GITHUB, {"repository": secrets.token_hex(8)}, NOW)
+    await stores.trusts.add_trust(trust, anchor := f"repository={trust.id}", 50)
+    assert await stores.trusts.is_trusted(GITHUB)
+    assert not await stores.trusts.is_trusted("https://ci.example")
+    for project, found in ((None, 1), (BIG.name, 1), ("nobody", 0)):
+        asked = [anchor, "repository=growth/", "sub=repo:"]
+        assert len(await stores.trusts.trusts_by_anchor(GITHUB, asked, project)) == found
+    short = a_token(BIG, expires_at=NOW - 1, trust_id=trust.id)
+    assert await stores.trusts.add_token_of_trust(short)
+    await stores.trusts.touch_trust(trust.id, NOW)
+    assert await stores.records.project_of_token(short.sha256)
+    assert len(await stores.trusts.trusts(BIG.id)) == 21
+    assert await stores.records.discard_expired_tokens(NOW, 4000) == 1
+    assert await stores.trusts.add_token_of_trust(short)
+    assert await stores.trusts.remove_trust(trust.id, BIG.id)
 
 
 async def sign_in(stores: Stores) -> None:
@@ -242,7 +270,7 @@ async def remove_project(stores: Stores) -> None:
 
 
 WORK = (
-    *(upload, delete, close, look_at_token, sign_in, list_projects, list_pulls, list_images),
+    *(upload, delete, close, look_at_token, exchange_token, sign_in, list_projects, list_pulls, list_images),
     *(sweep_with_due, remove_project),
 )
 

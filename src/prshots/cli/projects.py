@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prshots.cli import trusts
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
 from prshots.models import Policy, Project
 
 if TYPE_CHECKING:
     from prshots.accounts import Accounts, ProjectChanges
 
-app = typer.Typer(help="Create, list and change projects.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and change projects, and let CI jobs upload.", no_args_is_help=True)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
 PolicyOption = Annotated[
@@ -86,6 +87,11 @@ def set_project(
 
     project = with_accounts(config, change)
     say(f"Project {project.name!r}: {_explained(project)}.")
+
+
+app.command()(trusts.trust)
+app.command("trusts")(trusts.list_trusts)
+app.command()(trusts.distrust)
 
 
 def _explained(project: Project) -> str:

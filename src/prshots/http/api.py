@@ -14,11 +14,13 @@ from prshots.http import openapi
 from prshots.http.bodies import json_object, received
 from prshots.http.docs_page import docs_page
 from prshots.http.edge import Edge
+from prshots.http.keyless import keyless_routes
 from prshots.http.observing import Observer, names_of, service_routes
 from prshots.http.readiness import Readiness
 from prshots.http.upload_form import read_upload_form
 from prshots.images import Images, pr_number_from_json, pr_number_from_text
 from prshots.models import Project
+from prshots.trusts import Exchange
 
 # What an upload counts as that ended with this error; with any other, it failed.
 _RESULTS: dict[type[Exception], str] = {
@@ -35,6 +37,7 @@ def create_api(
     *,
     images: Images,
     accounts: Accounts,
+    exchange: Exchange,
     max_image_bytes: int,
     base_url: str,
     for_people: Sequence[Route],
@@ -52,6 +55,7 @@ def create_api(
     document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
     routes = [
         *_public_routes(images, accounts, max_image_bytes),
+        *keyless_routes(exchange),
         *for_people,
         *service_routes(readiness),
         *_manual_routes(document),

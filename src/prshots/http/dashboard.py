@@ -28,6 +28,7 @@ from prshots.models import SECONDS_PER_DAY, Image, Project, ProjectSummary, Pull
 from prshots.organizations import Organizations
 from prshots.ports import Overview
 from prshots.thumbnails import Thumbnails
+from prshots.trusts import Trusts
 
 PREFIX = "/v1/dashboard"
 PAGE = 60
@@ -49,6 +50,7 @@ OwnOrigin = Callable[[Request], None]
 class Dashboard:
     images: Images
     accounts: Accounts
+    trusts: Trusts
     organizations: Organizations
     overview: Overview
     thumbnails: Thumbnails
@@ -265,6 +267,27 @@ class Dashboard:
             raise NotFoundError("not found") from error
         return {"ok": True}
 
+    # Trusts
+
+    async def list_trusts(self, request: Request, user: User) -> Json:
+        project = await self._project(request, user)
+        return {"trusts": [views.trust_view(trust) for trust in await self.trusts.of(project)]}
+
+    async def create_trust(self, request: Request, user: User) -> Json:
+        project, body = await self._project(request, user), await json_object(request)
+        trust = await self.trusts.add(
+            project, fields.text(body, "issuer").strip(), fields.claims(body.get("claims")), user.login
+        )
+        return views.trust_view(trust)
+
+    async def remove_trust(self, request: Request, user: User) -> Json:
+        project = await self._project(request, user)
+        try:
+            await self.trusts.remove(request.path_params["trust_id"], project)
+        except NotFoundError as error:
+            raise NotFoundError("not found") from error
+        return {"ok": True}
+
     # Organizations
 
     async def create_organization(self, request: Request, user: User) -> Json:
@@ -352,6 +375,9 @@ ROUTES: dict[tuple[str, str], str] = {
     ("GET", "/projects/{project_id}/tokens"): "tokens",
     ("POST", "/projects/{project_id}/tokens"): "create_token",
     ("DELETE", "/projects/{project_id}/tokens/{token_id}"): "revoke_token",
+    ("GET", "/projects/{project_id}/trusts"): "list_trusts",
+    ("POST", "/projects/{project_id}/trusts"): "create_trust",
+    ("DELETE", "/projects/{project_id}/trusts/{trust_id}"): "remove_trust",
     ("POST", "/organizations"): "create_organization",
     ("GET", "/organizations/{organization_id}"): "organization",
     ("GET", "/organizations/{organization_id}/members"): "members",
@@ -362,6 +388,7 @@ ROUTES: dict[tuple[str, str], str] = {
 CREATING = {
     ("POST", "/projects"),
     ("POST", "/projects/{project_id}/tokens"),
+    ("POST", "/projects/{project_id}/trusts"),
     ("POST", "/organizations"),
     ("POST", "/organizations/{organization_id}/members"),
 }

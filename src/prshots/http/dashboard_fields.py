@@ -47,6 +47,12 @@ def search(text: str) -> str:
     return text.strip()
 
 
+def claims(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise InvalidInputError("claims is missing: it is an object of names and texts")
+    return {name: text(value, name).strip() for name in value}
+
+
 def image_ids(value: object, most: int) -> list[str]:
     if not isinstance(value, list) or len(value) > most or not all(map(_is_image_id, value)):
         raise InvalidInputError(f"ids is a list of at most {most} ids of images")

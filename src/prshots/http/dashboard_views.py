@@ -21,6 +21,7 @@ from prshots.models import (
     ProjectSummary,
     PullRequest,
     Role,
+    Trust,
     UploadToken,
     User,
 )
@@ -113,6 +114,17 @@ def token_view(token: UploadToken) -> Json:
         "created_by": token.created_by,
         "last_used_at": token.last_used_at,
         "revoked_at": token.revoked_at,
+    }
+
+
+def trust_view(trust: Trust) -> Json:
+    return {
+        "id": trust.id,
+        "issuer": trust.issuer,
+        "claims": dict(trust.claims),
+        "created_at": trust.created_at,
+        "created_by": trust.created_by,
+        "last_used_at": trust.last_used_at,
     }
 
 

@@ -35,6 +35,7 @@ STATUS: dict[type[errors.PrshotsError], int] = {
     errors.UnsupportedTypeError: 415,
     errors.RateLimitedError: 429,
     errors.ExpireFailedError: 503,
+    errors.ProviderError: 503,
     errors.StoreError: 503,
     errors.StoreFullError: 507,
     errors.RecordsError: 503,
@@ -49,6 +50,7 @@ HEADERS = {
 # What went wrong inside is for the log; the client hears what it can do.
 PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
     errors.PrshotsError: "internal error",
+    errors.ProviderError: "issuer unavailable, retry later",
     errors.StoreError: "storage unavailable, retry later",
     errors.StoreFullError: "storage full, retry later",
     errors.RecordsError: "database unavailable, retry later",

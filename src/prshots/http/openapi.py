@@ -3,7 +3,8 @@
 from typing import Any
 
 from prshots.formats import FORMATS
-from prshots.images import MAX_NAME_CHARACTERS, MAX_PR_NUMBER, payload_too_large
+from prshots.images import payload_too_large
+from prshots.models import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT
 
 DESCRIPTION = (
     "Upload a screenshot, get a signed, time-limited image URL and ready-to-paste markdown. One comment per "
@@ -22,23 +23,24 @@ _NAME = {
 }
 _COMMIT_SHA = {
     "type": "string",
-    "pattern": "^[0-9a-fA-F]{7,40}$",
+    "pattern": f"^{COMMIT_SHA.pattern}$",
     "description": "7 to 40 hexadecimal characters.",
 }
 _VIEWPORT = {
     "type": "string",
-    "pattern": "^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$",
+    "pattern": f"^{VIEWPORT.pattern}$",
     "description": "`<width>x<height>`, such as `1280x800`.",
     "example": "1280x800",
 }
-_IMAGE_ID = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+_IMAGE_ID = {"type": "string", "pattern": f"^{IMAGE_ID.pattern}$"}
 _TOKEN: list[dict[str, list[str]]] = [{"uploadToken": []}]
 
 _SECURITY_SCHEMES = {
     "uploadToken": {
         "type": "http",
         "scheme": "bearer",
-        "description": "`msr_` and 64 hexadecimal characters, made with `prshots token create PROJECT`.",
+        "description": "`msr_` and 64 hexadecimal characters, made with `prshots token create PROJECT`, or "
+        "given for a CI job's ID token.",
     }
 }
 
@@ -232,6 +234,53 @@ _EXPIRE: dict[str, Any] = {
     },
 }
 
+_EXCHANGE: dict[str, Any] = {
+    "summary": "Exchange a CI job's ID token for an upload token",
+    "operationId": "exchangeToken",
+    "responses": {
+        "200": _json(
+            "The project trusts the job. The token works until `expires_at`, a Unix time 15 minutes away.",
+            _object(
+                {
+                    "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
+                    "expires_at": {"type": "integer"},
+                    "project": {"type": "string"},
+                }
+            ),
+        ),
+        "401": _error(
+            "There is no ID token, or not one that opens a project; the log says why.", "unauthorized"
+        ),
+        "408": _TIMEOUT,
+        "500": _FAULT,
+        "503": _error(
+            "The database, or the issuer of the ID token, does not answer.",
+            "database unavailable, retry later",
+            "issuer unavailable, retry later",
+            retry_after=True,
+        ),
+        "507": _FULL,
+    },
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["id_token"],
+                    "properties": {
+                        "id_token": {"type": "string", "description": "A JSON Web Token."},
+                        "project": {
+                            "type": "string",
+                            "description": "A project's name or id; needed where several trust the job.",
+                        },
+                    },
+                }
+            }
+        },
+    },
+}
+
 _HEALTH: dict[str, Any] = {
     "summary": "Whether this part is up",
     "operationId": "healthz",
@@ -249,6 +298,7 @@ def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, 
             "/v1/images/{image_id}": {"delete": _DELETE},
             "/v1/comment": {"get": _COMMENT},
             "/v1/expire": {"post": _EXPIRE},
+            "/v1/oidc/token": {"post": _EXCHANGE},
             "/healthz": {"get": _HEALTH},
         },
         "components": {"securitySchemes": _SECURITY_SCHEMES},

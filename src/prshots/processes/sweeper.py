@@ -56,7 +56,7 @@ def _count(report: Report, seconds: float) -> None:
 def _say(report: Report) -> None:
     if report.foreign_store:
         _log.error(FOREIGN_STORE)
-    if report.expired or report.failed or report.orphans or report.unfinished or report.logins:
+    if report != Report(foreign_store=report.foreign_store):
         _log.info(
             "swept",
             expired=report.expired,
@@ -64,6 +64,7 @@ def _say(report: Report) -> None:
             orphans=report.orphans,
             unfinished=report.unfinished,
             logins=report.logins,
+            tokens=report.tokens,
             freed_bytes=report.freed_bytes,
         )
 

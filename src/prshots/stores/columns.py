@@ -27,6 +27,7 @@ PROJECT = [
 PROJECTS = projects.join(organizations)
 SCHEDULED = images.c.scheduled_at.is_not(None)
 WAITING = images.c.scheduled_at.is_(None)
+LASTING = tokens.c.expires_at.is_(None)
 
 
 def project_from(row: Sequence[Any]) -> Project:

@@ -8,29 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet
-from joserfc.jws import JWSRegistry
 
 from prshots.errors import ProviderError
 from prshots.models import Identity
-from prshots.stores.oauth import OAuthClient, host_of
+from prshots.stores.issuers import BAD_TOKEN, CLOCK_LEEWAY_SECONDS, Issuer
+from prshots.stores.oauth import OAuthClient, get_json, host_of
 
-DISCOVERY_SECONDS = 600
-CLOCK_LEEWAY_SECONDS = 60
 MAX_TEXT = 200
 MAX_URL = 2000
 PAGE = 100
 MAX_PAGES = 20
-
-# Only signatures that nobody but the issuer can make: a client secret may be known to more.
-_SIGNATURES = JWSRegistry(
-    algorithms=[
-        *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
-        *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
-    ],
-    strict_check_header=False,  # some issuers add headers of their own
-)
 
 
 class OidcProvider:
@@ -49,15 +36,13 @@ class OidcProvider:
     ) -> None:
         self.id = provider_id
         self.label = label
-        self._issuer = issuer.rstrip("/")
+        self._issuer = Issuer(issuer, clock)
         self._scope = scope
         self._client = OAuthClient(client_id, client_secret)
         self._clock = clock
-        self._discovered: tuple[float, dict[str, Any]] | None = None
-        self._keys: KeySet | None = None
 
     async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
-        endpoint = self._endpoint(await self._discover(), "authorization_endpoint")
+        endpoint = self._issuer.endpoint(await self._issuer.document(), "authorization_endpoint")
         return self._client.authorization_url(
             endpoint,
             redirect_uri=redirect_uri,
@@ -68,10 +53,10 @@ class OidcProvider:
         )
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
-        document = await self._discover()
+        document = await self._issuer.document()
         methods = document.get("token_endpoint_auth_methods_supported")
         tokens = await self._client.exchange(
-            self._endpoint(document, "token_endpoint"),
+            self._issuer.endpoint(document, "token_endpoint"),
             code=code,
             redirect_uri=redirect_uri,
             verifier=verifier,
@@ -80,30 +65,11 @@ class OidcProvider:
         claims = await self._claims(document, tokens.get("id_token"), nonce)
         if "userinfo_endpoint" not in document:
             return _identity_of(claims, claims)
-        url = self._endpoint(document, "userinfo_endpoint")
-        userinfo = await self._client.get(url, tokens["access_token"])
+        url = self._issuer.endpoint(document, "userinfo_endpoint")
+        userinfo = await get_json(url, tokens["access_token"])
         if not isinstance(userinfo, dict) or userinfo.get("sub") != claims["sub"]:
             raise ProviderError(f"{host_of(url)} speaks of somebody else than the ID token does")
         return _identity_of(claims, userinfo)
-
-    async def _discover(self) -> dict[str, Any]:
-        now = self._clock()
-        if self._discovered and now - self._discovered[0] < DISCOVERY_SECONDS:
-            return self._discovered[1]
-        url = f"{self._issuer}/.well-known/openid-configuration"
-        document = await self._client.get(url)
-        # Some issuers' names end in a slash, and settings never do.
-        if not isinstance(document, dict) or str(document.get("issuer")).rstrip("/") != self._issuer:
-            raise ProviderError(f"{url} is not the document of the issuer {self._issuer}")
-        self._discovered, self._keys = (now, document), None
-        return document
-
-    def _endpoint(self, document: dict[str, Any], name: str) -> str:
-        url = document.get(name)
-        schemes = ("https://",) if self._issuer.startswith("https://") else ("https://", "http://")
-        if not isinstance(url, str) or not url.startswith(schemes):
-            raise ProviderError(f"the issuer {self._issuer} has no {name} that can be used")
-        return url
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
         """Return what the ID token says, if the issuer has signed it, for us, for this very sign-in."""
@@ -118,21 +84,11 @@ class OidcProvider:
             nonce={"essential": True, "value": nonce},
         )
         try:
-            token = await self._verified(document, str(id_token))
+            token = await self._issuer.verified(str(id_token))
             registry.validate(token.claims)
-        except (JoseError, ValueError, TypeError, KeyError) as error:
-            raise ProviderError(f"the ID token of {self._issuer} does not hold: {error}") from error
+        except BAD_TOKEN as error:
+            raise ProviderError(f"the ID token of {self._issuer.address} does not hold: {error}") from error
         return token.claims
-
-    async def _verified(self, document: dict[str, Any], id_token: str) -> jwt.Token:
-        if self._keys is not None:
-            try:
-                return jwt.decode(id_token, self._keys, registry=_SIGNATURES)
-            except InvalidKeyIdError:  # signed with a key that is newer than what we know
-                pass
-        key_set = await self._client.get(self._endpoint(document, "jwks_uri"))
-        self._keys = KeySet.import_key_set(key_set)
-        return jwt.decode(id_token, self._keys, registry=_SIGNATURES)
 
 
 class GitHubProvider:
@@ -177,7 +133,7 @@ class GitHubProvider:
             in_header=False,
         )
         token = tokens["access_token"]
-        user = await self._client.get(f"{self._api_url}/user", token)
+        user = await get_json(f"{self._api_url}/user", token)
         if not isinstance(user, dict) or not isinstance(user.get("id"), int):
             raise ProviderError(f"{host_of(self._api_url)} does not say who it is")
         emails = await self._list("/user/emails", token)
@@ -195,7 +151,7 @@ class GitHubProvider:
     async def _list(self, path: str, token: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         for page in range(1, MAX_PAGES + 1):
-            some = await self._client.get(f"{self._api_url}{path}?per_page={PAGE}&page={page}", token)
+            some = await get_json(f"{self._api_url}{path}?per_page={PAGE}&page={page}", token)
             if not isinstance(some, list) or not all(isinstance(entry, dict) for entry in some):
                 raise ProviderError(
                     f"{host_of(self._api_url)} answers {path} with something else than a list"

@@ -68,7 +68,7 @@ class OAuthClient:
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
             form |= {"client_id": self.client_id, "client_secret": self._client_secret}
-        status, reply = await self.fetch("POST", endpoint, headers=headers, data=form)
+        status, reply = await _fetch("POST", endpoint, headers=headers, data=form)
         error = reply.get("error") if isinstance(reply, dict) else None
         if error in _STALE_CODE:
             raise SignInRefusedError(Refusal.EXPIRED, f"{host_of(endpoint)} says {error}")
@@ -78,42 +78,39 @@ class OAuthClient:
             raise ProviderError(f"{host_of(endpoint)} answered {status}, without a token")
         return reply
 
-    async def get(self, url: str, access_token: str = "") -> Any:  # noqa: ANN401 - anything JSON can say
-        headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
-        status, value = await self.fetch("GET", url, headers=headers)
-        if status != httpx.codes.OK:
-            raise ProviderError(f"{host_of(url)} answered {status} for {urlsplit(url).path}")
-        return value
 
-    async def fetch(
-        self, method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
-    ) -> Reply:
-        # Uncompressed, so that what is counted is what is kept.
-        said = {
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "User-Agent": "prshots",
-            **headers,
-        }
-        try:
-            async with (
-                asyncio.timeout(TIMEOUT_SECONDS),
-                httpx.AsyncClient(verify=_trusted(), timeout=TIMEOUT_SECONDS) as client,
-                client.stream(method, url, headers=said, data=data) as reply,
-            ):
-                body = bytearray()
-                async for chunk in reply.aiter_raw():
-                    body += chunk
-                    if len(body) > MAX_REPLY_BYTES:
-                        raise ProviderError(f"{host_of(url)} answered with more than {MAX_REPLY_BYTES} bytes")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ProviderError(f"{host_of(url)} did not answer: {error or type(error).__name__}") from error
-        except TimeoutError as error:
-            raise ProviderError(f"{host_of(url)} did not answer within {TIMEOUT_SECONDS:.0f} s") from error
-        try:
-            return Reply(reply.status_code, json.loads(body))
-        except (ValueError, RecursionError) as error:
-            raise ProviderError(f"{host_of(url)} answered {reply.status_code}, and not in JSON") from error
+async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - anything JSON can say
+    headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
+    status, value = await _fetch("GET", url, headers=headers)
+    if status != httpx.codes.OK:
+        raise ProviderError(f"{host_of(url)} answered {status} for {urlsplit(url).path}")
+    return value
+
+
+async def _fetch(
+    method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
+) -> Reply:
+    # Uncompressed, so that what is counted is what is kept.
+    said = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
+    try:
+        async with (
+            asyncio.timeout(TIMEOUT_SECONDS),
+            httpx.AsyncClient(verify=_trusted(), timeout=TIMEOUT_SECONDS) as client,
+            client.stream(method, url, headers=said, data=data) as reply,
+        ):
+            body = bytearray()
+            async for chunk in reply.aiter_raw():
+                body += chunk
+                if len(body) > MAX_REPLY_BYTES:
+                    raise ProviderError(f"{host_of(url)} answered with more than {MAX_REPLY_BYTES} bytes")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ProviderError(f"{host_of(url)} did not answer: {error or type(error).__name__}") from error
+    except TimeoutError as error:
+        raise ProviderError(f"{host_of(url)} did not answer within {TIMEOUT_SECONDS:.0f} s") from error
+    try:
+        return Reply(reply.status_code, json.loads(body))
+    except (ValueError, RecursionError) as error:
+        raise ProviderError(f"{host_of(url)} answered {reply.status_code}, and not in JSON") from error
 
 
 @cache

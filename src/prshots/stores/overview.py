@@ -28,7 +28,7 @@ from prshots.models import (
     Shot,
     UploadToken,
 )
-from prshots.stores.columns import IMAGE, PROJECT, PROJECTS, PULL, TOKEN, WAITING, project_from
+from prshots.stores.columns import IMAGE, LASTING, PROJECT, PROJECTS, PULL, TOKEN, WAITING, project_from
 from prshots.stores.due import due_in
 from prshots.stores.engine import Database
 from prshots.stores.schema import images, members, project_totals, projects, pulls, tokens, uploads_by_day
@@ -200,7 +200,7 @@ class SqlOverview:
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
         query = (
             select(*TOKEN)
-            .where(tokens.c.project_id == project_id)
+            .where(tokens.c.project_id == project_id, LASTING)
             .order_by(tokens.c.created_at.desc(), tokens.c.id.desc())
             .limit(limit)
         )

@@ -15,7 +15,7 @@ from sqlalchemy import (
 
 from prshots.stores.texts import text
 
-SCHEMA_VERSION = "0003"
+SCHEMA_VERSION = "0004"
 """The newest migration. Compared at every start, so that Alembic is loaded only when there is work for it."""
 
 metadata = MetaData()
@@ -89,6 +89,22 @@ projects = Table(
     UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
+# `claims` is a JSON object. `anchor` is one of them that names the repository, as `name=value`, up to its
+# first `*`: by it the trusts that a token may meet are found, however many projects trust its issuer.
+trusts = Table(
+    "trusts",
+    metadata,
+    Column("id", text(32), primary_key=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
+    Column("issuer", text(), nullable=False),
+    Column("claims", text(), nullable=False),
+    Column("anchor", text(), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("created_by", text(), nullable=False),
+    Column("last_used_at", BigInteger),
+)
+Index("trusts_by_anchor", trusts.c.issuer, trusts.c.anchor)
+
 tokens = Table(
     "tokens",
     metadata,
@@ -101,7 +117,22 @@ tokens = Table(
     Column("created_by", text(), nullable=False, server_default=""),
     Column("last_used_at", BigInteger),
     Column("revoked_at", BigInteger),
+    Column("expires_at", BigInteger),
+    Column("trust_id", ForeignKey("trusts.id")),
 )
+# Short-lived tokens come by the thousand. Lists do not wade through them, and the sweep through no others.
+_lasting, _short_lived = tokens.c.expires_at.is_(None), tokens.c.expires_at.is_not(None)
+_of_trust = tokens.c.trust_id.is_not(None)
+Index(
+    "tokens_lasting",
+    tokens.c.project_id,
+    tokens.c.created_at,
+    tokens.c.id,
+    sqlite_where=_lasting,
+    postgresql_where=_lasting,
+)
+Index("tokens_by_expiry", tokens.c.expires_at, sqlite_where=_short_lived, postgresql_where=_short_lived)
+Index("tokens_by_trust", tokens.c.trust_id, sqlite_where=_of_trust, postgresql_where=_of_trust)
 
 images = Table(
     "images",

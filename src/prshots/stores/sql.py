@@ -13,6 +13,7 @@ from prshots.errors import RecordsError, RecordsUnsureError
 from prshots.models import Image, Project, UploadToken
 from prshots.stores.columns import (
     IMAGE,
+    LASTING,
     PROJECT,
     PROJECTS,
     SCHEDULED,
@@ -32,8 +33,10 @@ from prshots.stores.schema import (
     projects,
     pulls,
     tokens,
+    trusts,
     uploads_by_day,
 )
+from prshots.stores.trusts import remove_trusts
 
 # What every request asks for is built once: building costs more than asking.
 _PROJECT_OF_TOKEN = (
@@ -256,6 +259,7 @@ class SqlRecords:
         total = select(project_totals.c.images).where(project_totals.c.project_id == project_id)
 
         def retire(connection: Connection) -> int:
+            remove_trusts(connection, trusts.c.project_id == project_id)
             connection.execute(revoking)
             _mark(connection, connection.execute(some).scalars().all(), now)
             if not _has_images(connection, project_id):
@@ -269,7 +273,7 @@ class SqlRecords:
             lock_project(connection, project_id)
             if _has_images(connection, project_id):
                 return False
-            for table in (tokens, pulls, uploads_by_day, project_totals):
+            for table in (tokens, trusts, pulls, uploads_by_day, project_totals):
                 connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))
             return True
@@ -286,7 +290,9 @@ class SqlRecords:
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
         query = (
-            select(*TOKEN).where(tokens.c.project_id == project_id).order_by(tokens.c.created_at, tokens.c.id)
+            select(*TOKEN)
+            .where(tokens.c.project_id == project_id, LASTING)
+            .order_by(tokens.c.created_at, tokens.c.id)
         )
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [UploadToken(*row) for row in rows]
@@ -301,6 +307,21 @@ class SqlRecords:
     async def touch_token(self, token_id: str, now: int) -> None:
         touching = update(tokens).where(tokens.c.id == token_id).values(last_used_at=now)
         await self._database.write(lambda connection: connection.execute(touching))
+
+    async def discard_expired_tokens(self, now: int, limit: int) -> int:
+        some = (
+            select(tokens.c.id)
+            .where(tokens.c.expires_at <= now)
+            .order_by(tokens.c.expires_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+
+        def discard(connection: Connection) -> int:
+            ids = connection.execute(some).scalars().all()
+            return connection.execute(delete_from(tokens).where(tokens.c.id.in_(ids))).rowcount if ids else 0
+
+        return await self._database.write(discard)
 
 
 def _name_taken(project: Project) -> str:

@@ -1,0 +1,193 @@
+"""What every database behind the `TrustRecords` port promises, and short-lived tokens with it."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from parts import ENGINES, NOW, a_project, a_token, an_image, opener
+from prshots.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
+from prshots.errors import ConflictError
+from prshots.kinds import MAX_ISSUER
+from prshots.models import Project, Trust, UploadToken
+from prshots.stores.engine import Database
+from prshots.stores.overview import SqlOverview
+from prshots.stores.sql import SqlRecords
+from prshots.stores.trusts import SqlTrusts
+
+ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
+
+
+class Stores(NamedTuple):
+    database: Database
+    records: SqlRecords
+    trusts: SqlTrusts
+    overview: SqlOverview
+
+    async def project(self) -> Project:
+        project = a_project()
+        await self.records.add_project(project)
+        return project
+
+    async def trust(self, project: Project, anchor: str = ANCHOR, **changes: object) -> Trust:
+        trust = a_trust(project, **changes)
+        await self.trusts.add_trust(trust, anchor, 50)
+        return trust
+
+
+@pytest.fixture(params=ENGINES)
+async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
+    database = opener(request, tmp_path)()
+    yield Stores(database, SqlRecords(database), SqlTrusts(database), SqlOverview(database))
+    await database.close()
+
+
+def a_trust(project: Project, **changes: object) -> Trust:
+    claims = {"repository": "octo/app", "ref": "refs/heads/größer-*"}
+    plain = Trust(secrets.token_hex(6), project.id, ISSUER, claims, NOW, "ann")
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def a_token_of(trust: Trust, **changes: object) -> UploadToken:
+    plain = a_token(a_project(), project_id=trust.project_id, expires_at=NOW + 900, trust_id=trust.id)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+class TestTrusts:
+    async def test_come_back_as_they_were_the_newest_first(self, stores: Stores) -> None:
+        project, other = await stores.project(), await stores.project()
+        first = await stores.trust(project)
+        second = await stores.trust(project, claims={"sub": "repo:octo/app:*"}, created_at=NOW + 1)
+        await stores.trust(other)
+        assert await stores.trusts.trusts(project.id) == [second, first]
+        await stores.trusts.touch_trust(first.id, NOW + 60)
+        assert await stores.trusts.trusts(project.id) == [second, replace(first, last_used_at=NOW + 60)]
+
+    async def test_the_same_is_there_once(self, stores: Stores) -> None:
+        project = await stores.project()
+        first = await stores.trust(project)
+        turned_round = dict(reversed(first.claims.items()))
+        with pytest.raises(ConflictError, match="already"):
+            await stores.trust(project, claims=turned_round)
+        await stores.trust(project, issuer="https://other.example")
+        await stores.trust(await stores.project())
+
+    async def test_of_many_who_add_at_once_as_many_as_may_be_are_added(self, stores: Stores) -> None:
+        project = await stores.project()
+        adding = (
+            stores.trusts.add_trust(a_trust(project, claims={"sub": str(number)}), ANCHOR, 3)
+            for number in range(6)
+        )
+        outcomes = await asyncio.gather(*adding, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes if outcome] == [ConflictError] * 3
+        assert len(await stores.trusts.trusts(project.id)) == 3
+
+    async def test_the_longest_there_may_be(self, stores: Stores) -> None:
+        """Of characters that take four bytes each, and that cannot be compressed."""
+        project, issuer = await stores.project(), f"https://{secrets.token_hex(MAX_ISSUER)}"[:MAX_ISSUER]
+        value = "".join(chr(0x20000 + secrets.randbelow(0xA000)) for _ in range(MAX_VALUE))
+        anchor = f"{secrets.token_hex(MAX_NAME // 2)}={value}"
+        claims = {f"{number:0{MAX_NAME}}": value for number in range(MAX_CLAIMS)}
+        trust = await stores.trust(project, anchor, issuer=issuer, claims=claims)
+        assert await stores.trusts.trusts_by_anchor(issuer, [anchor], None) == [(trust, project)]
+
+
+class TestFindingThem:
+    async def test_by_issuer_and_anchor(self, stores: Stores) -> None:
+        project, other = await stores.project(), await stores.project()
+        exact = await stores.trust(project)
+        wide = await stores.trust(other, "repository=octo/", created_at=NOW + 1)
+        await stores.trust(other, "repository=other/app", claims={"repository": "other/app"})
+        await stores.trust(other, issuer="https://other.example")
+        asked = ["repository=octo/", ANCHOR, "sub=repo:"]
+        assert await stores.trusts.trusts_by_anchor(ISSUER, asked, None) == [(exact, project), (wide, other)]
+        for name in (other.name, other.id):
+            assert await stores.trusts.trusts_by_anchor(ISSUER, asked, name) == [(wide, other)]
+        assert await stores.trusts.trusts_by_anchor(ISSUER, asked, "nobody") == []
+        assert await stores.trusts.trusts_by_anchor(ISSUER, [], None) == []
+
+    async def test_whether_anybody_trusts_an_issuer(self, stores: Stores) -> None:
+        assert not await stores.trusts.is_trusted(ISSUER)
+        trust = await stores.trust(await stores.project())
+        assert await stores.trusts.is_trusted(ISSUER)
+        assert not await stores.trusts.is_trusted(ISSUER + "/")
+        await stores.trusts.remove_trust(trust.id)
+        assert not await stores.trusts.is_trusted(ISSUER)
+
+
+class TestTheirTokens:
+    async def test_are_in_no_list_and_stand_for_the_project(self, stores: Stores) -> None:
+        project = await stores.project()
+        lasting, short = a_token(project), a_token_of(await stores.trust(project))
+        await stores.records.add_token(lasting)
+        assert await stores.trusts.add_token_of_trust(short)
+        assert await stores.records.project_of_token(short.sha256) == (short, project)
+        assert await stores.records.tokens(project.id) == [lasting]
+        assert await stores.overview.tokens(project.id, None, 60) == [lasting]
+
+    async def test_go_with_the_trust_and_no_others(self, stores: Stores) -> None:
+        project, other = await stores.project(), await stores.project()
+        trust, kept = await stores.trust(project), await stores.trust(other)
+        tokens = [a_token_of(trust), a_token_of(trust), a_token_of(kept), a_token(project)]
+        for token in tokens:
+            await stores.records.add_token(token)
+        assert not await stores.trusts.remove_trust(trust.id, other.id)
+        assert await stores.trusts.remove_trust(trust.id, project.id)
+        assert not await stores.trusts.remove_trust(trust.id)
+        found = [await stores.records.project_of_token(token.sha256) for token in tokens]
+        assert [bool(one) for one in found] == [False, False, True, True]
+        assert not await stores.trusts.add_token_of_trust(a_token_of(trust))
+
+    async def test_given_while_the_trust_is_removed_do_not_outlive_it(self, stores: Stores) -> None:
+        project = await stores.project()
+        for _ in range(5):
+            trust = await stores.trust(project)
+            tokens = [a_token_of(trust) for _ in range(4)]
+            adding = [stores.trusts.add_token_of_trust(token) for token in tokens]
+            outcomes = await asyncio.gather(
+                *adding[:2], stores.trusts.remove_trust(trust.id), *adding[2:], return_exceptions=True
+            )
+            assert all(isinstance(outcome, bool) for outcome in outcomes), outcomes
+            assert outcomes[2] is True
+            for token in tokens:
+                assert await stores.records.project_of_token(token.sha256) is None
+
+    async def test_past_their_time_are_discarded_so_many_at_once(self, stores: Stores) -> None:
+        project = await stores.project()
+        trust = await stores.trust(project)
+        tokens = [a_token_of(trust, expires_at=NOW + second) for second in (-2, -1, 0, 1)]
+        for token in [*tokens, a_token(project)]:
+            await stores.records.add_token(token)
+        assert await stores.records.discard_expired_tokens(NOW, 2) == 2
+        assert await stores.records.project_of_token(tokens[2].sha256)
+        assert await stores.records.discard_expired_tokens(NOW, 2) == 1
+        assert await stores.records.discard_expired_tokens(NOW, 2) == 0
+        assert await stores.records.project_of_token(tokens[3].sha256)
+        assert len(await stores.records.tokens(project.id)) == 1
+
+
+class TestAProjectThatIsRemoved:
+    async def test_trusts_nobody_from_the_first_step_on(self, stores: Stores) -> None:
+        project, other = await stores.project(), await stores.project()
+        trust, kept = await stores.trust(project), await stores.trust(other)
+        token = a_token_of(trust)
+        await stores.records.add_token(token)
+        await stores.records.add_image(image := an_image(project))
+        assert await stores.records.retire_project(project.id, NOW, 10) == 1
+        assert await stores.records.project_of_token(token.sha256) is None
+        assert await stores.trusts.trusts_by_anchor(ISSUER, [ANCHOR], None) == [(kept, other)]
+        await stores.records.remove_images([image.id])
+        assert await stores.records.remove_project(project.id)
+        assert await stores.trusts.trusts(project.id) == []
+
+    async def test_takes_a_trust_with_it_that_was_added_meanwhile(self, stores: Stores) -> None:
+        project = await stores.project()
+        assert await stores.records.retire_project(project.id, NOW, 10) == 0
+        trust = await stores.trust(project)
+        await stores.records.add_token(a_token_of(trust))
+        assert await stores.records.remove_project(project.id)
+        assert not await stores.trusts.is_trusted(ISSUER)

@@ -1,0 +1,214 @@
+"""Issuers' keys: fetched when needed, once, and not more often; and what is signed with them."""
+
+import asyncio
+import http.server
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pytest
+from joserfc import jws
+from joserfc.jwk import ECKey, RSAKey
+
+from prshots.errors import ExchangeRefusedError, ProviderError
+from prshots.stores.issuers import (
+    CLOCK_LEEWAY_SECONDS,
+    FRESH_SECONDS,
+    PAUSE_SECONDS,
+    STALE_SECONDS,
+    CiIssuers,
+)
+
+NOW = 1_800_000_000
+
+
+@cache
+def key(kid: str) -> RSAKey:
+    return RSAKey.generate_key(2048, {"kid": kid})
+
+
+@dataclass
+class Keys:
+    """An issuer over HTTP, of which the test says which keys it has, and which counts who asks for them."""
+
+    url: str
+    keys: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    is_down: bool = False
+    wait: float = 0.0
+    now: float = NOW
+
+    def __post_init__(self) -> None:
+        self.has("first")
+        self.issuers = CiIssuers([self.url], lambda: self.now)
+
+    def has(self, *kids: str) -> None:
+        self.keys = [key(kid).as_dict(private=False) for kid in kids]
+
+    def answer(self, path: str) -> object:
+        self.asked.append(path)
+        time.sleep(self.wait)
+        return (
+            {"issuer": self.url, "jwks_uri": f"{self.url}/jwks"} if path != "/jwks" else {"keys": self.keys}
+        )
+
+    @property
+    def fetches(self) -> int:
+        return self.asked.count("/jwks")
+
+    def token(self, kid: str = "first", *, header: dict[str, Any] | None = None, **changes: Any) -> str:
+        said = {"iss": self.url, "sub": "job", "exp": NOW + 300} | changes
+        claims = {name: value for name, value in said.items() if value is not None}
+        return jws.serialize_compact(
+            {"alg": "RS256", "kid": kid} | (header or {}), json.dumps(claims), key(kid)
+        )
+
+    async def claims(self, token: str) -> dict[str, Any]:
+        return await self.issuers.verified_claims(self.url, token)
+
+    async def refuses(self, token: str, reason: str = "No key for kid") -> None:
+        with pytest.raises(ExchangeRefusedError, match=reason):
+            await self.claims(token)
+
+
+@pytest.fixture
+def issuer() -> Iterator[Keys]:
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            said = made.answer(self.path)
+            self.send_response(503 if made.is_down else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(said).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        made = Keys(f"http://127.0.0.1:{server.server_port}")
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield made
+        server.shutdown()
+        thread.join()
+
+
+class TestKeys:
+    async def test_are_fetched_once_for_all_who_need_them_at_once(self, issuer: Keys) -> None:
+        issuer.wait = 0.05
+        found = await asyncio.gather(*(issuer.claims(issuer.token()) for _ in range(10)))
+        assert [claims["sub"] for claims in found] == ["job"] * 10
+        assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
+
+    async def test_a_new_one_is_looked_up_at_once(self, issuer: Keys) -> None:
+        await issuer.claims(issuer.token())
+        issuer.has("second")
+        assert await issuer.claims(issuer.token("second"))
+        assert issuer.fetches == 2
+
+    async def test_one_that_is_not_there_is_not_looked_for_again_for_a_while(self, issuer: Keys) -> None:
+        unknown = issuer.token("second")
+        for _ in range(5):
+            await issuer.refuses(unknown)
+        assert await issuer.claims(issuer.token())
+        assert issuer.fetches == 1
+        issuer.now += PAUSE_SECONDS
+        issuer.has("first", "second")
+        assert await issuer.claims(unknown)
+        assert issuer.fetches == 2
+
+    async def test_one_that_was_withdrawn_works_for_ten_more_minutes_at_most(self, issuer: Keys) -> None:
+        old = issuer.token(exp=NOW + 3600)
+        await issuer.claims(old)
+        issuer.has("second")
+        issuer.now = NOW + FRESH_SECONDS - 1
+        assert await issuer.claims(old)
+        issuer.now = NOW + FRESH_SECONDS
+        await issuer.refuses(old)
+
+    async def test_go_on_for_an_hour_while_the_issuer_does_not_answer(self, issuer: Keys) -> None:
+        token = issuer.token(exp=NOW + 2 * STALE_SECONDS)
+        await issuer.claims(token)
+        issuer.is_down = True
+        for later in (FRESH_SECONDS, FRESH_SECONDS + 1, STALE_SECONDS - 1):
+            issuer.now = NOW + later
+            assert await issuer.claims(token)
+        # What is not known among them may be a new one, which cannot be said now.
+        with pytest.raises(ProviderError):
+            await issuer.claims(issuer.token("second", exp=NOW + 2 * STALE_SECONDS))
+        issuer.now = NOW + STALE_SECONDS + PAUSE_SECONDS
+        with pytest.raises(ProviderError, match="answered 503"):
+            await issuer.claims(token)
+        issuer.is_down = False
+        issuer.now += PAUSE_SECONDS
+        assert await issuer.claims(token)
+
+    async def test_an_issuer_that_is_down_is_asked_once_in_a_while(self, issuer: Keys) -> None:
+        issuer.is_down = True
+        for _ in range(5):
+            with pytest.raises(ProviderError, match="answered 503"):
+                await issuer.claims(issuer.token())
+        assert len(issuer.asked) == 1
+        issuer.is_down = False
+        with pytest.raises(ProviderError):
+            await issuer.claims(issuer.token())
+        issuer.now += PAUSE_SECONDS
+        assert await issuer.claims(issuer.token())
+
+    async def test_that_cannot_be_used_are_the_issuer_s_fault(self, issuer: Keys) -> None:
+        for keys in ([], [{"kty": "RSA", "kid": "first"}], ["x"], [{"kty": "unheard of"}]):
+            issuer.keys = keys  # type: ignore[assignment]
+            with pytest.raises(ProviderError, match="cannot be used"):
+                await issuer.claims(issuer.token())
+            issuer.now += PAUSE_SECONDS
+        # Among others that we know, one that we do not does no harm.
+        issuer.has("first")
+        issuer.keys += [{"kty": "unheard of", "kid": "x"}]
+        assert await issuer.claims(issuer.token())
+
+    async def test_without_a_name_there_is_only_one_it_can_be(self, issuer: Keys) -> None:
+        claims = json.dumps({"iss": issuer.url, "exp": NOW + 2 * FRESH_SECONDS})
+        nameless = jws.serialize_compact({"alg": "RS256"}, claims, key("first"))
+        assert await issuer.claims(nameless)
+        issuer.has("first", "second")
+        issuer.now += FRESH_SECONDS
+        await issuer.refuses(nameless)
+
+
+class TestTokens:
+    async def test_by_elliptic_curves_are_taken_too(self, issuer: Keys) -> None:
+        curve = ECKey.generate_key("P-256", {"kid": "curve"})
+        issuer.keys.append(curve.as_dict(private=False))
+        claims = json.dumps({"iss": issuer.url, "exp": NOW + 1})
+        assert await issuer.claims(jws.serialize_compact({"alg": "ES256", "kid": "curve"}, claims, curve))
+
+    @pytest.mark.parametrize(
+        ("claims", "reason"),
+        [
+            ({"exp": NOW - CLOCK_LEEWAY_SECONDS}, "expired"),
+            ({"exp": None}, "exp"),
+            ({"exp": "tomorrow"}, "exp"),
+            ({"exp": True}, "exp"),
+            ({"nbf": NOW + CLOCK_LEEWAY_SECONDS + 1}, "not yet valid"),
+            ({"iat": NOW + CLOCK_LEEWAY_SECONDS + 1}, "in the future"),
+            ({"iss": "https://elsewhere.example"}, "iss"),
+            ({"iss": None}, "iss"),
+        ],
+    )
+    async def test_out_of_time_or_place_are_refused(
+        self, issuer: Keys, claims: dict[str, Any], reason: str
+    ) -> None:
+        await issuer.refuses(issuer.token(**claims), f"does not hold.*{reason}")
+
+    async def test_a_minute_is_forgiven_to_clocks(self, issuer: Keys) -> None:
+        just = CLOCK_LEEWAY_SECONDS - 1
+        assert await issuer.claims(issuer.token(exp=NOW - just, nbf=NOW + just, iat=NOW + just))
+
+    async def test_with_a_critical_header_are_refused_before_anything_is_fetched(self, issuer: Keys) -> None:
+        await issuer.refuses(issuer.token(header={"crit": ["b64"], "b64": True}), "critical header")
+        for nonsense in ("", "a.b.c", "e30.e30.x"):
+            await issuer.refuses(nonsense, "does not hold")
+        assert issuer.asked == []

@@ -1,0 +1,327 @@
+"""Keyless upload on a running service, with ID tokens of a real OpenID issuer."""
+
+import base64
+import hmac
+import json
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import httpx
+import pytest
+from joserfc import jws
+from joserfc.jwk import RSAKey
+
+from ci_issuer import JOB, CiIssuer
+from conftest import UNTRUSTED_ISSUER, Service, upload
+from people import Person, sign_in
+from prshots.client.keyless import token_source
+from prshots.client.service import Client
+from prshots.errors import UnauthorizedError
+
+REFUSED = (401, {"error": "unauthorized"})
+
+
+@dataclass
+class World:
+    """Somebody with a project whose CI is the issuer's, with a repository that nobody else has."""
+
+    service: Service
+    issuer: CiIssuer
+    person: Person
+    repository: str = field(default_factory=lambda: f"octo-{secrets.token_hex(4)}/app")
+
+    def __post_init__(self) -> None:
+        self.project_id = self.person.project()
+
+    @property
+    def project_name(self) -> str:
+        return str(self.person.get_json(f"/projects/{self.project_id}")["name"])
+
+    def trust(self, project_id: str = "", issuer: str = "", **claims: str) -> str:
+        """Have a project trust the repository, with these claims besides; return the trust's id."""
+        wanted = {"repository": self.repository} | claims
+        path = f"/projects/{project_id or self.project_id}/trusts"
+        reply = self.person.ask("POST", path, issuer=issuer or self.issuer.url, claims=wanted)
+        assert reply.status_code == 201, reply.text
+        return str(reply.json()["id"])
+
+    def id_token(self, audience: str = "", **changes: Any) -> str:
+        said = {"repository": self.repository, "sub": f"repo:{self.repository}:pull_request"} | changes
+        return self.issuer.id_token(audience or self.service.base_url, **said)
+
+    def exchange(self, id_token: object, **more: object) -> httpx.Response:
+        return self.ask(json={"id_token": id_token, **more})
+
+    def ask(self, **request: Any) -> httpx.Response:
+        return self.issuer.client.post(f"{self.service.base_url}/v1/oidc/token", **request)
+
+    def reason(self, **request: Any) -> str:
+        """Ask for what is refused, and return the line that the log has about it."""
+        before = len(self.service.log)
+        reply = self.ask(**request)
+        assert (reply.status_code, reply.json()) == REFUSED
+        (line,) = [line for line in self.service.log[before:].splitlines() if "keyless upload" in line]
+        assert "warning" in line
+        return line
+
+    def refusal(self, id_token: object, **more: object) -> str:
+        line = self.reason(json={"id_token": id_token, **more})
+        if isinstance(id_token, str) and id_token:
+            assert not [part for part in id_token.split(".") if len(part) > 10 and part in line]
+        return line
+
+
+@pytest.fixture
+def world(shared_service: Service, ci_issuer: CiIssuer) -> Iterator[World]:
+    with sign_in(shared_service) as person:
+        yield World(shared_service, ci_issuer, person)
+
+
+def unsigned_part(value: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+def parts_of(id_token: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    header, claims, _ = (base64.urlsafe_b64decode(part + "==") for part in id_token.split("."))
+    return json.loads(header), json.loads(claims)
+
+
+def test_a_job_uploads_by_its_id_token(world: World) -> None:
+    trust_id = world.trust()
+    reply = world.exchange(world.id_token())
+    assert reply.status_code == 200
+    assert reply.headers["cache-control"] == "no-store"
+    granted = reply.json()
+    assert set(granted) == {"token", "expires_at", "project"}
+    assert granted["project"] == world.project_name
+    assert granted["expires_at"] == pytest.approx(time.time() + 900, abs=60)
+    with world.service.client(granted["token"]) as client:
+        assert upload(client).status_code == 200
+        assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+        assert client.post("/v1/expire", json={"pr_number": 7}).json()["expired"] == 1
+        assert world.person.get_json(f"/projects/{world.project_id}/tokens")["tokens"] == []
+        (trust,) = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
+        assert trust["last_used_at"] == pytest.approx(time.time(), abs=60)
+        # A trust that is removed takes the tokens with it that were given by it.
+        removed = world.person.ask("DELETE", f"/projects/{world.project_id}/trusts/{trust_id}")
+        assert (removed.status_code, removed.json()) == (200, {"ok": True})
+        assert upload(client).status_code == 401
+    world.refusal(world.id_token())
+    assert granted["token"] not in world.service.log
+
+
+def test_the_same_id_token_may_be_exchanged_again_also_through_the_dashboard_s_address(world: World) -> None:
+    world.trust()
+    id_token = world.id_token(f"{world.service.web_url}/")
+    first = world.exchange(id_token).json()["token"]
+    asked = {"id_token": id_token, "project": world.project_id}
+    second = world.person.post("/v1/oidc/token", json=asked).json()["token"]
+    assert first != second
+    for token in (first, second):
+        with world.service.client(token) as client:
+            assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+
+
+def test_which_claims_open_the_door(world: World) -> None:
+    owner = world.repository.partition("/")[0]
+    world.trust(repository=f"{owner}/*", ref="refs/pull/*", environment="review", repository_id="4711")
+    assert world.exchange(world.id_token()).status_code == 200
+    assert world.exchange(world.id_token(repository=f"{owner}/other")).status_code == 200
+    for changes, reason in (
+        ({"repository": f"{owner}-evil/app"}, "others than the trust asks for: repository"),
+        ({"repository": None}, "others than the trust asks for: repository"),
+        ({"ref": "refs/heads/main"}, "others than the trust asks for: ref"),
+        ({"environment": "production"}, "others than the trust asks for: environment"),
+        ({"environment": None}, "others than the trust asks for: environment"),
+        ({"repository_id": 4712}, "no trust names this repository"),
+    ):
+        assert reason in world.refusal(world.id_token(**changes))
+
+
+def test_a_job_that_several_projects_trust_says_which_it_means(world: World) -> None:
+    other_id = world.person.project(other := f"project-{secrets.token_hex(4)}")
+    world.trust()
+    world.trust(other_id)
+    id_token = world.id_token()
+    assert "several projects" in world.refusal(id_token)
+    assert world.exchange(id_token, project=other).json()["project"] == other
+    assert world.exchange(id_token, project=world.project_id).json()["project"] == world.project_name
+    for project in ("nobody", 7, ["x"], "x" * 1000):
+        assert "project" in world.refusal(id_token, project=project)
+    half_a_character = json.dumps({"id_token": id_token, "project": "\udc80"}).encode()
+    assert "not a name or an id" in world.reason(content=half_a_character)
+
+
+def test_what_does_not_hold_is_refused_and_the_log_says_why(world: World) -> None:
+    world.trust()
+    header, claims = parts_of(good := world.id_token())
+    for id_token, reason in (
+        (world.id_token("https://elsewhere.example"), f"another audience than {world.service.base_url}"),
+        (world.id_token(seconds=-120), "expired"),
+        (world.id_token(iat=int(time.time()) + 3600), "in the future"),
+        (world.id_token(nbf=int(time.time()) + 3600), "not yet valid"),
+        (good[:-8] + "AAAAAAAA", "bad_signature"),
+        (f"{unsigned_part({'alg': 'none'})}.{unsigned_part(claims)}.", "unsupported_algorithm"),
+        (f"{unsigned_part(header | {'alg': 'none'})}.{unsigned_part(claims)}.", "unsupported_algorithm"),
+        (_signed_with_the_public_key(world.issuer, header, claims), "unsupported_algorithm"),
+        (_signed_by_somebody_else(header, claims), "bad_signature"),
+        (_signed_by_somebody_else(header, claims | {"iss": "https://elsewhere.example"}), "not among"),
+        (_signed_by_somebody_else(header, claims | {"iss": ["x"]}), "not among"),
+        (_signed_by_somebody_else(header, claims | {"iss": UNTRUSTED_ISSUER}), "no project trusts"),
+    ):
+        line = world.refusal(id_token)
+        assert reason in line, line
+        assert f"repo:{world.repository}:pull_request" in line
+    assert world.exchange(good).status_code == 200
+
+
+def _signed_with_the_public_key(issuer: CiIssuer, header: dict[str, Any], claims: dict[str, Any]) -> str:
+    """Sign as if with a shared secret, which the issuer's public key is for whoever does not look closely."""
+    (jwk,) = issuer.client.get(f"{issuer.url}/jwks").json()["keys"]
+    public = RSAKey.import_key(jwk).as_pem(private=False)
+    signed = f"{unsigned_part(header | {'alg': 'HS256'})}.{unsigned_part(claims)}"
+    signature = hmac.digest(public, signed.encode(), "sha256")
+    return f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+
+
+@cache
+def _somebody_else() -> RSAKey:
+    return RSAKey.generate_key(2048)
+
+
+def _signed_by_somebody_else(header: dict[str, Any], claims: dict[str, Any]) -> str:
+    return jws.serialize_compact(header, json.dumps(claims), _somebody_else())
+
+
+def test_what_is_no_token_is_refused_too(world: World) -> None:
+    for id_token in (
+        None,
+        "",
+        7,
+        ["x"],
+        "a.b",
+        "a.b.c",
+        "eyJ.eyJ.x",
+        f"{unsigned_part({})}.{unsigned_part([])}.x",
+    ):
+        assert "id_token" in world.refusal(id_token)
+    assert "id_token" in world.refusal("x" * 17_000)
+    assert "another audience" in world.refusal(f"x.{unsigned_part({'iss': world.issuer.url})}.x")
+    evil = {"iss": "x\n2026 [error] forged", "sub": "\x1b[31m" + "x" * 1000}
+    assert "forged" in world.refusal(f"x.{unsigned_part(evil)}.x")
+    for body in (b"", b"{", b"[]", b"\xff", b"[" * 60_000, b'{"id_token": "%s"}' % (b"x" * 70_000)):
+        assert "JSON object" in world.reason(content=body)
+    assert world.ask().status_code == 401
+    assert world.person.get("/v1/oidc/token").status_code == 405
+
+
+def test_keys_are_rotated_without_a_restart(world: World) -> None:
+    world.trust()
+    old = world.id_token()
+    assert world.exchange(old).status_code == 200
+    world.issuer.rotate()
+    new = world.id_token()
+    assert world.exchange(new).status_code == 200
+    assert "No key for kid" in world.refusal(old)
+    assert world.exchange(new).status_code == 200
+
+
+def test_an_issuer_that_does_not_answer_is_no_refusal(world: World, silent_place: socket.socket) -> None:
+    silent = f"http://127.0.0.1:{silent_place.getsockname()[1]}"
+    world.trust(issuer=silent)
+    claims = JOB | {"iss": silent, "aud": world.service.base_url, "exp": int(time.time()) + 300}
+    reply = world.exchange(_signed_by_somebody_else({"alg": "RS256", "kid": "k"}, claims))
+    assert (reply.status_code, reply.json()) == (503, {"error": "issuer unavailable, retry later"})
+    assert reply.headers["retry-after"] == "5"
+    assert f"{silent.removeprefix('http://')} did not answer" in world.service.log
+
+
+def test_exchanges_are_counted(world: World) -> None:
+    def counted() -> dict[str, float]:
+        text = world.issuer.client.get(f"{world.service.base_url}/metrics").text
+        lines = [line.rpartition(" ") for line in text.splitlines() if "token_exchanges_total{" in line]
+        return {name.split('"')[1]: float(value) for name, _, value in lines}
+
+    before = counted()
+    assert set(before) == {"granted", "refused", "unavailable"}
+    world.trust()
+    assert world.exchange(world.id_token()).status_code == 200
+    assert world.exchange("nothing").status_code == 401
+    until = time.monotonic() + 15
+    while (after := counted())["refused"] < before["refused"] + 1:
+        assert time.monotonic() < until, (before, after)
+        time.sleep(0.1)
+    assert after["granted"] > before["granted"]
+
+
+class TestTheDashboard:
+    def test_shows_trusts_the_newest_first(self, world: World) -> None:
+        first, second = world.trust(ref="refs/heads/main"), world.trust(environment="review")
+        shown = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
+        assert {trust["id"] for trust in shown} == {first, second}
+        (trust,) = [trust for trust in shown if trust["id"] == first]
+        assert trust["created_at"] == pytest.approx(time.time(), abs=60)
+        assert {name: trust[name] for name in ("issuer", "claims", "created_by", "last_used_at")} == {
+            "issuer": world.issuer.url,
+            "claims": {"repository": world.repository, "ref": "refs/heads/main"},
+            "created_by": world.person.get_json("/me")["user"]["login"],
+            "last_used_at": None,
+        }
+
+    def test_says_which_issuers_may_be_trusted(self, world: World) -> None:
+        issuers = world.person.get_json("/me")["service"]["trusted_issuers"]
+        assert issuers[:2] == ["https://token.actions.githubusercontent.com", "https://gitlab.com"]
+        assert world.issuer.url in issuers
+
+    @pytest.mark.parametrize(
+        ("body", "words"),
+        [
+            ({}, "issuer is missing"),
+            ({"issuer": 7}, "issuer is missing"),
+            ({"issuer": "https://gitlab.com"}, "claims is missing"),
+            ({"issuer": "https://gitlab.com", "claims": ["x"]}, "claims is missing"),
+            ({"issuer": "https://gitlab.com", "claims": {}}, "1 to 10 claims"),
+            ({"issuer": "https://gitlab.com", "claims": {"project_path": 7}}, "project_path is missing"),
+            ({"issuer": "https://gitlab.com", "claims": {"ref": "main"}}, "has to name the repository"),
+            ({"issuer": "https://gitlab.com", "claims": {"project_path": "team*"}}, "after a whole name"),
+            ({"issuer": "http://169.254.169.254", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
+            ({"issuer": "https://gitlab.com/", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
+        ],
+    )
+    def test_says_what_is_wrong(self, world: World, body: dict[str, Any], words: str) -> None:
+        reply = world.person.ask("POST", f"/projects/{world.project_id}/trusts", **body)
+        assert reply.status_code == 400
+        assert words in reply.json()["error"]
+        assert world.person.get_json(f"/projects/{world.project_id}/trusts") == {"trusts": []}
+
+    def test_the_same_twice_and_one_that_is_not_there(self, world: World) -> None:
+        world.trust()
+        body = {"issuer": world.issuer.url, "claims": {"repository": world.repository}}
+        path = f"/projects/{world.project_id}/trusts"
+        assert world.person.ask("POST", path, **body).status_code == 409
+        other = World(world.service, world.issuer, world.person)
+        gone = world.person.ask("DELETE", f"{path}/{other.trust()}")
+        assert (gone.status_code, gone.json()) == (404, {"error": "not found"})
+
+
+def test_the_client_finds_its_way_by_itself(world: World) -> None:
+    """As on a runner of GitHub's: the job's environment says where its ID token is to be had."""
+    world.trust()
+    claims = {"repository": world.repository, "sub": f"repo:{world.repository}:pull_request"}
+    environ = {
+        "ACTIONS_ID_TOKEN_REQUEST_URL": world.issuer.job_url(**claims),
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "opaque",
+    }
+    url = world.service.base_url
+    with Client(url, token_source(url, "", world.project_name, environ)) as client:
+        assert client.comment(7).startswith("<!-- svc:pr-7 -->")
+    with (
+        Client(url, token_source(url, "", "another project", environ)) as client,
+        pytest.raises(UnauthorizedError, match="its log says why"),
+    ):
+        client.comment(7)

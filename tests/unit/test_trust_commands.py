@@ -1,0 +1,107 @@
+"""`prshots project trust`, `trusts` and `distrust`: what they take, and what they say."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from parts import open_records
+from prshots.accounts import Accounts
+from prshots.cli import app
+from prshots.errors import ConflictError, InvalidInputError, NotFoundError
+
+Run = Callable[..., Result]
+GITHUB = "https://token.actions.githubusercontent.com"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return what runs a command on a database with the project `web`; what it raises comes through."""
+
+    async def with_project() -> None:
+        records = open_records(tmp_path)
+        await Accounts(records).create_project("web")
+        await records.close()
+
+    def run(*args: str, **env: str) -> Result:
+        settings = {"PRSHOTS_DATA_DIR": str(tmp_path), "PRSHOTS_BASE_URL": "https://shots.example", **env}
+        return CliRunner().invoke(app, ["project", *args], env=settings, catch_exceptions=False)
+
+    asyncio.run(with_project())
+    return run
+
+
+def test_trust_list_and_distrust(run: Run) -> None:
+    made = run("trust", "web", "--issuer", "github", "--repository", "octo/app", "--ref", "refs/pull/*")
+    assert made.exit_code == 0
+    assert re.fullmatch(r"[0-9a-f]{12}\n", made.stdout)
+    assert made.stderr == (
+        f"Jobs may now upload to 'web' whose ID token is of {GITHUB}\n"
+        "and says ref=refs/pull/*, repository=octo/app. Its audience has to be https://shots.example.\n"
+    )
+    gitlab = run("trust", "web", "--issuer", "gitlab", "--repository", "g/p", "--environment", "review")
+    assert gitlab.exit_code == 0
+    trusts = {trust["id"]: trust for trust in json.loads(run("trusts", "web", "--json").stdout)}
+    assert trusts[made.stdout.strip()]["claims"] == {"repository": "octo/app", "ref": "refs/pull/*"}
+    assert trusts[gitlab.stdout.strip()]["issuer"] == "https://gitlab.com"
+    assert trusts[gitlab.stdout.strip()]["claims"] == {"project_path": "g/p", "environment": "review"}
+    header, *rows = run("trusts", "web").stdout.splitlines()
+    assert re.split(" {2,}", header) == ["ID", "ISSUER", "CLAIMS", "CREATED", "LAST USED"]
+    assert len(rows) == 2
+    removed = run("distrust", made.stdout.strip())
+    assert (removed.exit_code, removed.stdout) == (0, "")
+    (left,) = json.loads(run("trusts", "web", "--json").stdout)
+    assert left["id"] == gitlab.stdout.strip()
+    with pytest.raises(NotFoundError, match="project trusts NAME"):
+        run("distrust", made.stdout.strip())
+
+
+def test_forges_of_one_s_own(run: Run) -> None:
+    own = {
+        "PRSHOTS_GITHUB_URL": "https://github.acme.example",
+        "PRSHOTS_GITLAB_URL": "https://gitlab.acme.example",
+        "PRSHOTS_TRUSTED_ISSUERS": "https://github.acme.example/_services/token, https://gitlab.acme.example",
+    }
+    for issuer in ("github", "https://gitlab.acme.example"):
+        assert run("trust", "web", "--issuer", issuer, "--repository", "a/b", **own).exit_code == 0
+    gitlab, github = sorted(
+        json.loads(run("trusts", "web", "--json").stdout), key=lambda one: str(one["claims"])
+    )
+    assert (gitlab["issuer"], gitlab["claims"]) == ("https://gitlab.acme.example", {"project_path": "a/b"})
+    assert github["issuer"] == "https://github.acme.example/_services/token"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--claim", "repository"], "--claim takes NAME=VALUE; got 'repository'"),
+        (["--claim", "a=1", "--claim", "a=2"], "the claim a is given twice"),
+        (["--repository", "a/b", "--claim", "repository=a/c"], "the claim repository is given twice"),
+        (["--issuer", "https://ci.example", "--repository", "a/b"], "name the claim: --claim NAME=VALUE"),
+    ],
+)
+def test_called_wrongly(run: Run, args: list[str], words: str) -> None:
+    done = run("trust", "web", "--issuer", "github", *args)
+    assert done.exit_code == 2
+    assert words in re.sub(r"[\s│]+", " ", done.stderr)
+
+
+def test_what_cannot_be_trusted(run: Run) -> None:
+    for args, error, words in (
+        (["nobody", "--issuer", "github", "--repository", "a/b"], NotFoundError, "no project 'nobody'"),
+        (["web", "--issuer", "github", "--ref", "main"], InvalidInputError, "has to name the repository"),
+        (["web", "--issuer", "github", "--repository", "a*"], InvalidInputError, "after a whole name"),
+        (["web", "--issuer", "https://x.example", "--claim", "sub=x"], InvalidInputError, "TRUSTED_ISSUERS"),
+    ):
+        with pytest.raises(error, match=words):
+            run("trust", *args)
+    assert json.loads(run("trusts", "web", "--json").stdout) == []
+    again = ("trust", "web", "--issuer", "github", "--claim", "sub=repo:a/b:*")
+    assert run(*again).exit_code == 0
+    with pytest.raises(ConflictError, match="already"):
+        run(*again)
