@@ -26,7 +26,8 @@ from login_servers import (
 )
 from prshots.errors import ProviderError, Refusal, SignInRefusedError
 from prshots.ports import LoginProvider
-from prshots.stores.login_providers import DISCOVERY_SECONDS, GitHubProvider, OidcProvider
+from prshots.stores.issuers import FRESH_SECONDS
+from prshots.stores.login_providers import GitHubProvider, OidcProvider
 from prshots.stores.oauth import MAX_REPLY_BYTES
 
 BACK = "http://127.0.0.1:9/auth/callback/here"
@@ -322,9 +323,9 @@ class TestAnIssuerThatLies:
         liar.answers["/.well-known/openid-configuration"]["authorization_endpoint"] = (
             f"{liar.url}/moved?to=here"
         )
-        now = DISCOVERY_SECONDS - 1
+        now = FRESH_SECONDS - 1
         assert await provider.authorization_url(**asked) == first
-        now = DISCOVERY_SECONDS
+        now = FRESH_SECONDS
         assert (await provider.authorization_url(**asked)).startswith(
             f"{liar.url}/moved?to=here&response_type=code"
         )

@@ -18,11 +18,13 @@ OWNERS_ALONE = {
     ("PATCH", "/organizations/{organization_id}/members/{member_id}"),
     ("DELETE", "/organizations/{organization_id}/members/{member_id}"),
 }
+CLAIMS = {"project_path": "team/web"}
 BODIES: dict[str, dict[str, object]] = {
     "create_project": {"name": "new"},
     "change_project": {"retain_days": 9},
     "make_thumbnails": {"ids": []},
     "create_token": {"label": "new"},
+    "create_trust": {"issuer": "https://gitlab.com", "claims": {"project_path": "team/new"}},
     "add_member": {"role": "member"},
     "change_member": {"role": "member"},
 }
@@ -31,6 +33,7 @@ NOWHERE = {
     "organization_id": "0" * 16,
     "image_id": "0" * 32,
     "token_id": "0" * 12,
+    "trust_id": "0" * 12,
     "member_id": "0" * 16,
     "pr_number": "7",
 }
@@ -39,7 +42,7 @@ CHANGING = [route for route in ROUTES if route[0] != "GET"]
 
 
 class World(NamedTuple):
-    """An organization with a project, an image, a token, and people around it."""
+    """An organization with a project, an image, a token, a trust, and people around it."""
 
     service: Service
     owner: Person
@@ -91,6 +94,9 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
     login = member.get_json("/me")["user"]["login"]
     owner.ask("POST", f"/organizations/{made['id']}/members", login=login, role="member")
     token = owner.ask("POST", f"/projects/{project}/tokens", label="ci").json()
+    trust = owner.ask(
+        "POST", f"/projects/{project}/trusts", issuer="https://gitlab.com", claims=CLAIMS
+    ).json()
     with service.client(token["secret"]) as client:
         image = upload(client).json()["id"]
     places = {
@@ -98,6 +104,7 @@ def _made(service: Service, owner: Person, member: Person, stranger: Person) -> 
         "organization_id": made["id"],
         "image_id": image,
         "token_id": token["token"]["id"],
+        "trust_id": trust["id"],
         "member_id": member.user_id,
         "pr_number": "7",
     }
@@ -115,6 +122,8 @@ def untouched(world: World) -> None:
     assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
     (token,) = owner.get_json(f"/projects/{places['project_id']}/tokens")["tokens"]
     assert token["revoked_at"] is None
+    (trust,) = owner.get_json(f"/projects/{places['project_id']}/trusts")["trusts"]
+    assert trust["claims"] == CLAIMS
     members = owner.get_json(f"/organizations/{places['organization_id']}/members")["members"]
     assert {member["id"]: member["role"] for member in members} == {
         owner.user_id: "owner",

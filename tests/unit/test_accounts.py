@@ -10,7 +10,7 @@ import pytest
 
 from parts import NOW, open_records
 from prshots.accounts import MAX_RETAIN_DAYS, Accounts, ProjectChanges
-from prshots.credentials import TOUCH_SECONDS
+from prshots.credentials import TOUCH_SECONDS, new_upload_token
 from prshots.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.models import Policy
 from prshots.names import MAX_NAME
@@ -168,6 +168,22 @@ class TestTokens:
         with pytest.raises(UnauthorizedError):
             await accounts.authenticate(secret)
         assert (await accounts.authenticate(other)).name == "web"
+
+    async def test_a_short_lived_one_works_until_its_time_is_over(
+        self, accounts: Accounts, clock: Clock, tmp_path: Path
+    ) -> None:
+        web = await accounts.create_project("web")
+        token, secret = new_upload_token(web.id, label="job", created_at=NOW, expires_at=NOW + 900)
+        records = open_records(tmp_path)
+        await records.add_token(token)
+        clock.now = NOW + 899.9
+        assert await accounts.authenticate(secret) == web
+        clock.now = NOW + 900
+        with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
+            await accounts.authenticate(secret)
+        # Nobody is ever shown when it was used, so that is not worth a write.
+        assert await records.project_of_token(token.sha256) == (token, web)
+        await records.close()
 
     async def test_revoking_one_that_is_not_there(self, accounts: Accounts) -> None:
         with pytest.raises(NotFoundError, match="'nope'"):

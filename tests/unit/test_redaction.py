@@ -5,6 +5,8 @@ import pytest
 from prshots.redaction import HIDDEN, redact
 
 HEX = "0123456789abcdef" * 4
+# Its first part has 43 characters, as a session has.
+ID_TOKEN = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImsiOjF.eyJzdWIiOiJyZXBvOm9jdG8vYXBwIiwiZXhwIjoxfQ.c2lnbmF0dXJlLW9mLWl0"
 SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_urlsafe(32)` makes them
 
 
@@ -32,6 +34,11 @@ SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_url
         (f"k1:{HEX}", HEX),
         (f"k1:{HEX * 2}", HEX),
         ("client_secret=abc", "abc"),
+        (f"could not read {ID_TOKEN}: bad padding", ID_TOKEN.split(".")[1]),
+        (f"could not read {ID_TOKEN}: bad padding", ID_TOKEN.split(".")[2]),
+        (f'{{"id_token": "{ID_TOKEN}"}}', ID_TOKEN.split(".")[2]),
+        (f"cut off: {ID_TOKEN[:90]}", ID_TOKEN.split(".")[1][:20]),
+        (f"?id_token={ID_TOKEN}&x=1", ID_TOKEN.split(".")[2]),
     ],
 )
 def test_a_secret_is_hidden(text, secret):
@@ -47,6 +54,7 @@ def test_a_secret_is_hidden(text, secret):
         '{"event": "request", "path": "/v1/images/0123456789abcdef0123456789abcdef", "status": 200}',
         "commit 0123456789abcdef0123456789abcdef01234567 of msr_…abcd",
         "PostgreSQL at db.example.org:5432/prshots: connection refused",
+        "the kid eyJ.x is not known",
     ],
 )
 def test_the_rest_stays(text):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parts import DAY, NOW, a_project, an_image, open_records, people_beside
+from parts import DAY, NOW, a_project, a_token, an_image, open_records, people_beside
 from prshots.errors import RecordsError, StoreError
 from prshots.models import THUMBNAIL_EXT, Image, LoginState, Policy, Project, Session, User, origin_key
 from prshots.signin import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
@@ -65,6 +65,21 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     yield made
     await made.records.close()
     made.store.close()
+
+
+async def test_short_lived_tokens_go_once_their_time_is_over(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prshots.sweep.BATCH", 2)
+    project = a_project()
+    await place.records.add_project(project)
+    expired = [a_token(project, expires_at=NOW - age) for age in (0, 1, 900)]
+    kept = [a_token(project, expires_at=NOW + 1), a_token(project)]
+    for token in [*expired, *kept]:
+        await place.records.add_token(token)
+    assert await place.sweep() == Report(tokens=3)
+    found = [await place.records.project_of_token(token.sha256) for token in [*expired, *kept]]
+    assert [bool(one) for one in found] == [False] * 3 + [True] * 2
 
 
 async def test_with_nothing_to_do(place: Place) -> None:
