@@ -132,6 +132,9 @@ class Demo:
         token = self._ask("POST", f"/projects/{made['id']}/tokens", label="GitHub Actions")
         return str(made["id"]), str(token["secret"])
 
+    def trust(self, project_id: str, issuer: str, **claims: str) -> None:
+        self._ask("POST", f"/projects/{project_id}/trusts", issuer=issuer, claims=claims)
+
     def shots(self, accent: str) -> dict[tuple[str, str], bytes]:
         """Take the screenshots that a CI job would."""
         taken = {}
@@ -187,6 +190,10 @@ def fill(demo: Demo) -> dict[str, str]:
     demo.upload(token, 1042, secrets.token_hex(20), before)
     demo.upload(token, 1042, secrets.token_hex(20), after)
     demo.grow_older(shop, 3)
+    demo.trust(
+        shop, "https://token.actions.githubusercontent.com", repository="granary/shop", ref="refs/pull/*"
+    )
+    demo.trust(shop, "https://gitlab.com", project_path="granary/labels")
     for seed, name in ((5, "design-system"), (11, "mobile-app")):
         project, token = demo.project(name)
         demo.upload(token, 77, secrets.token_hex(20), dict(list(after.items())[:5]))
@@ -209,6 +216,7 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "pulls": shop,
         "pull": f"{shop}/prs/1042",
         "tokens": f"{shop}/tokens",
+        "keyless": f"{shop}/tokens?kind=keyless",
         "settings": f"{shop}/settings",
         "setup": f"{shop}/setup",
         "usage": f"{shop}/usage",

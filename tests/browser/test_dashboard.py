@@ -23,6 +23,7 @@ from people import Person, sign_in
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 MAX_SCRIPT_BYTES = 60_000
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+GITHUB = "https://token.actions.githubusercontent.com"
 NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
 
 expect.set_options(timeout=15_000)
@@ -470,6 +471,8 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         shot(ci, "checkout/cart", viewport="375x812", commit_sha="f" * 40)
         image = shot(ci, "lightbox")["id"]
         upload(ci, name="broken", pr_number=8)
+    claims = {"repository": f"a-long-name/{'x' * 60}", "ref": "refs/pull/*"}
+    ann.ask("POST", f"/projects/{project}/trusts", issuer=GITHUB, claims=claims).raise_for_status()
     at = f"/projects/{project}"
     return {
         "projects": "/",
@@ -481,6 +484,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         "broken": f"{at}/prs/8",
         "never seen": f"{at}/prs/999",
         "tokens": f"{at}/tokens",
+        "without a token": f"{at}/tokens?kind=keyless",
         "settings": f"{at}/settings",
         "set-up": f"{at}/setup",
         "usage": f"{at}/usage",

@@ -6,6 +6,7 @@ import "./styles/base.css";
 import "./styles/ui.css";
 import "./styles/shell.css";
 import "./styles/forms.css";
+import "./styles/access.css";
 import "./styles/projects.css";
 import "./styles/charts.css";
 import "./styles/gallery.css";

@@ -1,31 +1,52 @@
 import { describe, expect, it } from "vitest";
-import { commandSnippets, curlSnippets, githubSnippets, gitlabSnippets, shellWord } from "./snippets";
+import { type Access, keylessSnippet, shellWord, snippetsFor, WAYS, type Way } from "./snippets";
 
 const BASE = "https://shots.example";
 
-it("names this service's address in every way to upload", () => {
-  for (const snippets of [curlSnippets(BASE), githubSnippets(BASE), gitlabSnippets(BASE)]) {
-    expect(snippets.some(({ code }) => code.includes(BASE))).toBe(true);
-  }
+const code = (way: Way, access: Access, projectName = "web-shop") =>
+  snippetsFor(way, { baseUrl: BASE, access, projectName })
+    .map((snippet) => snippet.code)
+    .join("\n");
+
+describe.each(WAYS)("with $label", ({ id }) => {
+  it("names this service's address", () => {
+    expect(code(id, "token")).toContain(BASE);
+    expect(code(id, "keyless")).toContain(BASE);
+  });
+
+  it("never holds a token", () => {
+    expect(code(id, "token")).not.toContain("msr_");
+  });
+
+  it("tells the snippets apart by their titles", () => {
+    const titles = snippetsFor(id, { baseUrl: BASE, access: "keyless", projectName: "" }).map(
+      ({ title }) => title,
+    );
+    expect(new Set(titles).size).toBe(titles.length);
+  });
+
+  it("gives nothing that YAML would not take as one block", () => {
+    expect(code(id, "token")).not.toMatch(/\t/);
+    expect(code(id, "token")).not.toMatch(/ +$/m);
+  });
 });
 
-it("never holds a token, only the name of the secret", () => {
-  const all = [...curlSnippets(BASE), ...githubSnippets(BASE), ...gitlabSnippets(BASE)];
-  for (const { code } of all) {
-    expect(code).toContain("PRSHOTS_TOKEN");
-    expect(code).not.toContain("msr_");
-  }
+it("asks GitHub for an ID token, or hands over the secret, never both", () => {
+  expect(code("github", "token")).toContain(`token: \${{ secrets.PRSHOTS_TOKEN }}`);
+  expect(code("github", "token")).not.toContain("id-token");
+  expect(code("github", "keyless")).toContain("  id-token: write\n");
+  expect(code("github", "keyless")).not.toContain("PRSHOTS_TOKEN");
 });
 
-it("keeps YAML blocks indented under their key", () => {
-  for (const { code } of [...githubSnippets(BASE), ...gitlabSnippets(BASE)]) {
-    const lines = code.split("\n");
-    for (const [index, line] of lines.entries()) {
-      if (!line.endsWith("|")) continue;
-      const depth = (text: string) => text.length - text.trimStart().length;
-      expect(depth(lines[index + 1] ?? "")).toBeGreaterThan(depth(line));
-    }
-  }
+it("exchanges the ID token first where there is no client", () => {
+  expect(code("curl", "keyless")).toMatch(/^PRSHOTS_TOKEN=\$\(curl .*\/v1\/oidc\/token/);
+  expect(code("curl", "token")).not.toContain("oidc");
+});
+
+it("says what a job needs that uploads without a token", () => {
+  expect(keylessSnippet("github", BASE).code).toContain("id-token: write");
+  expect(keylessSnippet("gitlab", BASE).code).toContain(`PRSHOTS_ID_TOKEN:\n    aud: ${BASE}`);
+  expect(keylessSnippet("other", BASE).code).toContain(`audience ${BASE}`);
 });
 
 describe("shellWord", () => {
@@ -40,6 +61,6 @@ describe("shellWord", () => {
   });
 
   it("is used for the project's name", () => {
-    expect(commandSnippets("a; b")[0]?.code).toContain("'a; b'");
+    expect(code("cli", "token", "a; b")).toContain("'a; b'");
   });
 });

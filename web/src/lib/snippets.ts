@@ -1,4 +1,6 @@
-/** Ready-to-paste set-ups for one project. Pure. Every one of them works with the API as it is. */
+/** Ready-to-paste set-ups for one project. Pure. Every one of them works with the client and the API as they are. */
+
+import type { Kind } from "./trusts";
 
 export interface Snippet {
   title: string;
@@ -8,11 +10,249 @@ export interface Snippet {
   code: string;
 }
 
-const AUTHORIZATION = '-H "Authorization: Bearer $PRSHOTS_TOKEN"';
-const CURL = "curl -sS --fail-with-body";
+/** How the job shows that it may upload: with the secret PRSHOTS_TOKEN, or with its CI's word for it. */
+export type Access = "token" | "keyless";
 
-export function curlSnippets(baseUrl: string): Snippet[] {
+export interface Setup {
+  baseUrl: string;
+  access: Access;
+  projectName: string;
+}
+
+export const WAYS = [
+  { id: "github", label: "GitHub Actions" },
+  { id: "gitlab", label: "GitLab CI" },
+  { id: "playwright", label: "Playwright" },
+  { id: "pytest", label: "pytest" },
+  { id: "cli", label: "Command line" },
+  { id: "curl", label: "curl" },
+] as const;
+
+export type Way = (typeof WAYS)[number]["id"];
+
+export function snippetsFor(way: Way, setup: Setup): Snippet[] {
+  return {
+    github: githubSnippets,
+    gitlab: gitlabSnippets,
+    playwright: playwrightSnippets,
+    pytest: pytestSnippets,
+    cli: commandSnippets,
+    curl: curlSnippets,
+  }[way](setup);
+}
+
+/** What a job has to say so that its CI vouches for it. */
+export function keylessSnippet(kind: Kind, baseUrl: string): Snippet {
+  return {
+    github: {
+      title: "A permission",
+      about:
+        "With it the job may ask GitHub for an ID token; the action and the client then do the rest. No PRSHOTS_TOKEN is set.",
+      file: ".github/workflows/screenshots.yml",
+      code: permissions("keyless"),
+    },
+    gitlab: {
+      title: "An ID token",
+      about:
+        "GitLab puts it into the job’s environment, where the client finds it. Our template has these lines already. No PRSHOTS_TOKEN is set.",
+      file: ".gitlab-ci.yml",
+      code: idTokens(baseUrl),
+    },
+    other: {
+      title: "An ID token in the environment",
+      about:
+        "Have your CI issue one for this audience, and the client takes it from there. No PRSHOTS_TOKEN is set.",
+      code: `PRSHOTS_URL=${baseUrl}\nPRSHOTS_ID_TOKEN=<the ID token, with the audience ${baseUrl}>`,
+    },
+  }[kind];
+}
+
+function permissions(access: Access): string {
+  return `permissions:
+  contents: read
+  pull-requests: write${access === "keyless" ? "\n  id-token: write" : ""}`;
+}
+
+function idTokens(baseUrl: string): string {
+  return `id_tokens:
+  PRSHOTS_ID_TOKEN:
+    aud: ${baseUrl}`;
+}
+
+function githubSnippets(setup: Setup): Snippet[] {
+  const steps = `      # Your step here: whatever leaves images in screenshots/
+      - if: github.event.action != 'closed'
+        run: npm ci && npm run screenshots
+
+      - if: \${{ !cancelled() }}
+        uses: prshots/prshots@v0
+        with:
+${actionInputs(setup)}
+          paths: screenshots`;
   return [
+    {
+      title: "One workflow",
+      about:
+        "Uploads the screenshots, keeps one comment current, and lets the images go when the pull request closes. Pull requests from forks are given neither secrets nor ID tokens, so nothing is sent for them.",
+      file: ".github/workflows/screenshots.yml",
+      code: githubWorkflow("Screenshots", setup, steps),
+    },
+  ];
+}
+
+/** For what uploads while it runs the tests: the action is there for the end. */
+function testsOnGithub(setup: Setup, commands: string[]): Snippet {
+  const secret = setup.access === "token" ? `\n          PRSHOTS_TOKEN: ${SECRET}` : "";
+  const steps = `      - if: github.event.action != 'closed'
+        run: |
+${commands.map((command) => `          ${command}`).join("\n")}
+        env:
+          PRSHOTS_URL: ${setup.baseUrl}${secret}
+          GITHUB_TOKEN: \${{ github.token }}
+
+      - if: github.event.action == 'closed'
+        uses: prshots/prshots@v0
+        with:
+${actionInputs(setup)}`;
+  return {
+    title: "On GitHub",
+    about:
+      "Runs the tests, posts the comment when they have ended, and lets the images go when the pull request closes.",
+    file: ".github/workflows/tests.yml",
+    code: githubWorkflow("Tests", setup, steps),
+  };
+}
+
+function githubWorkflow(name: string, { access }: Setup, steps: string): string {
+  return `name: ${name}
+on:
+  pull_request:
+    types: [opened, synchronize, reopened, closed]
+
+${permissions(access)}
+
+jobs:
+  ${name.toLowerCase()}:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v5
+
+${steps}
+`;
+}
+
+const SECRET = `\${{ secrets.PRSHOTS_TOKEN }}`;
+
+function actionInputs({ baseUrl, access }: Setup): string {
+  return `          url: ${baseUrl}${access === "token" ? `\n          token: ${SECRET}` : ""}`;
+}
+
+function gitlabSnippets({ baseUrl, access }: Setup): Snippet[] {
+  const variables =
+    access === "token" ? "PRSHOTS_TOKEN and GITLAB_TOKEN are variables" : "GITLAB_TOKEN is a variable";
+  return [
+    {
+      title: "One include",
+      about: `Its two jobs upload the screenshots and keep one note current, and let the images go when the merge request is merged or closed. ${variables} of the project, masked and not protected; GITLAB_TOKEN, a project access token with the api scope, writes the note.`,
+      file: ".gitlab-ci.yml",
+      code: `include:
+  - remote: https://raw.githubusercontent.com/prshots/prshots/v0/templates/prshots.yml
+    inputs:
+      url: ${baseUrl}
+      paths: screenshots
+
+screenshots:
+  stage: test
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+  script:
+    # Your step here: whatever leaves images in screenshots/
+    - npm ci && npm run screenshots
+  artifacts:
+    when: always
+    paths: [screenshots]
+`,
+    },
+  ];
+}
+
+function playwrightSnippets(setup: Setup): Snippet[] {
+  return [
+    {
+      title: "The reporter",
+      about:
+        "Uploads the screenshots that tests attach while the run goes on, and posts the comment at its end. Without a pull request, as on your own machine, it does nothing.",
+      code: "npm install --save-dev @prshots/playwright",
+    },
+    {
+      title: "In the configuration",
+      about: 'Beside the reporter that you have. With screenshot: "on", each test attaches one at its end.',
+      file: "playwright.config.ts",
+      code: `import { defineConfig } from "@playwright/test";
+
+export default defineConfig({
+  reporter: [["list"], ["@prshots/playwright", { url: "${setup.baseUrl}" }]],
+  use: { screenshot: "on" },
+});`,
+    },
+    testsOnGithub(setup, ["npm ci", "npx playwright install --with-deps", "npx playwright test"]),
+  ];
+}
+
+function pytestSnippets(setup: Setup): Snippet[] {
+  return [
+    {
+      title: "In a test",
+      about:
+        "Of a Playwright page, a Selenium driver, a file or bytes. A test that fails and has a page gets one by itself.",
+      code: `def test_cart(page, shot):
+    page.goto("http://localhost:8000/cart")
+    shot(page, name="checkout/cart")`,
+    },
+    testsOnGithub(setup, [
+      "pip install . pytest-playwright 'prshots[pytest]'",
+      "playwright install --with-deps chromium",
+      "pytest --prshots-post",
+    ]),
+  ];
+}
+
+function commandSnippets({ baseUrl, access, projectName }: Setup): Snippet[] {
+  const name = shellWord(projectName);
+  return [
+    {
+      title: "In a CI job",
+      about: `The pull request and the commit are found by themselves in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} The comment is written with a token of the forge, such as GITHUB_TOKEN.`,
+      code: `pip install prshots
+export PRSHOTS_URL=${baseUrl}
+prshots upload screenshots
+prshots comment --post`,
+    },
+    {
+      title: "When the pull request closes",
+      about: "Lets the images go as the project’s settings say, and says so in the comment.",
+      code: "prshots expire --post",
+    },
+    {
+      title: "Where the service runs",
+      about: "Tokens and settings from a script. The token is all that goes to standard output.",
+      code: `prshots token create ${name} --label nightly
+prshots token list ${name}
+prshots project set ${name} --policy pr_close --retain-days 90`,
+    },
+  ];
+}
+
+const NEEDS: Record<Access, string> = {
+  token: "The job has the secret PRSHOTS_TOKEN in its environment.",
+  keyless: "The job has its ID token from GitHub or GitLab, and needs no other.",
+};
+
+const AUTHORIZATION = '-H "Authorization: Bearer $PRSHOTS_TOKEN"';
+
+function curlSnippets({ baseUrl, access }: Setup): Snippet[] {
+  return [
+    ...(access === "keyless" ? [exchange(baseUrl)] : []),
     {
       title: "Upload a screenshot",
       about: "PNG, JPEG or WebP. The answer holds its address and markdown to paste.",
@@ -42,166 +282,17 @@ export function curlSnippets(baseUrl: string): Snippet[] {
   ];
 }
 
-export function githubSnippets(baseUrl: string): Snippet[] {
-  return [
-    {
-      title: "One workflow",
-      about:
-        "Uploads every PNG in screenshots/, keeps one comment current, and lets the images go when the pull request closes. Pull requests from forks see no secrets, so they are left out.",
-      file: ".github/workflows/screenshots.yml",
-      code: githubWorkflow(baseUrl),
-    },
-  ];
-}
-
-export function gitlabSnippets(baseUrl: string): Snippet[] {
-  return [
-    {
-      title: "Two jobs",
-      about:
-        "The first uploads every PNG in screenshots/ and keeps one note current; the second lets the images go after the merge. GITLAB_TOKEN is a project access token with the api scope, kept as a masked variable like PRSHOTS_TOKEN. GitLab starts no pipeline for a merge request closed without a merge: set a number of days in Settings, so that its images go too.",
-      file: ".gitlab-ci.yml",
-      code: gitlabJobs(baseUrl),
-    },
-  ];
-}
-
-export function commandSnippets(projectName: string): Snippet[] {
-  const name = shellWord(projectName);
-  return [
-    {
-      title: "Tokens from a script",
-      about: "On the machine that runs the service. The token is all that goes to standard output.",
-      code: `PRSHOTS_TOKEN=$(prshots token create ${name} --label nightly)`,
-    },
-    {
-      title: "Look and change",
-      about: "These work while the service runs and while it does not.",
-      code: `prshots token list ${name}
-prshots token revoke <id>
-prshots project set ${name} --policy pr_close --retain-days 90
-prshots project list`,
-    },
-  ];
+function exchange(baseUrl: string): Snippet {
+  return {
+    title: "A token for 15 minutes",
+    about: `For the job’s ID token, whose audience is ${baseUrl}.`,
+    code: `PRSHOTS_TOKEN=$(curl -sS --fail-with-body ${baseUrl}/v1/oidc/token \\
+  -H "Content-Type: application/json" \\
+  -d "{\\"id_token\\": \\"$PRSHOTS_ID_TOKEN\\"}" | jq -r .token)`,
+  };
 }
 
 /** Quoted for a shell where it has to be. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) && !text.startsWith("-") ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function uploads(pullRequest: string, commit: string): string {
-  return `for file in screenshots/*.png; do
-  ${CURL} --retry 5 "$PRSHOTS_URL/v1/upload" \\
-    ${AUTHORIZATION} \\
-    -F "image=@\\"$file\\"" --form-string "name=$(basename "$file" .png)" \\
-    -F "pr_number=${pullRequest}" -F "commit_sha=${commit}" -F viewport=1280x800
-done`;
-}
-
-function comment(pullRequest: string, file: string): string {
-  return `${CURL} "$PRSHOTS_URL/v1/comment?pr_number=${pullRequest}" \\
-  ${AUTHORIZATION} > answer.json
-jq '{body: .markdown}' answer.json > ${file}`;
-}
-
-function expire(pullRequest: string): string {
-  return `${CURL} "$PRSHOTS_URL/v1/expire" \\
-  ${AUTHORIZATION} \\
-  -H "Content-Type: application/json" -d "{\\"pr_number\\": ${pullRequest}}"`;
-}
-
-function githubWorkflow(baseUrl: string): string {
-  return `name: Screenshots
-on:
-  pull_request:
-    types: [opened, synchronize, reopened, closed]
-
-permissions:
-  contents: read
-  pull-requests: write
-
-env:
-  PRSHOTS_URL: ${baseUrl}
-  PRSHOTS_TOKEN: \${{ secrets.PRSHOTS_TOKEN }}
-  PR: \${{ github.event.pull_request.number }}
-  SHA: \${{ github.event.pull_request.head.sha }}
-  OURS: \${{ github.event.pull_request.head.repo.full_name == github.repository }}
-
-jobs:
-  upload:
-    if: github.event.action != 'closed'
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-
-      # Your step here: whatever leaves PNG files in screenshots/
-      - run: npm ci && npm run screenshots
-
-      - name: Upload the screenshots
-        if: env.OURS == 'true'
-        run: |
-${indent(uploads("$PR", "$SHA"), 10)}
-
-      - name: Post or update the comment
-        if: env.OURS == 'true'
-        env:
-          GH_TOKEN: \${{ github.token }}
-        run: |
-${indent(comment("$PR", "comment.json"), 10)}
-          id=$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$PR/comments" \\
-            --jq '.[] | select(.body | startswith("<!-- svc:pr-")) | .id' | tail -n 1)
-          if [ -n "$id" ]; then
-            gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" --input comment.json
-          else
-            gh api --method POST "repos/$GITHUB_REPOSITORY/issues/$PR/comments" --input comment.json
-          fi
-
-  expire:
-    if: github.event.action == 'closed'
-    runs-on: ubuntu-latest
-    steps:
-      - if: env.OURS == 'true'
-        run: |
-${indent(expire("$PR"), 10)}
-`;
-}
-
-function gitlabJobs(baseUrl: string): string {
-  return `variables:
-  PRSHOTS_URL: ${baseUrl}
-
-screenshots:
-  rules:
-    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
-  script:
-    # Your step here: whatever leaves PNG files in screenshots/. The image needs curl and jq.
-    - npm ci && npm run screenshots
-    - |
-      sha=\${CI_MERGE_REQUEST_SOURCE_BRANCH_SHA:-$CI_COMMIT_SHA}
-${indent(uploads("$CI_MERGE_REQUEST_IID", "$sha"), 6)}
-    - |
-${indent(comment("$CI_MERGE_REQUEST_IID", "note.json"), 6)}
-      notes="$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes"
-      ${CURL} "$notes?sort=asc&per_page=100" -H "PRIVATE-TOKEN: $GITLAB_TOKEN" > notes.json
-      id=$(jq 'map(select(.body | startswith("<!-- svc:pr-")))[0].id // empty' notes.json)
-      if [ -n "$id" ]; then method=PUT; else method=POST; fi
-      ${CURL} -X "$method" -H "PRIVATE-TOKEN: $GITLAB_TOKEN" \\
-        -H "Content-Type: application/json" -d @note.json "$notes\${id:+/$id}"
-
-expire-screenshots:
-  rules:
-    - if: $CI_PIPELINE_SOURCE == "push" && $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
-  script:
-    - |
-      commit="$CI_API_V4_URL/projects/$CI_PROJECT_ID/repository/commits/$CI_COMMIT_SHA"
-      ${CURL} "$commit/merge_requests" -H "PRIVATE-TOKEN: $GITLAB_TOKEN" > merged.json
-      for iid in $(jq '.[] | select(.state == "merged") | .iid' merged.json); do
-${indent(expire("$iid"), 8)}
-      done
-`;
-}
-
-function indent(text: string, spaces: number): string {
-  return text.replace(/^/gm, " ".repeat(spaces));
 }

@@ -25,6 +25,8 @@ export interface Service {
   web_url: string;
   max_image_bytes: number;
   uploads_per_minute: number;
+  /** The OpenID issuers that a project may trust, as their addresses. */
+  trusted_issuers: string[];
   version: string;
 }
 
@@ -106,6 +108,17 @@ export interface Token {
 export interface NewToken {
   token: Token;
   secret: string;
+}
+
+/** Jobs whose ID token is from this issuer and carries these claims may upload without a token. */
+export interface Trust {
+  id: string;
+  issuer: string;
+  claims: Record<string, string>;
+  created_at: number;
+  /** A login; empty for the command line. */
+  created_by: string;
+  last_used_at: number | null;
 }
 
 export interface DayOfUploads {

@@ -6,7 +6,7 @@ import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
 import type { ListedPullRequest, Project } from "../lib/types";
-import { CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchIcon, Time } from "../ui";
+import { Choice, CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchIcon, Time } from "../ui";
 
 const TYPING_MS = 250;
 const STRIP_ASPECT = 1.5;
@@ -60,17 +60,13 @@ function Toolbar({ page, filter }: { page: string; filter: Filter }) {
   return (
     <div class="toolbar">
       <Search page={page} filter={filter} />
-      <nav class="choice" aria-label="Show">
-        {STATES.map((state) => (
-          <Link
-            key={state}
-            href={page + asQuery({ ...filter, state })}
-            {...(state === filter.state ? { "aria-current": "true" as const } : {})}
-          >
-            {LABELS[state]}
-          </Link>
-        ))}
-      </nav>
+      <Choice
+        label="Show"
+        options={STATES.map((id) => ({ id, label: LABELS[id] }))}
+        current={filter.state}
+        href={(state) => page + asQuery({ ...filter, state })}
+        replace={false}
+      />
     </div>
   );
 }

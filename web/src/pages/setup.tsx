@@ -1,41 +1,35 @@
 import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { Link, useLocation } from "../lib/router";
-import { commandSnippets, curlSnippets, githubSnippets, gitlabSnippets, type Snippet } from "../lib/snippets";
+import { type Access, snippetsFor, WAYS, type Way } from "../lib/snippets";
+import { keylessPath } from "../lib/trusts";
 import type { Project } from "../lib/types";
-import { CopyButton, FailedPage, Mono, ProjectHead } from "../ui";
+import { Choice, FailedPage, Mono, ProjectHead, SnippetBlock } from "../ui";
 import { IssueToken } from "../ui/issue-token";
 
-const WAYS = [
-  { id: "github", label: "GitHub Actions" },
-  { id: "gitlab", label: "GitLab CI" },
-  { id: "curl", label: "curl" },
-  { id: "cli", label: "Command line" },
+const ACCESSES = [
+  { id: "token", label: "With a token" },
+  { id: "keyless", label: "Without a token" },
 ] as const;
-
-type Way = (typeof WAYS)[number]["id"];
 
 export function SetupPage({ projectId }: { projectId: string }) {
   const { data: project, error, refresh } = useLive<Project>(`/projects/${projectId}`);
-  const asked = useLocation().query.get("with");
-  const way = WAYS.find(({ id }) => id === asked)?.id ?? "github";
+  const { query } = useLocation();
+  const way = WAYS.find(({ id }) => id === query.get("with"))?.id ?? "github";
+  const access = ACCESSES.find(({ id }) => id === query.get("access"))?.id ?? "token";
+  const at = (chosen: { way: Way; access: Access }) =>
+    `/projects/${projectId}/setup?with=${chosen.way}&access=${chosen.access}`;
   if (error && !project) return <FailedPage error={error} retry={refresh} />;
   return (
     <>
       <ProjectHead projectId={projectId} project={project} current="setup" />
       <section class="section split">
         <h2>
-          <span class="step-number">1</span> A token
+          <span class="step-number">1</span> A token, or none
         </h2>
         <div class="stack">
-          <p>
-            Issue one, and keep it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>. Every snippet below
-            reads it from there.
-          </p>
-          <IssueToken projectId={projectId} />
-          <p>
-            <Link href={`/projects/${projectId}/tokens`}>All tokens</Link>
-          </p>
+          <Choice label="Upload" options={ACCESSES} current={access} href={(id) => at({ way, access: id })} />
+          {access === "token" ? <WithToken projectId={projectId} /> : <WithoutToken projectId={projectId} />}
         </div>
       </section>
       <section class="section split">
@@ -43,67 +37,61 @@ export function SetupPage({ projectId }: { projectId: string }) {
           <span class="step-number">2</span> The upload
         </h2>
         <div class="stack wide">
-          <Ways projectId={projectId} current={way} />
-          <Snippets way={way} projectName={project?.name ?? ""} />
+          <Choice
+            look="segments"
+            label="Upload with"
+            options={WAYS}
+            current={way}
+            href={(id) => at({ way: id, access })}
+          />
+          <Snippets way={way} access={access} projectName={project?.name ?? ""} />
         </div>
       </section>
     </>
   );
 }
 
-function Ways({ projectId, current }: { projectId: string; current: Way }) {
-  return (
-    <nav class="segments" aria-label="Upload with">
-      {WAYS.map(({ id, label }) => (
-        <Link
-          key={id}
-          href={`/projects/${projectId}/setup?with=${id}`}
-          replace
-          {...(id === current ? { "aria-current": "true" as const } : {})}
-        >
-          {label}
-        </Link>
-      ))}
-    </nav>
-  );
-}
-
-function Snippets({ way, projectName }: { way: Way; projectName: string }) {
-  const { base_url: baseUrl } = useMe().service;
-  const snippets = {
-    curl: () => curlSnippets(baseUrl),
-    github: () => githubSnippets(baseUrl),
-    gitlab: () => gitlabSnippets(baseUrl),
-    cli: () => commandSnippets(projectName),
-  }[way]();
+function WithToken({ projectId }: { projectId: string }) {
   return (
     <>
-      {way !== "cli" && <Local baseUrl={baseUrl} />}
-      {snippets.map((snippet) => (
-        <SnippetBlock key={snippet.title} snippet={snippet} />
-      ))}
+      <p>
+        Issue one, and keep it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>. Every snippet below reads
+        it from there. Jobs of GitHub Actions and GitLab can do without.
+      </p>
+      <IssueToken projectId={projectId} />
+      <p class="links">
+        <Link href={`/projects/${projectId}/tokens`}>All tokens</Link>
+        <Link href={keylessPath(projectId)}>Allow jobs without one</Link>
+      </p>
     </>
   );
 }
 
-function SnippetBlock({ snippet }: { snippet: Snippet }) {
+function WithoutToken({ projectId }: { projectId: string }) {
   return (
-    <div class="snippet">
-      <div class="snippet-head">
-        <h3>{snippet.title}</h3>
-        <CopyButton text={snippet.code} label="Copy" />
-      </div>
-      <p class="quiet">{snippet.about}</p>
-      {snippet.file && (
-        <p class="snippet-file">
-          <Mono>{snippet.file}</Mono>
-        </p>
-      )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0}>
-        <code>{snippet.code}</code>
-      </pre>
-    </div>
+    <>
+      <p>
+        GitHub Actions and GitLab can vouch for their jobs, so that no secret has to be kept there. Say whose
+        jobs may upload; the snippets below then need no token.
+      </p>
+      <p>
+        <Link class="button primary" href={keylessPath(projectId)}>
+          Allow jobs
+        </Link>
+      </p>
+    </>
+  );
+}
+
+function Snippets({ way, access, projectName }: { way: Way; access: Access; projectName: string }) {
+  const { base_url: baseUrl } = useMe().service;
+  return (
+    <>
+      <Local baseUrl={baseUrl} />
+      {snippetsFor(way, { baseUrl, access, projectName }).map((snippet) => (
+        <SnippetBlock key={snippet.title} snippet={snippet} />
+      ))}
+    </>
   );
 }
 

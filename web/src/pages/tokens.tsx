@@ -1,8 +1,11 @@
 import { send } from "../lib/api";
 import { useLive, usePages } from "../lib/live";
+import { useLocation } from "../lib/router";
+import { keylessPath } from "../lib/trusts";
 import type { NewToken, Project, Token } from "../lib/types";
 import {
   Button,
+  Choice,
   confirmDialog,
   Empty,
   Failed,
@@ -16,38 +19,64 @@ import {
   useAct,
 } from "../ui";
 import { IssueToken } from "../ui/issue-token";
+import { Trusts } from "./trusts";
 
-const tokenId = (token: Token) => token.id;
+const KINDS = [
+  { id: "tokens", label: "Tokens" },
+  { id: "keyless", label: "Without a token" },
+] as const;
+
+const ABOUT = {
+  tokens:
+    "A token lets a CI job upload, fetch the comment and expire this project’s images, and nothing else. One for each place that uses it makes them easy to replace.",
+  keyless:
+    "GitHub Actions and GitLab can vouch for their jobs. Say whose jobs may upload, and no secret has to be kept in the CI: a job is given a token of its own, which ends after 15 minutes.",
+};
 
 export function TokensPage({ projectId }: { projectId: string }) {
   const project = useLive<Project>(`/projects/${projectId}`);
-  const tokens = usePages<Token>(`/projects/${projectId}/tokens`, "tokens", tokenId);
-  const { items, more, loading, loaded, error, refresh } = tokens;
+  const asked = useLocation().query.get("kind");
+  const kind = KINDS.find(({ id }) => id === asked)?.id ?? "tokens";
   if (project.error && !project.data) return <FailedPage error={project.error} retry={project.refresh} />;
   return (
     <>
       <ProjectHead projectId={projectId} project={project.data} current="tokens" />
-      <div class="column">
-        <p class="lead">
-          A token lets a CI job upload, fetch the comment and expire this project’s images, and nothing else.
-          One for each place that uses it makes them easy to replace.
-        </p>
-        <IssueToken projectId={projectId} onIssued={(_: NewToken) => refresh()} />
-        {loading && <Loading rows={4} />}
-        {error && !loaded && <Failed error={error} retry={refresh} />}
-        {loaded && items.length === 0 && (
-          <Empty title="No tokens yet">
-            <p>Uploads to this project need one. Issue the first above.</p>
-          </Empty>
-        )}
-        <ul class="rows">
-          {items.map((token) => (
-            <TokenRow key={token.id} token={token} projectId={projectId} onRevoked={refresh} />
-          ))}
-        </ul>
-        <MoreButton more={more} noun="tokens" />
+      <div class="kinds">
+        <Choice
+          label="Upload with"
+          options={KINDS}
+          current={kind}
+          href={(id) => (id === "keyless" ? keylessPath(projectId) : `/projects/${projectId}/tokens`)}
+        />
+        <p class="lead">{ABOUT[kind]}</p>
       </div>
+      {kind === "keyless" ? <Trusts projectId={projectId} /> : <Tokens projectId={projectId} />}
     </>
+  );
+}
+
+const tokenId = (token: Token) => token.id;
+
+function Tokens({ projectId }: { projectId: string }) {
+  const tokens = usePages<Token>(`/projects/${projectId}/tokens`, "tokens", tokenId);
+  const { items, more, loading, loaded, error, refresh } = tokens;
+  return (
+    <div class="column">
+      <IssueToken projectId={projectId} onIssued={(_: NewToken) => refresh()} />
+      {loading && <Loading rows={4} />}
+      {error && !loaded && <Failed error={error} retry={refresh} />}
+      {loaded && items.length === 0 && (
+        <Empty title="No tokens yet">
+          <p>Issue the first above, or let your CI’s jobs upload without one.</p>
+        </Empty>
+      )}
+      <ul class="rows">
+        {items.map((token) => (
+          <TokenRow key={token.id} token={token} projectId={projectId} onRevoked={refresh} />
+        ))}
+      </ul>
+      <MoreButton more={more} noun="tokens" />
+    </div>
   );
 }
 

@@ -3,13 +3,17 @@ import { useLive } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Project, PullRequest, Usage } from "../lib/types";
 import { type Span, spans, sum } from "../lib/usage";
-import { Bars, Empty, Failed, FailedPage, Loading, ProjectHead } from "../ui";
+import { Bars, Choice, Empty, Failed, FailedPage, Loading, ProjectHead } from "../ui";
 
-const RANGES = [30, 90, 365] as const;
+const RANGES = [
+  { id: "30", label: "30 days" },
+  { id: "90", label: "90 days" },
+  { id: "365", label: "1 year" },
+] as const;
 
 export function UsagePage({ projectId }: { projectId: string }) {
-  const asked = Number(useLocation().query.get("days"));
-  const days = RANGES.find((range) => range === asked) ?? 90;
+  const asked = useLocation().query.get("days");
+  const days = RANGES.find(({ id }) => id === asked)?.id ?? "90";
   const project = useLive<Project>(`/projects/${projectId}`);
   const usage = useLive<Usage>(`/projects/${projectId}/usage?days=${days}`);
   if (project.error && !project.data) return <FailedPage error={project.error} retry={project.refresh} />;
@@ -21,29 +25,18 @@ export function UsagePage({ projectId }: { projectId: string }) {
           {usage.data &&
             `${formatCount(usage.data.images, "image")} stored now, ${formatBytes(usage.data.bytes)} in all.`}
         </p>
-        <Ranges projectId={projectId} days={days} />
+        <Choice
+          look="segments"
+          label="Time shown"
+          options={RANGES}
+          current={days}
+          href={(range) => `/projects/${projectId}/usage?days=${range}`}
+        />
       </div>
       {usage.loading && <Loading rows={2} tall />}
       {usage.error && !usage.data && <Failed error={usage.error} retry={usage.refresh} />}
       {usage.data && <Charts usage={usage.data} projectId={projectId} />}
     </>
-  );
-}
-
-function Ranges({ projectId, days }: { projectId: string; days: number }) {
-  return (
-    <nav class="segments" aria-label="Time shown">
-      {RANGES.map((range) => (
-        <Link
-          key={range}
-          href={`/projects/${projectId}/usage?days=${range}`}
-          replace
-          {...(range === days ? { "aria-current": "true" as const } : {})}
-        >
-          {range === 365 ? "1 year" : `${range} days`}
-        </Link>
-      ))}
-    </nav>
   );
 }
 
@@ -67,7 +60,7 @@ function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
           show={formatBytes}
         />
       </div>
-      <details class="as-table">
+      <details class="disclosure as-table">
         <summary>The same as a table</summary>
         <UsageTable parts={parts} />
       </details>

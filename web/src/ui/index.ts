@@ -1,11 +1,13 @@
 export { type Act, useAct } from "./act";
 export { Button, type ButtonProps, MoreButton } from "./button";
 export { Bars, uploadsInWords } from "./chart";
+export { Choice } from "./choice";
 export { CopyButton, copyText } from "./copy";
 export { Confirm, ConfirmHost, type ConfirmProps, confirmDialog, Dialog } from "./dialog";
 export { Field, type FieldAttributes, NameField } from "./field";
 export * from "./icons";
 export { type Crumb, PageHead, ProjectHead, type ProjectTab, ProjectTabs } from "./page-head";
+export { SnippetBlock } from "./snippet";
 export { Empty, Failed, FailedPage, Loading } from "./states";
 export { Mono, Time } from "./text";
 export { Toasts, toast } from "./toast";

@@ -1,0 +1,174 @@
+"""Uploads without a token, allowed and taken back in real Chromium, and a set-up page that tells the truth."""
+
+import json
+import shlex
+import tomllib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Page, expect
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from chromium import chromium
+from conftest import Service
+from people import Person, sign_in
+from prshots.cli import app
+
+ROOT = Path(__file__).parents[2]
+GITHUB = "https://token.actions.githubusercontent.com"
+WAYS = ("GitHub Actions", "GitLab CI", "Playwright", "pytest", "Command line", "curl")
+
+expect.set_options(timeout=15_000)
+
+
+@pytest.fixture(scope="module")
+def ann(shared_service: Service) -> Iterator[Person]:
+    with sign_in(shared_service) as person:
+        yield person
+
+
+@pytest.fixture(scope="module")
+def page(shared_service: Service, ann: Person) -> Iterator[Page]:
+    complaints: list[str] = []
+    with chromium() as browser:
+        context = browser.new_context(
+            base_url=shared_service.web_url, permissions=["clipboard-read", "clipboard-write"]
+        )
+        cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": shared_service.web_url}
+        context.add_cookies([cookie])  # type: ignore[list-item]
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        yield context.new_page()
+    assert complaints == []
+
+
+@pytest.fixture
+def project(ann: Person) -> str:
+    return ann.project()
+
+
+def trusts(ann: Person, project: str) -> list[dict[str, object]]:
+    found = ann.get_json(f"/projects/{project}/trusts")["trusts"]
+    return [{"issuer": trust["issuer"], "claims": trust["claims"]} for trust in found]
+
+
+def test_jobs_are_allowed_and_taken_back(page: Page, ann: Person, project: str) -> None:
+    page.goto(f"/projects/{project}/setup")
+    page.get_by_role("link", name="Without a token").click()
+    page.get_by_role("link", name="Allow jobs").click()
+    expect(page.get_by_text("No jobs yet.")).to_be_visible()
+
+    allow = page.get_by_role("button", name="Allow these jobs")
+    page.get_by_label("Repository").fill("octo*")
+    allow.click()
+    expect(page.get_by_role("alert")).to_contain_text("a * may only come after a whole name")
+    assert trusts(ann, project) == []
+
+    page.get_by_label("Repository").fill(" octo-org/web-shop ")
+    page.get_by_label("Ref").fill("refs/pull/*")
+    page.get_by_text("Other claims").click()
+    page.get_by_label("Name of claim 1").fill("actor")
+    allow.click()
+    expect(page.get_by_role("alert")).to_contain_text("both a name and a value")
+    page.get_by_label("Value of claim 1").fill("ann")
+    allow.click()
+    expect(page.get_by_text("Jobs of octo-org/web-shop may upload from now on.")).to_be_visible()
+    row = page.get_by_role("listitem").filter(has_text="octo-org/web-shop")
+    expect(row).to_contain_text("GitHub Actions")
+    expect(row).to_contain_text("ref=refs/pull/*")
+    expect(row).to_contain_text("Never used")
+    expect(page.get_by_label("Repository")).to_have_value("")
+    claims = {"repository": "octo-org/web-shop", "ref": "refs/pull/*", "actor": "ann"}
+    assert trusts(ann, project) == [{"issuer": GITHUB, "claims": claims}]
+
+    page.get_by_role("button", name="Remove octo-org/web-shop").click()
+    dialog = page.get_by_role("dialog", name="Remove octo-org/web-shop?")
+    expect(dialog).to_contain_text("refused at once")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert len(trusts(ann, project)) == 1
+    page.get_by_role("button", name="Remove octo-org/web-shop").click()
+    dialog.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("No jobs yet.")).to_be_visible()
+    assert trusts(ann, project) == []
+
+
+def test_gitlab_s_jobs_are_called_by_gitlab_s_names(
+    page: Page, shared_service: Service, ann: Person, project: str
+) -> None:
+    page.goto(f"/projects/{project}/tokens?kind=keyless")
+    page.get_by_label("Jobs of").select_option("GitLab")
+    page.get_by_label("Project path").fill("group/web-shop")
+    page.get_by_role("button", name="Allow these jobs").click()
+    expect(page.get_by_text("Jobs of group/web-shop may upload")).to_be_visible()
+    page.get_by_label("Project path").fill("group/web-shop")
+    page.get_by_role("button", name="Allow these jobs").click()
+    expect(page.get_by_role("alert")).to_contain_text("with these claims already")
+    assert trusts(ann, project) == [
+        {"issuer": "https://gitlab.com", "claims": {"project_path": "group/web-shop"}}
+    ]
+    page.get_by_role("button", name="Copy", exact=True).click()
+    lines = yaml.safe_load(page.evaluate("navigator.clipboard.readText()"))
+    assert lines == {"id_tokens": {"PRSHOTS_ID_TOKEN": {"aud": shared_service.base_url}}}
+
+
+def test_what_the_set_up_page_shows_is_there(
+    page: Page, ann: Person, project: str, pytestconfig: pytest.Config
+) -> None:
+    """Every command, option, input and package that a snippet names exists under that name."""
+    page.goto(f"/projects/{project}/setup")
+    name = ann.get_json(f"/projects/{project}")["name"]
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    for access in ("With a token", "Without a token"):
+        page.get_by_role("link", name=access, exact=True).click()
+        shown = {way: snippets(page, way) for way in WAYS}
+        commands = [line for code in chain(*shown.values()) for line in code.splitlines()]
+        commands = [line for line in commands if line.startswith("prshots ")]
+        assert len(commands) == 6
+        for command in commands:
+            parse(command)
+        for way in ("GitHub Actions", "Playwright", "pytest"):
+            check_workflow(shown[way][-1], keyless=access != "With a token")
+        check_include(shown["GitLab CI"][0])
+    assert (
+        json.loads((ROOT / "clients/playwright/package.json").read_text())["name"] in shown["Playwright"][0]
+    )
+    pytestconfig.getoption("--prshots-post")
+    assert "--prshots-post" in shown["pytest"][-1]
+    assert (
+        "pytest" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    )
+
+
+def snippets(page: Page, way: str) -> list[str]:
+    page.get_by_role("link", name=way, exact=True).click()
+    expect(page.get_by_role("link", name=way, exact=True)).to_have_attribute("aria-current", "true")
+    return page.locator("pre").all_inner_texts()
+
+
+def parse(line: str) -> None:
+    """Have the real command line read it, and not run it. Raises click's UsageError for what it does not know."""
+    command, words = get_command(app), shlex.split(line)[1:]
+    while isinstance(command, TyperGroup):
+        name, *words = words
+        command = command.commands[name]
+    command.make_context(command.name, words).close()
+
+
+def check_workflow(text: str, *, keyless: bool) -> None:
+    workflow = yaml.safe_load(text)
+    assert ("id-token" in workflow["permissions"]) == keyless
+    assert ("PRSHOTS_TOKEN" in text) != keyless
+    (job,) = workflow["jobs"].values()
+    (step,) = (step for step in job["steps"] if step.get("uses") == "prshots/prshots@v0")
+    assert set(step["with"]) <= set(yaml.safe_load((ROOT / "action.yml").read_text())["inputs"])
+
+
+def check_include(text: str) -> None:
+    (include,) = yaml.safe_load(text)["include"]
+    template = ROOT / include["remote"].partition("/v0/")[2]
+    inputs = next(yaml.safe_load_all(template.read_text()))["spec"]["inputs"]
+    needed = {name for name, said in inputs.items() if "default" not in said}
+    assert needed <= set(include["inputs"]) <= set(inputs)

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import {
+  claimsOf,
+  issuerName,
+  kindOf,
+  nothingWanted,
+  trustInWords,
+  type Wanted,
+  wrongClaims,
+} from "./trusts";
+
+const GITHUB = "https://token.actions.githubusercontent.com";
+const GITLAB = "https://gitlab.com";
+const OTHER = "https://ci.example.com/oidc";
+
+const wanted = (issuer: string, given: Partial<Wanted> = {}): Wanted => ({
+  ...nothingWanted(issuer),
+  ...given,
+});
+
+describe("an issuer", () => {
+  it.each([
+    [GITHUB, "github", "GitHub Actions"],
+    [`${GITHUB}/octo-enterprise`, "github", "token.actions.githubusercontent.com/octo-enterprise"],
+    ["https://ghe.example.com/_services/token", "github", "ghe.example.com/_services/token"],
+    [GITLAB, "gitlab", "GitLab"],
+    ["https://gitlab.example.com:8443", "gitlab", "gitlab.example.com:8443"],
+    ["https://notgitlab.example.com", "other", "notgitlab.example.com"],
+    ["http://127.0.0.1:4000", "other", "127.0.0.1:4000"],
+    ["", "other", ""],
+  ])("%s is known by its kind and its name", (issuer, kind, name) => {
+    expect(kindOf(issuer)).toBe(kind);
+    expect(issuerName(issuer)).toBe(name);
+  });
+});
+
+describe("what is typed becomes claims", () => {
+  it("under GitHub's names", () => {
+    const typed = wanted(GITHUB, { repository: " octo/app ", ref: "refs/pull/*", environment: "ci" });
+    expect(claimsOf(typed)).toEqual({ repository: "octo/app", ref: "refs/pull/*", environment: "ci" });
+  });
+
+  it("under GitLab's names, and empty fields ask nothing", () => {
+    expect(claimsOf(wanted(GITLAB, { repository: "group/app", ref: " " }))).toEqual({
+      project_path: "group/app",
+    });
+  });
+
+  it("by name alone for an issuer that is not known: what stood in fields it does not show is left out", () => {
+    const others = [
+      { name: " sub ", value: "org/app" },
+      { name: "", value: " " },
+    ];
+    expect(claimsOf(wanted(OTHER, { repository: "octo/app", others }))).toEqual({ sub: "org/app" });
+  });
+});
+
+describe("wrong claims", () => {
+  it.each([
+    ["none beside the fields", [], undefined],
+    ["one more", [{ name: "actor", value: "ann" }], undefined],
+    ["a row left empty", [{ name: "", value: "" }], undefined],
+    ["no value", [{ name: "actor", value: "" }], "Give each claim both a name and a value."],
+    ["no name", [{ name: " ", value: "ann" }], "Give each claim both a name and a value."],
+    ["a field's, again", [{ name: "repository", value: "x/y" }], "The claim repository is given twice."],
+  ])("%s", (_, others, problem) => {
+    expect(wrongClaims(wanted(GITHUB, { repository: "octo/app", others }))).toBe(problem);
+  });
+});
+
+describe("a trust in a list", () => {
+  it.each<[Record<string, string>, string, string[]]>([
+    [{ ref: "refs/pull/*", repository: "octo/app" }, "octo/app", ["ref=refs/pull/*"]],
+    [{ project_path: "group/app" }, "group/app", []],
+    [{ ref: "main", repository_owner: "octo" }, "repository_owner=octo", ["ref=main"]],
+    [{ kind: "ci", sub: "org/app" }, "sub=org/app", ["kind=ci"]],
+    [{ project_id: "7", ref: "main" }, "project_id=7", ["ref=main"]],
+  ])("with %o is called by whose jobs it lets in", (claims, title, rest) => {
+    expect(trustInWords({ claims })).toEqual({ title, rest });
+  });
+});

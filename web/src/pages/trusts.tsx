@@ -1,0 +1,121 @@
+import { useState } from "preact/hooks";
+import { send } from "../lib/api";
+import { useLive } from "../lib/live";
+import { useMe } from "../lib/me";
+import { keylessSnippet } from "../lib/snippets";
+import { issuerName, kindOf, nothingWanted, trustInWords } from "../lib/trusts";
+import type { Trust } from "../lib/types";
+import { Button, confirmDialog, Failed, Loading, Mono, SnippetBlock, Time, toast, useAct } from "../ui";
+import { TrustForm } from "./trust-form";
+
+/** Uploads without a token: whose jobs may, and how a job says whose it is. */
+export function Trusts({ projectId }: { projectId: string }) {
+  const path = `/projects/${projectId}/trusts`;
+  const { base_url: baseUrl, trusted_issuers: issuers } = useMe().service;
+  const { data, error, loading, refresh } = useLive<{ trusts: Trust[] }>(path);
+  const [wanted, setWanted] = useState(nothingWanted(issuers[0] ?? ""));
+  return (
+    <>
+      <section class="section split">
+        <h2>May upload</h2>
+        <div class="stack wide">
+          {loading && <Loading rows={2} />}
+          {error && !data && <Failed error={error} retry={refresh} />}
+          {data?.trusts.length === 0 && <p class="quiet">No jobs yet.</p>}
+          <ul class="rows">
+            {data?.trusts.map((trust) => (
+              <TrustRow key={trust.id} trust={trust} path={path} onRemoved={refresh} />
+            ))}
+          </ul>
+        </div>
+      </section>
+      <section class="section split">
+        <h2>Allow jobs</h2>
+        {issuers.length === 0 && <NoIssuers />}
+        {issuers.length > 0 && (
+          <TrustForm path={path} issuers={issuers} wanted={wanted} onChange={setWanted} onAdded={refresh} />
+        )}
+      </section>
+      {issuers.length > 0 && (
+        <section class="section split">
+          <h2>In the job</h2>
+          <SnippetBlock snippet={keylessSnippet(kindOf(wanted.issuer), baseUrl)} />
+        </section>
+      )}
+    </>
+  );
+}
+
+function NoIssuers() {
+  return (
+    <div class="stack">
+      <p>
+        This service trusts no CI to say whose its jobs are. Whoever runs it names the issuers in{" "}
+        <Mono>PRSHOTS_TRUSTED_ISSUERS</Mono>: <Mono>https://token.actions.githubusercontent.com</Mono> for
+        GitHub Actions, <Mono>https://gitlab.com</Mono> for GitLab.
+      </p>
+    </div>
+  );
+}
+
+interface TrustRowProps {
+  trust: Trust;
+  path: string;
+  onRemoved: () => Promise<void>;
+}
+
+function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
+  const { trusted_issuers: issuers } = useMe().service;
+  const act = useAct();
+  const { title, rest } = trustInWords(trust);
+  const remove = async () => {
+    const sure = await confirmDialog({
+      title: `Remove ${title}?`,
+      body: <p>Its jobs are refused at once, also those that run now. You can allow them again.</p>,
+      action: "Remove",
+    });
+    if (!sure) return;
+    await act.run(async () => {
+      await send("DELETE", `${path}/${trust.id}`);
+      toast(`Jobs of ${title} no longer upload without a token.`);
+      await onRemoved();
+    });
+  };
+  return (
+    <li class="row token">
+      <div class="row-main">
+        <h3 class="row-title">
+          <Mono>{title}</Mono>
+        </h3>
+        <p class="row-about">
+          <span>{issuerName(trust.issuer)}</span>
+          {rest.map((claim) => (
+            <Mono key={claim}>{claim}</Mono>
+          ))}
+        </p>
+      </div>
+      <p class="row-about">
+        <span>
+          Made <Time at={trust.created_at} />{" "}
+          {trust.created_by ? `by ${trust.created_by}` : "on the command line"}
+        </span>
+        <LastUse trust={trust} trusted={issuers.includes(trust.issuer)} />
+      </p>
+      <div class="row-actions">
+        <Button busy={act.busy} onClick={remove} aria-label={`Remove ${title}`}>
+          Remove
+        </Button>
+      </div>
+    </li>
+  );
+}
+
+function LastUse({ trust, trusted }: { trust: Trust; trusted: boolean }) {
+  if (!trusted) return <span class="problem">Refused: the service does not trust this issuer any more</span>;
+  if (trust.last_used_at === null) return <span>Never used</span>;
+  return (
+    <span>
+      Last used <Time at={trust.last_used_at} />
+    </span>
+  );
+}
