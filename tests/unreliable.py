@@ -67,7 +67,12 @@ class Unreliable:
         self._on_request = on_request
         self._plans: list[tuple[str, Misbehaviour]] = []
         self._lock = threading.Lock()
-        self._client = httpx.Client(timeout=60, trust_env=False, limits=httpx.Limits(max_connections=64))
+        self._client = httpx.Client(
+            timeout=60,
+            trust_env=False,
+            verify=False,  # it is plain HTTP; reading the certificates takes 50 ms
+            limits=httpx.Limits(max_connections=64),
+        )
         self._server = _Server(("127.0.0.1", 0), _handler_of(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -118,6 +123,7 @@ class _Server(ThreadingHTTPServer):
 def _handler_of(front: Unreliable) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # head and body leave together: the kernel would hold the body back for 40 ms
 
         def handle_one_request(self) -> None:
             with contextlib.suppress(ConnectionError):

@@ -2,7 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import Protocol, cast
+
+from prshots.client.jobs import ForgeKind, Job
+from prshots.client.sending import OnWait, no_words
+from prshots.errors import InvalidInputError
+
+_KINDS = {
+    ForgeKind.GITHUB: ("github", "GitHub"),
+    ForgeKind.GITLAB: ("gitlab", "GitLab"),
+    ForgeKind.GITEA: ("gitea", "Gitea"),
+    ForgeKind.BITBUCKET: ("bitbucket", "Bitbucket"),
+}
+"""The module and the class of each; only the one that is used is imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +46,11 @@ class Forge(Protocol):
         """Return the comment, as the service writes it, in the markdown of this forge."""
 
     def me(self) -> str | None:
-        """Return who we are by our token; None when the forge does not say."""
+        """Return who we are by our token; empty when the forge does not say.
+
+        None where it is not said but can be found out by trying: where only its author may change a comment,
+        and `update` raises NotFoundError for another's.
+        """
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
         """Return all comments on a pull request, the oldest first, a page at a time as they are asked for."""
@@ -53,3 +70,30 @@ class Forge(Protocol):
         """Ask the image proxy to drop its copy; False when it did not."""
 
     def close(self) -> None: ...
+
+
+def forge_of(job: Job, on_wait: OnWait = no_words) -> Forge:
+    """Return the repository that the job works on. Raises InvalidInputError when something is not known."""
+    if job.forge is None:
+        raise InvalidInputError(f"which forge? Give --forge, one of {', '.join(ForgeKind)}")
+    module, name = _KINDS[job.forge]
+    if not job.repository:
+        raise InvalidInputError(f"which repository of {name}? Give --repository, such as owner/name")
+    if not job.forge_api.startswith(("http://", "https://")):
+        raise InvalidInputError(f"where is {name}? Give the root of its API: --forge-url")
+    if not job.forge_token:
+        from prshots.client.forges.forks import advice
+
+        missing = f"no token to comment on {name} with: give --forge-token, or set PRSHOTS_FORGE_TOKEN"
+        raise InvalidInputError(
+            f"{missing}; {words}" if (words := advice(job)) else missing + _HOW_TO_PASS_IT.get(job.forge, "")
+        )
+    kind = getattr(import_module(f"{__name__}.{module}"), name)
+    made = kind(api_url=job.forge_api, repository=job.repository, token=job.forge_token, on_wait=on_wait)
+    return cast("Forge", made)
+
+
+_HOW_TO_PASS_IT = {
+    ForgeKind.GITHUB: "; in GitHub Actions, env: GITHUB_TOKEN: ${{ github.token }} in the step",
+    ForgeKind.GITEA: "; in Gitea Actions, env: GITHUB_TOKEN: ${{ github.token }} in the step",
+}

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from prshots.client.sending import OnWait, Sender, no_words
-from prshots.errors import ForgeError, NotFoundError
+from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.redaction import redact
 
 TIMEOUT_SECONDS = 30.0
@@ -15,20 +15,38 @@ MAX_PAGES = 1000
 
 
 class ForgeApi:
-    """The API of one forge, by the root of its address."""
+    """The API of one forge, by the root of its address; `needs` says which token it takes."""
 
-    def __init__(self, label: str, url: str, headers: Mapping[str, str], on_wait: OnWait = no_words) -> None:
+    def __init__(
+        self,
+        label: str,
+        url: str,
+        headers: Mapping[str, str],
+        on_wait: OnWait = no_words,
+        *,
+        needs: str = "",
+    ) -> None:
         self.label = label
+        self._needs = f". {needs}" if needs else ""
         self._client = httpx.Client(
             base_url=url,
             headers={"User-Agent": "prshots", "Accept": "application/json", **headers},
             timeout=TIMEOUT_SECONDS,
             follow_redirects=True,  # a repository that was renamed or moved
+            event_hooks={"request": [self._stay_here]},
         )
         self._sender = Sender(self._client, on_wait)
 
     def close(self) -> None:
         self._sender.close()
+
+    def _stay_here(self, request: httpx.Request) -> None:
+        """Let no link and no redirect take our token elsewhere: httpx takes off some headers, not all."""
+        if _origin(request.url) != (here := _origin(self._client.base_url)):
+            raise ForgeError(
+                f"{self.label} at {here} sends us on to {_origin(request.url)}, which does not get our "
+                "token: if its API is there, give that address with --forge-url"
+            )
 
     def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx takes it
         """Return the reply whatever its status; `path` may be a whole address, as of a next page."""
@@ -41,6 +59,13 @@ class ForgeApi:
     def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - anything JSON can say
         if reply.status_code in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
             raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not see it")
+        if reply.status_code == httpx.codes.UNAUTHORIZED:
+            raise ForgeError(
+                f"{self.label} refused the token ({said(reply)}): it is wrong, has expired, or was revoked"
+                f"{self._needs}"
+            )
+        if reply.status_code == httpx.codes.FORBIDDEN:
+            raise ForgeRefusedError(f"{self.label} does not let this token do it: {said(reply)}{self._needs}")
         if not reply.is_success:
             raise ForgeError(f"{self.label} answered {reply.status_code}: {said(reply)}")
         try:
@@ -51,7 +76,10 @@ class ForgeApi:
             ) from error
 
     def linked_pages(self, path: str, params: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
-        """Return the pages of a list, following the Link header as GitHub, GitLab and Gitea have it."""
+        """Return the pages of a list, as GitHub, GitLab and Gitea link them.
+
+        Of the link only what it asks for is taken: a forge behind a proxy may not know its own address.
+        """
         reply = self.reply("GET", path, params=params)
         for _ in range(MAX_PAGES):
             page = self.value(reply)
@@ -59,10 +87,14 @@ class ForgeApi:
                 raise ForgeError(f"{self.label} answered {reply.url.path} with something else than a list")
             yield page
             following = reply.links.get("next", {}).get("url")
-            if not following or not page:
+            if not following:  # an empty page need not be the last: GitLab leaves out what we may not see
                 return
-            reply = self.reply("GET", following)
+            reply = self.reply("GET", path, params=httpx.URL(following).params)
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages of comments")
+
+
+def _origin(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode()}"
 
 
 def said(reply: httpx.Response) -> str:

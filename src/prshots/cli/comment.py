@@ -1,0 +1,82 @@
+"""`prshots comment`."""
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prshots.cli.calling import (
+    ForgeOption,
+    ForgeTokenOption,
+    ForgeUrlOption,
+    ProjectOption,
+    PrOption,
+    RepositoryOption,
+    TokenOption,
+    UrlOption,
+    connected,
+    current_job,
+    job_with,
+    pull_request,
+    say_wait,
+)
+from prshots.cli.common import say
+
+
+def comment(
+    *,
+    pr: PrOption = None,
+    post: Annotated[
+        bool, typer.Option("--post", help="Create or update the comment on the pull request.")
+    ] = False,
+    template: Annotated[
+        Path | None,
+        typer.Option(
+            "--template",
+            metavar="FILE",
+            help="What stands around the screenshots: a text with {{screenshots}} in it.",
+        ),
+    ] = None,
+    url: UrlOption = "",
+    token: TokenOption = "",
+    project: ProjectOption = "",
+    forge: ForgeOption = None,
+    forge_url: ForgeUrlOption = "",
+    repository: RepositoryOption = "",
+    forge_token: ForgeTokenOption = "",
+) -> None:
+    """Print the pull request's comment as markdown, or post it.
+
+    With --post there is one comment, found again and kept current; its address is printed.
+    """
+    from prshots.client.forges import forge_of
+    from prshots.client.posting import Composer
+    from prshots.client.posting import post as bring_up_to_date
+    from prshots.client.templates import Template
+
+    shape = Template.read(template) if template is not None else None
+    job = current_job()
+    pr_number = pull_request(pr, job)
+    if post:
+        job = job_with(job, forge, forge_url, repository, forge_token)
+    with connected(url, token, project) as service:
+        composer = Composer(service, pr_number, job, shape)
+        if not post:
+            print(composer.markdown(), end="")
+            return
+        with closing(forge_of(job, say_wait)) as place:
+            posted = bring_up_to_date(place, composer)
+    for note in composer.notes:
+        say(f"Note: {note}.")
+    say(f"{_DONE[posted.outcome]} on pull request {pr_number} at {place.label}.")
+    if posted.url:
+        print(posted.url)
+
+
+_DONE = {
+    "created": "Posted the comment",
+    "updated": "Updated the comment",
+    "unchanged": "The comment is up to date: nothing was sent",
+    "none": "There are no screenshots: no comment was posted",
+}

@@ -1,0 +1,121 @@
+"""`prshots expire`."""
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prshots.cli.calling import (
+    ForgeOption,
+    ForgeTokenOption,
+    ForgeUrlOption,
+    ProjectOption,
+    PrOption,
+    RepositoryOption,
+    TokenOption,
+    UrlOption,
+    connected,
+    current_job,
+    job_with,
+    pull_request,
+    say_wait,
+)
+from prshots.cli.common import print_json, say
+from prshots.models import Policy
+
+if TYPE_CHECKING:
+    from prshots.client.closing import Closed
+    from prshots.client.service import Expired
+
+
+def expire(
+    *,
+    pr: PrOption = None,
+    post: Annotated[
+        bool, typer.Option("--post", help="Also have the comment say that the screenshots are gone.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    url: UrlOption = "",
+    token: TokenOption = "",
+    project: ProjectOption = "",
+    forge: ForgeOption = None,
+    forge_url: ForgeUrlOption = "",
+    repository: RepositoryOption = "",
+    forge_token: ForgeTokenOption = "",
+) -> None:
+    """Say that a pull request has closed: its screenshots go, as the project's policy has it.
+
+    With --post no broken image stays: the comment is rewritten, and GitHub's image proxy drops its copies.
+    """
+    from prshots.client.closing import close
+    from prshots.client.forges import forge_of
+
+    job = current_job()
+    pr_number = pull_request(pr, job)
+    if post:
+        job = job_with(job, forge, forge_url, repository, forge_token)
+        with closing(forge_of(job, say_wait)) as place, connected(url, token, project) as service:
+            closed = close(service, pr_number, place, job)
+        told, said = (
+            _told(closed.expired) | _told_of_comment(closed),
+            [_done(closed.expired), *_of_comment(closed)],
+        )
+    else:
+        with connected(url, token, project) as service:
+            expired = service.expire(pr_number)
+        told, said = _told(expired), [_done(expired)]
+    if as_json:
+        print_json(told)
+    for words in said:
+        say(words)
+
+
+def _told(expired: "Expired") -> dict[str, Any]:
+    return {
+        "pr_number": expired.pr_number,
+        "policy": expired.policy,
+        "marked": expired.marked,
+        "expired": expired.expired,
+    }
+
+
+def _told_of_comment(closed: "Closed") -> dict[str, Any]:
+    return {
+        "left": closed.left,
+        "comment": closed.posted.outcome,
+        "comment_url": closed.posted.url,
+        "purged": closed.purged,
+        "not_purged": closed.not_purged,
+    }
+
+
+def _done(expired: "Expired") -> str:
+    if expired.policy == Policy.PR_CLOSE:
+        return f"Expired {_screenshots(expired.expired)} of pull request {expired.pr_number}."
+    return (
+        f"Marked {_screenshots(expired.marked)} of pull request {expired.pr_number} as closed; "
+        f"the project's policy, {expired.policy}, keeps them for now."
+    )
+
+
+def _screenshots(count: int) -> str:
+    return f"{count:,} screenshot{'' if count == 1 else 's'}"
+
+
+def _of_comment(closed: "Closed") -> list[str]:
+    if closed.left:
+        return [f"Left the comment as it is: {_screenshots(closed.left)} still there."]
+    words = [_COMMENTED[closed.posted.outcome]]
+    if closed.not_purged:
+        words.append(
+            f"Warning: the image proxy did not drop {closed.not_purged:,} of its copies. They go by "
+            "themselves when their time is over."
+        )
+    return words
+
+
+_COMMENTED = {
+    "updated": "The comment now says that they are gone.",
+    "unchanged": "The comment shows none of them already: nothing was sent.",
+    "none": "There is no comment of ours to change.",
+}

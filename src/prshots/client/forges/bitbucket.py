@@ -1,0 +1,121 @@
+"""Bitbucket Cloud. Its markdown knows no HTML, so the comment is written a little differently there."""
+
+import base64
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from prshots.client.forges import Comment
+from prshots.client.forges.calling import MAX_PAGES, ForgeApi
+from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.sending import OnWait, no_words
+from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
+
+_NEEDS = (
+    "Bitbucket takes a repository, project or workspace access token that may write pull requests, "
+    "or an API token with write:pullrequest:bitbucket and read:user:bitbucket as EMAIL:TOKEN"
+)
+
+_MARKER = re.compile(r"\A<!-- (svc:pr-\d+) -->\n")
+_LINE_BREAK = re.compile(r"(?<=`)\\\n")
+_SUMMARY = re.compile(r"^<details><summary>(.*)</summary>$", re.MULTILINE)
+_END_OF_DETAILS = re.compile(r"^</details>\n?", re.MULTILINE)
+
+
+class Bitbucket(PlainForge):
+    label = "Bitbucket"
+    max_characters = 32_768
+
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+        headers = {"Authorization": _credentials(token)}
+        super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
+        self._pull_requests = f"/repositories/{quote(repository)}/pullrequests"
+        self._me: str | None = None
+        self._has_asked = False
+
+    def marker(self, pr_number: int) -> str:
+        """Return a link definition that nothing refers to: an HTML comment would be seen."""
+        return f"[//]: # (svc:pr-{pr_number})"
+
+    def written(self, markdown: str) -> str:
+        """Return it without HTML, and without the line breaks that only newer markdown has."""
+        markdown = _MARKER.sub(r"[//]: # (\1)\n\n", markdown)
+        markdown = _SUMMARY.sub(r"**\1**", markdown)
+        markdown = _END_OF_DETAILS.sub("", markdown)
+        return _LINE_BREAK.sub("\n\n", markdown)
+
+    def me(self) -> str | None:
+        """Return our account; None for an access token, which belongs to none that could be asked for.
+
+        There, what we wrote is told by trying: only its author may change a comment.
+        """
+        if not self._me and not self._has_asked:
+            self._has_asked = True
+            reply = self._api.reply("GET", "/user")
+            if reply.status_code not in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+                self._me = text_at(self._api.value(reply), "uuid") or None
+        return self._me
+
+    def comments(self, pr_number: int) -> Iterator[Comment]:
+        for page in self._pages(self._comments(pr_number)):
+            for entry in page:
+                if not entry.get("deleted") and not entry.get("inline"):
+                    yield self._comment(entry)
+
+    def create(self, pr_number: int, body: str) -> Comment:
+        made = self._comment(self._api.call("POST", self._comments(pr_number), json=_content(body)))
+        self._me = self._me or made.author or None
+        return made
+
+    def update(self, pr_number: int, comment_id: str, body: str) -> None:
+        path = f"{self._comments(pr_number)}/{comment_id}"
+        try:
+            changed = self._comment(self._api.call("PUT", path, json=_content(body)))
+        except ForgeRefusedError as error:
+            if self.me() is None:
+                raise NotFoundError(f"{self.label} says that comment {comment_id} is not ours") from error
+            raise
+        self._me = self._me or changed.author or None
+
+    def delete(self, pr_number: int, comment_id: str) -> None:
+        self._remove(f"{self._comments(pr_number)}/{comment_id}")
+
+    def _comments(self, pr_number: int) -> str:
+        return f"{self._pull_requests}/{pr_number}/comments"
+
+    def _pages(self, path: str) -> Iterator[list[dict[str, Any]]]:
+        """Return the pages of a list. Of the link to the next only what it asks for is taken."""
+        asked = httpx.QueryParams(pagelen=100)
+        for _ in range(MAX_PAGES):
+            page = self._api.call("GET", path, params=asked)
+            entries = page.get("values") if isinstance(page, dict) else None
+            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+                raise ForgeError(f"{self.label} answered {path} with something else than a list")
+            yield entries
+            following = text_at(page, "next")
+            if not following:
+                return
+            asked = httpx.URL(following).params
+        raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages of comments")
+
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+        return self._checked(
+            Comment(
+                id=text_at(entry, "id"),
+                body=text_at(entry, "content", "raw"),
+                author=text_at(entry, "user", "uuid"),
+                url=text_at(entry, "links", "html", "href"),
+            )
+        )
+
+
+def _credentials(token: str) -> str:
+    """Return what authorizes: an access token as it is, a person's token together with who they are."""
+    return f"Basic {base64.b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
+
+
+def _content(body: str) -> dict[str, Any]:
+    return {"content": {"raw": body}}

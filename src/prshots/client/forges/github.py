@@ -1,0 +1,154 @@
+"""GitHub, .com and Enterprise: the comment is one of the issue that every pull request is."""
+
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from prshots.client.forges import Comment
+from prshots.client.forges.calling import ForgeApi, said
+from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.sending import OnWait, no_words
+from prshots.errors import ForgeError, NotFoundError
+from prshots.redaction import redact
+
+API_VERSION = "2022-11-28"
+PURGE_SECONDS = 5.0
+
+_JSON = "application/vnd.github+json"
+_RENDERED_TOO = "application/vnd.github.full+json"
+_NEEDS = (
+    "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, a token that may write "
+    "pull requests of this repository"
+)
+
+
+class GitHub(PlainForge):
+    label = "GitHub"
+    max_characters = 65_536
+
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Accept": _JSON,
+            "X-GitHub-Api-Version": API_VERSION,
+        }
+        super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
+        self._graphql = _graphql_of(api_url)
+        self._repository = repository
+        self._issues = f"/repos/{quote(repository)}/issues"
+        self._lock = threading.Lock()
+        self._proxy: httpx.Client | None = None
+
+    def me(self) -> str:
+        """Return our login. Only GraphQL tells it to an app or a workflow; empty if nothing does."""
+        query = {"query": "query { viewer { login } }"}
+        return _said_at(self._api.reply("POST", self._graphql, json=query), "data", "viewer", "login") or (
+            _said_at(self._api.reply("GET", "/user"), "login")
+        )
+
+    def comments(self, pr_number: int) -> Iterator[Comment]:
+        try:
+            for page in self._api.linked_pages(f"{self._issues}/{pr_number}/comments", {"per_page": "100"}):
+                yield from map(self._comment, page)
+        except NotFoundError as error:
+            raise self._no_pull_request(pr_number) from error
+
+    def create(self, pr_number: int, body: str) -> Comment:
+        try:
+            return self._comment(self._sent("POST", f"{self._issues}/{pr_number}/comments", body))
+        except NotFoundError as error:
+            raise self._no_pull_request(pr_number) from error
+
+    def update(self, pr_number: int, comment_id: str, body: str) -> None:
+        del pr_number
+        self._sent("PATCH", f"{self._issues}/comments/{comment_id}", body)
+
+    def delete(self, pr_number: int, comment_id: str) -> None:
+        del pr_number
+        self._remove(f"{self._issues}/comments/{comment_id}")
+
+    def proxied_images(self, comment_id: str) -> list[str]:
+        path = f"{self._issues}/comments/{comment_id}"
+        rendered = self._api.call("GET", path, headers={"Accept": _RENDERED_TOO})
+        return _ProxiedImages(text_at(rendered, "body_html")).addresses
+
+    def purge(self, url: str) -> bool:
+        """Ask the image proxy. It is not the API, so it is asked without our token."""
+        with self._lock:
+            self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
+        try:
+            return self._proxy.request("PURGE", url).is_success
+        except (httpx.HTTPError, httpx.InvalidURL):
+            return False
+
+    def close(self) -> None:
+        super().close()
+        if self._proxy is not None:
+            self._proxy.close()
+
+    def _sent(self, method: str, path: str, body: str) -> Any:  # noqa: ANN401 - anything JSON can say
+        reply = self._api.reply(method, path, json={"body": body})
+        if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := said(reply)):
+            raise ForgeError(
+                f"GitHub takes no comment: {words} Unlock the conversation, or leave it uncommented"
+            )
+        if reply.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
+            raise ForgeError(f"GitHub does not take the comment: {_objections(reply) or said(reply)}")
+        return self._api.value(reply)
+
+    def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+        return self._checked(
+            Comment(
+                id=text_at(entry, "id"),
+                body=text_at(entry, "body"),
+                author=text_at(entry, "user", "login"),
+                url=text_at(entry, "html_url"),
+            )
+        )
+
+    def _no_pull_request(self, pr_number: int) -> ForgeError:
+        return ForgeError(
+            f"GitHub shows this token no pull request {pr_number} in {self._repository}: there is none, or "
+            "the repository is private and the token may not see it"
+        )
+
+
+class _ProxiedImages(HTMLParser):
+    """The addresses of those images that are shown through the proxy, not from where the comment has them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        address = found.get("src") or ""
+        if tag == "img" and found.get("data-canonical-src") and address.startswith(("https://", "http://")):
+            self.addresses.append(address)
+
+
+def _graphql_of(api_url: str) -> str:
+    """Return where GraphQL is: beside the REST API at github.com, one level above it on Enterprise."""
+    return f"{api_url.rstrip('/').removesuffix('/v3')}/graphql"
+
+
+def _said_at(reply: httpx.Response, *names: str) -> str:
+    try:
+        return text_at(reply.json(), *names)
+    except ValueError:
+        return ""
+
+
+def _objections(reply: httpx.Response) -> str:
+    """Return what GitHub finds wrong with what was sent."""
+    try:
+        errors = reply.json().get("errors")
+    except (ValueError, AttributeError):
+        return ""
+    found = [text_at(error, "message") for error in errors] if isinstance(errors, list) else []
+    return redact("; ".join(filter(None, found)))[:300]

@@ -1,0 +1,63 @@
+"""GitLab, .com and self-managed: the comment is a note of the merge request."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from prshots.client.forges import Comment
+from prshots.client.forges.calling import ForgeApi
+from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.sending import OnWait, no_words
+
+_NEEDS = (
+    "GitLab takes a project, group or personal access token with the scope api, and at least the role "
+    "Reporter; the job's own CI_JOB_TOKEN may not write notes"
+)
+
+
+class GitLab(PlainForge):
+    label = "GitLab"
+    max_characters = 1_000_000
+
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+        # Bearer rather than PRIVATE-TOKEN: it takes the tokens of OAuth applications too.
+        headers = {"Authorization": f"Bearer {token}"}
+        super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
+        self._merge_requests = f"/projects/{quote(repository, safe='')}/merge_requests"
+        self._pages: dict[int, str] = {}
+
+    def me(self) -> str | None:
+        return text_at(self._api.call("GET", "/user"), "username") or None
+
+    def comments(self, pr_number: int) -> Iterator[Comment]:
+        asked = {"sort": "asc", "order_by": "created_at", "per_page": "100"}
+        for page in self._api.linked_pages(self._notes(pr_number), asked):
+            for note in page:
+                if not note.get("system"):  # GitLab's own: who assigned whom, and the like
+                    yield self._comment(pr_number, note)
+
+    def create(self, pr_number: int, body: str) -> Comment:
+        self._page_of(pr_number)  # first, so that nothing can fail once the note is written
+        return self._comment(pr_number, self._api.call("POST", self._notes(pr_number), json={"body": body}))
+
+    def update(self, pr_number: int, comment_id: str, body: str) -> None:
+        self._api.call("PUT", f"{self._notes(pr_number)}/{comment_id}", json={"body": body})
+
+    def delete(self, pr_number: int, comment_id: str) -> None:
+        self._remove(f"{self._notes(pr_number)}/{comment_id}")
+
+    def _notes(self, pr_number: int) -> str:
+        return f"{self._merge_requests}/{pr_number}/notes"
+
+    def _comment(self, pr_number: int, note: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
+        note_id = text_at(note, "id")
+        author = text_at(note, "author", "username")
+        url = f"{self._page_of(pr_number)}#note_{note_id}"
+        return self._checked(Comment(note_id, text_at(note, "body"), author, url))
+
+    def _page_of(self, pr_number: int) -> str:
+        """Return the address of the merge request for people, which no note tells."""
+        if pr_number not in self._pages:
+            found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
+            self._pages[pr_number] = text_at(found, "web_url")
+        return self._pages[pr_number]

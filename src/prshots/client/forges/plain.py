@@ -1,0 +1,52 @@
+"""What most forges have in common: the service's markdown is theirs, and no image proxy takes requests."""
+
+from contextlib import suppress
+from typing import Any, ClassVar
+
+from prshots.client.forges import Comment
+from prshots.client.forges.calling import ForgeApi
+from prshots.errors import ForgeError, NotFoundError
+
+
+class PlainForge:
+    """The half of a forge that is the same at several; the other half is how its API has it."""
+
+    label: ClassVar[str]
+    max_characters: ClassVar[int]
+
+    def __init__(self, api: ForgeApi) -> None:
+        self._api = api
+
+    def marker(self, pr_number: int) -> str:
+        return f"<!-- svc:pr-{pr_number} -->"
+
+    def written(self, markdown: str) -> str:
+        return markdown
+
+    def proxied_images(self, comment_id: str) -> list[str]:
+        del comment_id
+        return []
+
+    def purge(self, url: str) -> bool:
+        del url
+        return False
+
+    def close(self) -> None:
+        self._api.close()
+
+    def _remove(self, path: str) -> None:
+        with suppress(NotFoundError):
+            self._api.call("DELETE", path)
+
+    def _checked(self, comment: Comment) -> Comment:
+        """Return the comment. Raises ForgeError when the forge's answer was none."""
+        if not comment.id:
+            raise ForgeError(f"{self.label} answered with something else than a comment: is it {self.label}?")
+        return comment
+
+
+def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
+    """Return the text or number at the end of these names; empty where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return "" if value is None or isinstance(value, (dict, list)) else str(value)

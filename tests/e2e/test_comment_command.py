@@ -1,0 +1,369 @@
+"""`prshots comment` and `prshots expire` as a workflow runs them, against the service and a GitHub look-alike."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from conftest import PRSHOTS, Service, upload
+from forges.look_alikes import GitHubLookAlike, github_look_alike
+from prshots.cli import app
+from prshots.client import sending
+from prshots.errors import PrshotsError
+from unreliable import CUT, Unreliable, refuse
+
+KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
+SHA = "abcdef1234567890abcdef1234567890abcdef12"
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHubLookAlike]:
+    with github_look_alike() as made:
+        yield made
+
+
+@dataclass
+class Workflow:
+    """A job of GitHub's Actions for one pull request, on a runner where nothing else is set."""
+
+    service: Service
+    github: GitHubLookAlike
+    folder: Path
+    token: str
+    client: httpx.Client
+    pr_number: int
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {name: os.environ[name] for name in KEPT if name in os.environ} | {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_API_URL": self.github.url,
+            "GITHUB_SERVER_URL": "https://github.example",
+            "GITHUB_REPOSITORY": self.github.repository,
+            "GITHUB_RUN_ID": "42",
+            "GITHUB_EVENT_NAME": "pull_request",
+            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+            "GITHUB_TOKEN": self.github.token,
+            "PRSHOTS_URL": self.service.base_url,
+            "PRSHOTS_TOKEN": self.token,
+            **self.settings,
+        }
+
+    def happened(self, *, head: str = "octocat/shop") -> None:
+        def repository(name: str) -> dict[str, object]:
+            return {"full_name": name, "fork": name != "octocat/shop"}
+
+        pull = {
+            "number": self.pr_number,
+            "head": {"sha": SHA, "repo": repository(head)},
+            "base": {"sha": "0" * 40, "repo": repository("octocat/shop")},
+        }
+        event = {"action": "synchronize", "number": self.pr_number, "pull_request": pull}
+        (self.folder / "event.json").write_text(json.dumps(event))
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [PRSHOTS, *args], env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def run(self, *args: str, code: int = 0) -> tuple[str, str]:
+        """Run the command and return what it wrote, neither of which may hold a secret."""
+        return self.ended(self.start(*args), code)
+
+    def ended(self, process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == code, out + err
+        self.holds_no_secret(out + err)
+        assert "Traceback" not in err
+        return out, err
+
+    def here(self, *args: str, **settings: str) -> Result:
+        """Run the command in this process, which takes a tenth of the time."""
+        result = CliRunner().invoke(app, list(args), env=self.env | settings)
+        self.holds_no_secret(result.output + str(result.exception))
+        return result
+
+    def fails(self, *args: str, **settings: str) -> str:
+        """Run a command that cannot be done, and return why, as `main` would say it."""
+        result = self.here(*args, **settings)
+        assert isinstance(result.exception, PrshotsError), result.output
+        assert result.stdout == ""
+        return str(result.exception)
+
+    def holds_no_secret(self, text: str) -> None:
+        for secret in (self.token, "ghs_", "ghp_"):
+            assert secret not in text
+
+    def upload(self, name: str = "checkout/cart") -> str:
+        reply = upload(self.client, name=name, pr_number=self.pr_number, commit_sha=SHA)
+        assert reply.status_code == 200
+        return str(reply.json()["view_url"])
+
+    def markdown(self) -> str:
+        reply = self.client.get("/v1/comment", params={"pr_number": self.pr_number})
+        return str(reply.json()["markdown"])
+
+    def bodies(self) -> list[str]:
+        return [comment["body"] for comment in self.github.comments(self.pr_number)]
+
+    def proxied(self) -> list[str]:
+        """Return where GitHub's pages show the images of the last comment."""
+        last = self.github.comments(self.pr_number)[-1]["id"]
+        reply = self.client.get(
+            f"{self.github.url}/repos/{self.github.repository}/issues/comments/{last}",
+            headers={"Accept": "application/vnd.github.full+json", "Authorization": ""},
+        )
+        return re.findall(r'<img src="([^"]+)"', reply.json()["body_html"])
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what this process was given: it may run in a CI itself."""
+    for name in set(os.environ) - set(KEPT):
+        if not name.startswith("PYTEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
+
+
+@pytest.fixture
+def workflow(
+    shared_service: Service, github: GitHubLookAlike, token: str, client: httpx.Client, tmp_path: Path
+) -> Workflow:
+    made = Workflow(shared_service, github, tmp_path, token, client, github.new_pr())
+    made.happened()
+    return made
+
+
+def test_one_comment_for_every_push(workflow: Workflow) -> None:
+    foreign = f"<!-- svc:pr-{workflow.pr_number} -->\nsomebody's own"
+    workflow.github.write(foreign, workflow.pr_number)
+    workflow.upload()
+
+    url, said = workflow.run("comment", "--post")
+    assert said == f"Posted the comment on pull request {workflow.pr_number} at GitHub.\n"
+    assert workflow.bodies() == [foreign, workflow.markdown()]
+    posted = workflow.github.comments(workflow.pr_number)[-1]
+    assert url == f"{posted['html_url']}\n"
+    assert posted["user"]["login"] == "github-actions[bot]"
+
+    again, said = workflow.run("comment", "--post")
+    assert (again, "nothing was sent" in said) == (url, True)
+    assert workflow.github.comments(workflow.pr_number)[-1] == posted
+
+    workflow.upload("checkout/done")
+    again, said = workflow.run("comment", "--post")
+    assert (again, said.startswith("Updated the comment")) == (url, True)
+    assert workflow.bodies() == [foreign, workflow.markdown()]
+    assert "### 2 screenshots" in workflow.bodies()[-1]
+
+
+def test_jobs_at_once_end_with_one_comment(workflow: Workflow) -> None:
+    workflow.upload()
+    urls = {workflow.ended(job)[0] for job in [workflow.start("comment", "--post") for _ in range(2)]}
+    assert workflow.bodies() == [workflow.markdown()]
+    # Who was first to write may not have been first to arrive, but who looked last knows.
+    assert f"{workflow.github.comments(workflow.pr_number)[0]['html_url']}\n" in urls
+
+
+def test_a_forks_pull_request_says_what_to_do(workflow: Workflow) -> None:
+    workflow.upload()
+    workflow.settings["GITHUB_TOKEN"] = workflow.github.fork_token
+    words = workflow.fails("comment", "--post")
+    assert "permissions: pull-requests: write" in words
+    assert "fork" not in words
+
+    workflow.happened(head="mallory/shop")
+    out, said = workflow.run("comment", "--post", code=1)
+    assert out == ""
+    assert said.startswith("prshots: this pull request comes from a fork")
+    assert said.count("\n") == 1
+    assert "workflow_run" in said
+    assert workflow.bodies() == []
+    assert workflow.here("comment").stdout == workflow.markdown()
+
+
+def test_closed_no_broken_image_stays_and_the_proxy_keeps_no_copy(workflow: Workflow) -> None:
+    for name in ("a", "b", "c"):
+        workflow.upload(name)
+    workflow.here("comment", "--post")
+    shown = workflow.proxied()
+    assert [workflow.client.get(url).status_code for url in shown] == [200, 200, 200]
+
+    out, said = workflow.run("expire", "--post")
+    assert out == ""
+    assert said == (
+        f"Expired 3 screenshots of pull request {workflow.pr_number}.\n"
+        "The comment now says that they are gone.\n"
+    )
+    gone = (
+        f"<!-- svc:pr-{workflow.pr_number} -->\n### 3 screenshots, deleted\n\n"
+        "They were deleted when the pull request was closed.\n"
+    )
+    assert workflow.bodies() == [gone]
+    assert set(shown) <= set(workflow.github.purged())
+    assert {workflow.client.get(url).status_code for url in shown} == {404}
+
+    again = workflow.here("expire", "--post", "--json")
+    assert json.loads(again.stdout) == {
+        "pr_number": workflow.pr_number,
+        "policy": "pr_close",
+        "marked": 0,
+        "expired": 0,
+        "left": 0,
+        "comment": "unchanged",
+        "comment_url": workflow.github.comments(workflow.pr_number)[0]["html_url"],
+        "purged": 0,
+        "not_purged": 0,
+    }
+    workflow.upload("reopened")
+    assert "Updated the comment" in workflow.here("comment", "--post").stderr
+    assert workflow.bodies() == [workflow.markdown()]
+
+
+class TestExpire:
+    def test_without_post_only_the_service_is_told(self, workflow: Workflow) -> None:
+        workflow.upload()
+        said = workflow.here("expire")
+        assert (said.exit_code, said.stdout) == (0, "")
+        assert said.stderr == f"Expired 1 screenshot of pull request {workflow.pr_number}.\n"
+        printed = json.loads(workflow.here("expire", "--json").stdout)
+        assert printed == {"pr_number": workflow.pr_number, "policy": "pr_close", "marked": 0, "expired": 0}
+
+    def test_what_the_policy_keeps_stays_in_the_comment(self, workflow: Workflow) -> None:
+        workflow.token = workflow.service.new_token(policy="manual")
+        with workflow.service.client(workflow.token) as workflow.client:
+            workflow.upload()
+            workflow.here("comment", "--post")
+            said = workflow.here("expire", "--post").stderr
+            assert "the project's policy, manual, keeps them for now" in said
+            assert "Left the comment as it is" in said
+            assert workflow.bodies() == [workflow.markdown()]
+            assert not set(workflow.proxied()) & set(workflow.github.purged())
+
+    def test_what_is_uploaded_meanwhile_is_shown(self, workflow: Workflow) -> None:
+        def reopen(request: str, _: bytes) -> None:
+            if request.startswith("GET /v1/comment") and service.count("GET /v1/comment") == 1:
+                workflow.upload("reopened")
+
+        workflow.upload()
+        workflow.here("comment", "--post")
+        with Unreliable(workflow.service.base_url, reopen) as service:
+            assert workflow.here("expire", "--post", PRSHOTS_URL=service.url).exit_code == 0
+        assert "`reopened`" in workflow.markdown()
+        assert workflow.bodies() == [workflow.markdown()]
+
+    def test_no_comment_is_made_to_say_that_something_is_gone(self, workflow: Workflow) -> None:
+        workflow.upload()
+        workflow.github.write(f"<!-- svc:pr-{workflow.pr_number} -->\n### 1 screenshot", workflow.pr_number)
+        before = workflow.bodies()
+        assert "no comment of ours" in workflow.here("expire", "--post").stderr
+        assert workflow.bodies() == before
+
+    @pytest.mark.parametrize("when", ["GET /repos", "PATCH /repos"])
+    def test_a_forge_that_fails_leaves_something_to_finish(self, workflow: Workflow, when: str) -> None:
+        view_url = workflow.upload()
+        workflow.here("comment", "--post")
+        with Unreliable(workflow.github.url) as front:
+            front.will(CUT, when=when, times=sending.TRIES)
+            words = workflow.fails("expire", "--post", GITHUB_API_URL=front.url)
+            assert words.startswith("the screenshots are deleted, but the comment could not be changed")
+            assert workflow.client.get(view_url).status_code == 410
+            assert "![" in workflow.bodies()[0]
+
+            again = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
+        assert "The comment now says that they are gone." in again.stderr
+        assert workflow.bodies()[0].endswith("It was deleted when the pull request was closed.\n")
+
+    def test_a_proxy_that_drops_nothing_is_a_warning(self, workflow: Workflow) -> None:
+        workflow.upload()
+        workflow.here("comment", "--post")
+        html = '<img src="http://127.0.0.1:1/camo" data-canonical-src="x">'
+        with Unreliable(workflow.github.url) as front:
+            rendered = f"GET /repos/{workflow.github.repository}/issues/comments/"
+            front.will(refuse(200, body={"body_html": html}), when=rendered)
+            done = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
+        assert done.exit_code == 0
+        assert "Warning: the image proxy did not drop 1 of its copies" in done.stderr
+
+
+class TestComment:
+    def test_it_is_printed(self, workflow: Workflow) -> None:
+        workflow.upload("größer {{count}}")
+        assert workflow.here("comment").stdout == workflow.markdown()
+        other = workflow.here("comment", "--pr", "9999").stdout
+        assert other == "<!-- svc:pr-9999 -->\n### 0 screenshots\n"
+        assert workflow.bodies() == []
+
+    def test_no_screenshots_are_no_reason_to_comment(self, workflow: Workflow) -> None:
+        done = workflow.here("comment", "--post")
+        assert (done.exit_code, done.stdout) == (0, "")
+        assert "There are no screenshots: no comment was posted" in done.stderr
+        workflow.upload()
+        workflow.here("comment", "--post")
+        workflow.here("expire")
+        assert "Updated" in workflow.here("comment", "--post").stderr
+        assert workflow.bodies() == [workflow.markdown()]
+
+    def test_a_template_around_it(self, workflow: Workflow, tmp_path: Path) -> None:
+        file = tmp_path / "shots.md"
+        file.write_text("Seen at {{commit}} in [this run]({{run_url}})\n\n{{screenshots}}\n")
+        workflow.upload()
+        marker, rest = workflow.markdown().split("\n", 1)
+        run_url = "https://github.example/octocat/shop/actions/runs/42"
+        expected = f"{marker}\nSeen at {SHA} in [this run]({run_url})\n\n{rest}"
+        assert workflow.here("comment", "--template", str(file)).stdout == expected
+        assert workflow.here("comment", "--post", "--template", str(file)).exit_code == 0
+        assert workflow.bodies() == [expected]
+        assert "nothing was sent" in workflow.here("comment", "--post", "--template", str(file)).stderr
+
+        file.write_text("x" * 65_500 + "{{entries}}")
+        done = workflow.here("comment", "--post", "--template", str(file))
+        assert "Note: the template is left out" in done.stderr
+        assert workflow.bodies() == [workflow.markdown()]
+
+        file.write_text("{{nonsense}}")
+        before = workflow.bodies()
+        assert "{{nonsense}}" in workflow.fails("comment", "--post", "--template", str(file), PRSHOTS_URL="")
+        assert workflow.bodies() == before
+
+    def test_what_is_not_known_is_asked_for(self, workflow: Workflow) -> None:
+        workflow.settings = {"GITHUB_EVENT_PATH": "", "GITHUB_EVENT_NAME": "push"}
+        assert "give --pr N" in workflow.fails("comment")
+        workflow.settings = {"GITHUB_TOKEN": ""}
+        assert "GITHUB_TOKEN: ${{ github.token }}" in workflow.fails("comment", "--post")
+        assert "--url or PRSHOTS_URL" in workflow.fails("comment", PRSHOTS_URL="")
+        workflow.settings = {"GITHUB_ACTIONS": ""}
+        assert "--forge, one of" in workflow.fails("comment", "--post", "--pr", "1")
+        assert workflow.here("comment", "--pr", "0").exit_code == 2
+        assert workflow.here("comment", "--forge", "sourceforge").exit_code == 2
+
+    def test_by_hand_on_a_github_of_ones_own(self, workflow: Workflow) -> None:
+        workflow.upload()
+        by_hand = [
+            "--forge",
+            "github",
+            "--forge-url",
+            workflow.github.enterprise_url,
+            "--repository",
+            "octocat/shop",
+        ]
+        token = ["--forge-token", workflow.github.person_token, "--pr", str(workflow.pr_number)]
+        done = workflow.here("comment", "--post", *by_hand, *token, GITHUB_ACTIONS="", GITHUB_TOKEN="")
+        assert done.exit_code == 0, done.exception
+        assert workflow.github.comments(workflow.pr_number)[0]["user"]["login"] == "octocat"
+
+    def test_a_service_that_says_no_or_nothing(self, workflow: Workflow) -> None:
+        assert "refused the token" in workflow.fails("comment", PRSHOTS_TOKEN="msr_" + "0" * 64)
+        assert "cannot be reached" in workflow.fails("comment", PRSHOTS_URL="http://127.0.0.1:1")
+        with Unreliable(workflow.service.base_url) as front:
+            front.will(refuse(200, body=[]), when="GET /v1/comment")
+            assert "address of a prshots API" in workflow.fails("comment", PRSHOTS_URL=front.url)

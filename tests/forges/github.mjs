@@ -1,0 +1,137 @@
+// A GitHub look-alike to comment on: node github.mjs PORT
+// It ends when its standard input does. Behind it stands emulate; what GitHub does and emulate leaves out is added
+// here, in the shapes of GitHub's own replies: tokens that are refused or may only read, who a token is (GraphQL),
+// comments that are too long, pages linked by the repository's number, rendered comments, and the image proxy that
+// their pictures go through. The API is at / (as at api.github.com) and under /api/v3 (as on a GitHub of one's own).
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import { Server } from "node:net";
+import { createEmulator } from "../providers/node_modules/emulate/dist/api.js";
+
+const port = Number(process.argv[2]);
+const url = `http://127.0.0.1:${port}`;
+const repository = "octocat/shop";
+
+// Whom the tokens belong to. `bot`: of an integration, as the GITHUB_TOKEN of a workflow is.
+const people = {
+  ghs_workflow: { login: "github-actions[bot]", bot: true },
+  ghs_workflow_of_a_fork: { login: "github-actions[bot]", bot: true, mayOnlyRead: true },
+  ghp_octocat: { login: "octocat" },
+};
+
+// emulate listens on every address; here it gets a free port of this machine's own.
+const listen = Server.prototype.listen;
+const listening = new Promise((resolve) => {
+  Server.prototype.listen = function () {
+    Server.prototype.listen = listen;
+    return listen.call(this, 0, "127.0.0.1", () => resolve(this.address().port));
+  };
+});
+const scopes = ["repo", "user"];
+await createEmulator({
+  service: "github",
+  baseUrl: url,
+  seed: {
+    tokens: Object.fromEntries(Object.entries(people).map(([token, { login }]) => [token, { login, scopes }])),
+    github: {
+      users: [{ login: "octocat", name: "The Octocat" }, { login: "github-actions[bot]" }],
+      repos: [{ owner: "octocat", name: "shop", auto_init: true }],
+    },
+  },
+});
+const behind = `http://127.0.0.1:${await listening}`;
+
+const docs = "https://docs.github.com/rest";
+const refusal = (status, message, more = {}) => ({
+  status,
+  body: { message, ...more, documentation_url: docs, status: String(status) },
+});
+const notForIntegrations = () => refusal(403, "Resource not accessible by integration");
+
+// The image proxy: it keeps a picture until it is told not to.
+const kept = new Map();
+const purged = [];
+
+const proxiedAddress = (address) => {
+  const digest = createHash("sha256").update(address).digest("hex");
+  return `${url}/camo/${digest}/${Buffer.from(address).toString("hex")}`;
+};
+
+async function proxied(method, path) {
+  if (method === "PURGE") {
+    purged.push(url + path);
+    kept.delete(path);
+    return { status: 200, body: { status: "ok", id: String(purged.length) } };
+  }
+  if (!kept.has(path)) {
+    const picture = await fetch(Buffer.from(path.split("/").pop(), "hex").toString());
+    if (!picture.ok) return { status: 404, headers: { "content-type": "text/plain" }, bytes: Buffer.from("Not Found") };
+    const type = picture.headers.get("content-type");
+    kept.set(path, { headers: { "content-type": type }, bytes: Buffer.from(await picture.arrayBuffer()) });
+  }
+  return { status: 200, ...kept.get(path) };
+}
+
+const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
+
+function rendered(markdown) {
+  const withPictures = markdown.replace(/!\[(.*)\]\((\S+)\)/g, (_, alt, address) => {
+    const shown = proxiedAddress(address);
+    return (
+      `<a target="_blank" rel="noopener noreferrer nofollow" href="${shown}"><img src="${shown}" ` +
+      `alt="${escaped(alt)}" data-canonical-src="${escaped(address)}" style="max-width: 100%;"></a>`
+    );
+  });
+  return withPictures.replace(/^### (.*)$/gm, "<h3 dir=\"auto\">$1</h3>").replace(/^<!--.*-->\n/, "");
+}
+
+async function ofEmulate(request, path, text) {
+  const headers = Object.fromEntries(
+    ["accept", "authorization", "content-type"].flatMap((name) => (request.headers[name] ? [[name, request.headers[name]]] : [])),
+  );
+  const { method } = request;
+  const answer = await fetch(behind + path, { method, headers, redirect: "manual", body: text || undefined });
+  const said = await answer.text();
+  const link = answer.headers.get("link")?.replaceAll(`${behind}/repos/${repository}/`, `${url}/repositories/1/`);
+  return {
+    status: answer.status,
+    headers: { "content-type": "application/json; charset=utf-8", ...(link && { link }) },
+    bytes: Buffer.from(said.replace(/\/issues\/(\d+)#issuecomment-/g, "/pull/$1#issuecomment-")),
+  };
+}
+
+async function reply(request, text) {
+  const path = request.url.replace(/^\/api\/v3/, "").replace(/^\/repositories\/1\//, `/repos/${repository}/`);
+  if (path.startsWith("/camo/")) return proxied(request.method, path);
+  if (path === "/_purged") return { status: 200, body: purged };
+  const person = people[(request.headers.authorization ?? "").replace(/^(Bearer|token) /i, "")];
+  if (request.headers.authorization && !person) return refusal(401, "Bad credentials");
+  if (path === "/graphql" || path === "/api/graphql") {
+    if (!person) return refusal(401, "This endpoint requires you to be authenticated.");
+    return { status: 200, body: { data: { viewer: { login: person.login } } } };
+  }
+  if (path === "/user" && person?.bot) return notForIntegrations();
+  if (person?.mayOnlyRead && request.method !== "GET") return notForIntegrations();
+  if (/\/comments(\/\d+)?$/.test(path) && text && [...JSON.parse(text).body].length > 65_536) {
+    const message = "Body is too long (maximum is 65536 characters)";
+    const error = { resource: "IssueComment", code: "unprocessable", field: "data", message };
+    return refusal(422, "Validation Failed", { errors: [error] });
+  }
+  const answer = await ofEmulate(request, path, text);
+  if (answer.status === 200 && /github\.(full|html)\+json/.test(request.headers.accept) && /\/comments\/\d+$/.test(path)) {
+    const comment = JSON.parse(answer.bytes);
+    return { status: 200, body: { ...comment, body_html: rendered(comment.body) } };
+  }
+  return answer;
+}
+
+createServer(async (request, response) => {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const { status, headers, body, bytes } = await reply(request, Buffer.concat(chunks).toString());
+  const said = body === undefined ? bytes : Buffer.from(JSON.stringify(body));
+  const limits = { "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4999", "x-github-media-type": "github.v3" };
+  response.writeHead(status, { "content-type": "application/json; charset=utf-8", ...limits, ...headers });
+  response.end(status === 204 ? undefined : said);
+}).listen(port, "127.0.0.1", () => console.log("ready"));
+process.stdin.resume().on("end", () => process.exit());

@@ -1,0 +1,180 @@
+"""What is particular to GitLab, to Gitea and Forgejo, and to Bitbucket."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
+from forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
+from forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike, gitlab_look_alike
+from prshots import markdown
+from prshots.client.forges.bitbucket import Bitbucket
+from prshots.client.forges.gitea import Gitea
+from prshots.client.forges.gitlab import GitLab
+from prshots.client.sticky import Outcome, keep_current
+from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
+
+ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
+
+# GitLab.
+
+
+@pytest.fixture
+def gitlab() -> Iterator[GitLabLookAlike]:
+    with gitlab_look_alike() as made:
+        yield made
+
+
+def _gitlab(gitlab: GitLabLookAlike, *, token: str = "", repository: str = "") -> Any:
+    made = GitLab(api_url=gitlab.url, repository=repository or gitlab.repository, token=token or gitlab.token)
+    return closing(made)
+
+
+def test_gitlab_project_by_its_id_or_by_a_path_of_groups(gitlab: GitLabLookAlike) -> None:
+    with _gitlab(gitlab, repository=str(gitlab.project_id)) as forge:
+        made = forge.create(11, "by its id")
+    gitlab.repository = "acme/web team/shop"
+    with _gitlab(gitlab) as forge:
+        assert [comment.body for comment in forge.comments(11)] == ["by its id"]
+    assert "/projects/acme%2Fweb%20team%2Fshop/merge_requests/11/notes?" in gitlab.requests[-2]
+    assert made.url == f"{gitlab.public_url}/acme/shop/-/merge_requests/11#note_{made.id}"
+
+
+def test_gitlab_notes_of_its_own_are_no_comments_and_hidden_ones_leave_gaps(
+    gitlab: GitLabLookAlike,
+) -> None:
+    gitlab.page_size = 2
+    gitlab.write_as("ann", "first")
+    gitlab.write_as("ann", "assigned to @ann", SYSTEM)
+    for _ in range(4):  # two pages with nothing on them
+        gitlab.write_as("ann", "mentioned in a place that is not yours to see", HIDDEN)
+    gitlab.write_as("bob", "last")
+    with _gitlab(gitlab) as forge:
+        assert [comment.body for comment in forge.comments(11)] == ["first", "last"]
+
+
+def test_gitlab_keeps_bodies_without_carriage_returns_and_without_an_end(gitlab: GitLabLookAlike) -> None:
+    with _gitlab(gitlab) as forge:
+        text = f"{forge.marker(11)}\r\n### 1 screenshot\r\n\r\n"
+        assert keep_current(forge, 11, says(text)).outcome is Outcome.CREATED
+        assert keep_current(forge, 11, says(text)).outcome is Outcome.UNCHANGED
+    assert gitlab.count("POST", "PUT") == 1
+
+
+def test_gitlab_says_which_token_it_takes(gitlab: GitLabLookAlike) -> None:
+    with _gitlab(gitlab, token="the-jobs-own") as forge, pytest.raises(ForgeError, match="CI_JOB_TOKEN"):
+        forge.create(11, "text")
+    gitlab.locked = True
+    with (
+        _gitlab(gitlab, token=gitlab.outsider_token) as forge,
+        pytest.raises(ForgeRefusedError, match=r"403 Forbidden.*scope api.*Reporter"),
+    ):
+        forge.create(11, "text")
+    with (
+        _gitlab(gitlab) as forge,
+        pytest.raises(NotFoundError, match="merge_requests/12/notes, or the token"),
+    ):
+        list(forge.comments(12))
+
+
+# Gitea and Forgejo.
+
+
+@pytest.fixture
+def gitea() -> Iterator[GiteaLookAlike]:
+    with gitea_look_alike() as made:
+        yield made
+
+
+def _gitea(gitea: GiteaLookAlike, token: str) -> Any:
+    return closing(Gitea(api_url=gitea.url, repository=gitea.repository, token=token))
+
+
+def test_gitea_actions_own_token_knows_its_comment_again(gitea: GiteaLookAlike) -> None:
+    for text in ("one", "two"):
+        with _gitea(gitea, gitea.actions_token) as forge:
+            keep_current(forge, 11, says(f"{forge.marker(11)}\n{text}"))
+    (comment,) = gitea.comments()
+    assert (comment.author, comment.body) == ("gitea-actions", "<!-- svc:pr-11 -->\ntwo")
+
+
+def test_gitea_does_not_guess_who_we_are(gitea: GiteaLookAlike) -> None:
+    gitea.write_as("somebody", "<!-- svc:pr-11 -->\nby hand")
+    with _gitea(gitea, gitea.unscoped_token) as forge, pytest.raises(ForgeRefusedError, match="read:user"):
+        keep_current(forge, 11, says("<!-- svc:pr-11 -->\ntext"))
+    assert [comment.body for comment in gitea.comments()] == ["<!-- svc:pr-11 -->\nby hand"]
+
+
+def test_gitea_conversation_that_is_locked(gitea: GiteaLookAlike) -> None:
+    gitea.locked = True
+    with _gitea(gitea, gitea.outsider_token) as forge, pytest.raises(ForgeRefusedError, match="locked"):
+        forge.create(11, "text")
+
+
+# Bitbucket.
+
+
+@pytest.fixture
+def bitbucket() -> Iterator[BitbucketLookAlike]:
+    with bitbucket_look_alike() as made:
+        yield made
+
+
+def _bitbucket(bitbucket: BitbucketLookAlike, token: str) -> Any:
+    return closing(Bitbucket(api_url=bitbucket.url, repository=bitbucket.repository, token=token))
+
+
+def test_bitbucket_comments_on_lines_and_deleted_ones_are_left_out(bitbucket: BitbucketLookAlike) -> None:
+    bitbucket.write_as("ann", "on a line", INLINE)
+    bitbucket.write_as("ann", "", DELETED)
+    bitbucket.write_as("ann", "a comment")
+    with _bitbucket(bitbucket, bitbucket.token) as forge:
+        assert [comment.body for comment in forge.comments(11)] == ["a comment"]
+        made = forge.create(11, "ours")
+        forge.delete(11, made.id)
+        assert [comment.body for comment in forge.comments(11)] == ["a comment"]
+
+
+def test_bitbucket_access_token_tells_what_is_ours_by_trying(bitbucket: BitbucketLookAlike) -> None:
+    marker = "[//]: # (svc:pr-11)"
+    bitbucket.write_as("somebody", f"{marker}\nby hand")
+    for _ in range(2):  # of two jobs that ran at once
+        bitbucket.write_as("shop-screenshots", f"{marker}\nold")
+    for text in ("one", "one", "two"):
+        with _bitbucket(bitbucket, bitbucket.access_token) as forge:
+            keep_current(forge, 11, says(f"{marker}\n{text}"))
+    assert [(comment.author, comment.body) for comment in bitbucket.comments()] == [
+        ("somebody", f"{marker}\nby hand"),
+        ("shop-screenshots", f"{marker}\ntwo"),
+    ]
+
+
+def test_bitbucket_access_token_that_may_only_read_is_told_so(bitbucket: BitbucketLookAlike) -> None:
+    account = bitbucket.accounts[bitbucket.access_token]
+    bitbucket.accounts["read"] = type(account)(account.login, may_write=False, may_ask_who=False)
+    bitbucket.write_as(account.login, "[//]: # (svc:pr-11)\nold")
+    with _bitbucket(bitbucket, "read") as forge, pytest.raises(ForgeRefusedError, match="privilege scopes"):
+        keep_current(forge, 11, says("[//]: # (svc:pr-11)\nnew"))
+
+
+def test_bitbucket_comment_has_no_html_and_no_backslash_at_the_end_of_a_line() -> None:
+    entries = [
+        markdown.Entry(f"page {number} <details>`\\", "1280x800", "0123456789", f"{ELSEWHERE}&n={number}" * 4)
+        for number in range(400)
+    ]
+    said = markdown.comment(7, 2000, entries, "https://prshots.example.com/p/1")
+    assert "<details><summary>" in said
+    with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
+        written = forge.written(said)
+        assert written.startswith(f"{forge.marker(7)}\n\n### 2000 screenshots\n")
+        assert forge.written(written) == written
+    for line in written.splitlines():
+        assert not line.startswith("<")
+        assert not line.endswith("`\\")
+    assert "**" in written
+    assert re.findall(r"!\[.*\]\(.*\)", written) == re.findall(r"!\[.*\]\(.*\)", said)
+    assert written.count("page 399") == said.count("page 399")

@@ -1,0 +1,345 @@
+"""One contract for every forge, over real HTTP with a look-alike of each."""
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import pytest
+
+from forges.bitbucket_look_alike import bitbucket_look_alike
+from forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
+from forges.forge_server import Written
+from forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from forges.gitlab_look_alike import gitlab_look_alike
+from forges.look_alikes import GitHubLookAlike, github_look_alike
+from prshots import markdown
+from prshots.client import sending
+from prshots.client.forges import Forge
+from prshots.client.forges.bitbucket import Bitbucket
+from prshots.client.forges.gitea import Gitea
+from prshots.client.forges.github import GitHub
+from prshots.client.forges.gitlab import GitLab
+from prshots.client.sticky import Outcome, keep_current
+from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
+from unreliable import CUT, LOSE_REPLY, Unreliable, refuse, slow
+
+ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
+
+
+class LookAlike(Protocol):
+    url: str
+    public_url: str
+    repository: str
+    pr_number: int
+    token: str
+    read_only_token: str
+    page_size: int
+
+    def comments(self) -> list[Written]: ...
+
+    def write_as(self, author: str, body: str) -> Written: ...
+
+
+class GitHubAsTheOthers:
+    """GitHub's look-alike, in the words of the others; each test has a pull request of its own."""
+
+    page_size = 100
+
+    def __init__(self, github: GitHubLookAlike) -> None:
+        self._github = github
+        self.url = self.public_url = github.url
+        self.repository = github.repository
+        self.token, self.read_only_token = github.token, github.fork_token
+        self.pr_number = github.new_pr()
+
+    def comments(self) -> list[Written]:
+        found = self._github.comments(self.pr_number)
+        return [Written(entry["id"], entry["user"]["login"], entry["body"]) for entry in found]
+
+    def write_as(self, author: str, body: str) -> Written:
+        del author
+        made = self._github.write(body, self.pr_number)
+        return Written(made["id"], made["user"]["login"], made["body"])
+
+
+@dataclass
+class Place:
+    """A forge's look-alike with a front that misbehaves as told, and clients of it."""
+
+    look_alike: LookAlike
+    kind: Callable[..., Forge]
+    front: Unreliable
+    stack: ExitStack
+    waits: list[str] = field(default_factory=list)
+
+    @functools.cached_property
+    def forge(self) -> Forge:
+        return self.another_forge()
+
+    def another_forge(self, token: str | None = None, repository: str | None = None) -> Forge:
+        made = self.kind(
+            api_url=self.front.url + urlsplit(self.look_alike.url).path,
+            repository=repository or self.look_alike.repository,
+            token=self.look_alike.token if token is None else token,
+            on_wait=lambda reason, _seconds: self.waits.append(reason),
+        )
+        return self.stack.enter_context(closing(made))
+
+    @property
+    def pr_number(self) -> int:
+        return self.look_alike.pr_number
+
+    def bodies(self) -> list[str]:
+        return [comment.body for comment in self.look_alike.comments()]
+
+    def writes(self) -> int:
+        """Return how often something was to be written. GitHub is asked by POST who we are."""
+        return sum(
+            request.split()[0] != "GET" and not request.endswith("/graphql") for request in self.front.seen
+        )
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHubLookAlike]:
+    with github_look_alike() as made:
+        yield made
+
+
+KINDS: dict[str, tuple[Callable[[], Any], Callable[..., Forge]]] = {
+    "gitlab": (gitlab_look_alike, GitLab),
+    "gitea": (gitea_look_alike, Gitea),
+    "bitbucket": (bitbucket_look_alike, Bitbucket),
+}
+
+
+def _place(look_alike: LookAlike, kind: Callable[..., Forge], stack: ExitStack) -> Place:
+    front = stack.enter_context(Unreliable(look_alike.public_url))
+    look_alike.public_url = front.url
+    return Place(look_alike, kind, front, stack)
+
+
+@pytest.fixture(params=["github", *KINDS])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    with ExitStack() as stack:
+        if request.param == "github":
+            yield _place(GitHubAsTheOthers(request.getfixturevalue("github")), GitHub, stack)
+        else:
+            look_alike, kind = KINDS[request.param]
+            yield _place(stack.enter_context(look_alike()), kind, stack)
+
+
+@pytest.fixture
+def text(place: Place) -> str:
+    """Return a comment as the service writes it, in the forge's markdown."""
+    return _text(place)
+
+
+def _text(place: Place, *names: str) -> str:
+    entries = [
+        markdown.Entry(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)
+    ]
+    said = markdown.comment(place.pr_number, len(entries), entries, "https://prshots.example.com")
+    return place.forge.written(said)
+
+
+def test_a_comment_is_created_found_changed_and_removed(place: Place, text: str) -> None:
+    forge = place.forge
+    made = forge.create(place.pr_number, text)
+    assert made.author == forge.me()
+    assert made.url.startswith("http")
+    assert made.id in made.url
+    assert [(found.id, found.author, found.url) for found in forge.comments(place.pr_number)] == [
+        (made.id, made.author, made.url)
+    ]
+    assert text.startswith(forge.marker(place.pr_number))
+
+    forge.update(place.pr_number, made.id, text.replace("cart", "basket"))
+    (changed,) = place.look_alike.comments()
+    assert (str(changed.id), changed.body.rstrip()) == (made.id, text.replace("cart", "basket").rstrip())
+
+    forge.delete(place.pr_number, made.id)
+    assert place.bodies() == []
+    forge.delete(place.pr_number, made.id)  # has gone: nothing to be done
+    with pytest.raises(NotFoundError):
+        forge.update(place.pr_number, made.id, text)
+    assert place.bodies() == []
+
+
+def test_all_comments_come_in_order_over_any_number_of_pages(place: Place) -> None:
+    place.look_alike.page_size = 2
+    if isinstance(place.look_alike, GiteaLookAlike):
+        place.look_alike.pages = True
+    for number in range(5):
+        place.look_alike.write_as(f"person-{number % 2}", f"comment {number}")
+    place.look_alike.public_url = "http://a-host-that-only-the-forge-knows.invalid"
+
+    found = list(place.forge.comments(place.pr_number))
+    assert [comment.body for comment in found] == [f"comment {number}" for number in range(5)]
+    assert len({comment.id for comment in found}) == 5
+    if not isinstance(place.look_alike, GitHubAsTheOthers):  # which has a hundred on a page
+        assert sum("page=" in request for request in place.front.seen) >= 2
+
+
+def test_pages_are_asked_for_only_as_far_as_somebody_reads(place: Place) -> None:
+    for number in range(3):
+        place.look_alike.write_as("somebody", f"comment {number}")
+    comments = place.forge.comments(place.pr_number)
+    assert place.front.seen == []
+    assert next(comments).body == "comment 0"
+
+
+def test_any_text_comes_back(place: Place) -> None:
+    forge = place.forge
+    body = f"{forge.marker(place.pr_number)}\n\n«größer» 漢字 🎉 \\ \" ' <b> & %2F\n\n| a | b |\n|---|---|"
+    made = forge.create(place.pr_number, body)
+    assert [comment.body for comment in forge.comments(place.pr_number)] == [body]
+    assert made.body == body
+
+
+def test_a_token_that_may_only_read_is_told_what_it_lacks(place: Place, text: str) -> None:
+    token = place.look_alike.read_only_token
+    forge = place.another_forge(token)
+    assert list(forge.comments(place.pr_number)) == []
+    with pytest.raises(ForgeRefusedError) as refused:
+        forge.create(place.pr_number, text)
+    assert re.search("write|scope api", str(refused.value))
+    assert token not in str(refused.value)
+    assert place.bodies() == []
+    assert place.writes() == 1  # a refusal is not tried again
+
+
+def test_a_wrong_token_is_told_so_and_never_repeated(place: Place) -> None:
+    wrong = "wrong-secret-0123456789"
+    forge = place.another_forge(wrong)
+    with pytest.raises(ForgeError, match="refused the token") as refused:
+        list(forge.comments(place.pr_number))
+    assert wrong not in str(refused.value)
+    assert wrong not in repr(forge)
+
+
+def test_a_repository_that_is_not_there(place: Place, text: str) -> None:
+    forge = place.another_forge(repository="acme/gone")
+    for attempt in (
+        lambda: list(forge.comments(place.pr_number)),
+        lambda: forge.create(place.pr_number, text),
+    ):
+        with pytest.raises((NotFoundError, ForgeError), match="may not see"):
+            attempt()
+    assert place.bodies() == []
+
+
+@pytest.mark.parametrize("when", ["GET", "POST"])
+def test_a_rate_limit_is_waited_for(place: Place, text: str, when: str) -> None:
+    place.front.will(refuse(429, {"Retry-After": "0"}), when=when, times=2)
+    forge = place.forge
+    forge.create(place.pr_number, text)
+    assert len(list(forge.comments(place.pr_number))) == 1
+    assert place.waits[:1] == ["rate limited"]
+
+
+def test_what_fails_for_a_moment_is_tried_again(place: Place, text: str) -> None:
+    place.front.will(refuse(502), times=2)
+    place.front.will(CUT)
+    place.front.will(slow(0.02))
+    forge = place.forge
+    made = forge.create(place.pr_number, text)
+    place.front.will(CUT)
+    place.front.will(refuse(503))
+    forge.update(place.pr_number, made.id, text + "\nmore")
+    place.front.will(refuse(500), when="DELETE")
+    forge.delete(place.pr_number, made.id)
+    assert place.bodies() == []
+    assert place.front._plans == []
+    assert place.waits
+
+
+def test_what_keeps_failing_says_so(place: Place, text: str) -> None:
+    place.front.will(refuse(500), when="POST", times=sending.TRIES)
+    with pytest.raises(ForgeError, match="answered 500"):
+        place.forge.create(place.pr_number, text)
+    place.front.will(CUT, when="POST", times=sending.TRIES)
+    with pytest.raises(UnreachableError, match="cannot be reached"):
+        place.forge.create(place.pr_number, text)
+    assert place.bodies() == []
+
+
+NONSENSE = [None, [], {}, "text", 7, [[]], ["text"], {"values": None}, {"values": [7]}, {"id": None}, [{}]]
+
+
+def test_an_answer_that_makes_no_sense_is_an_error_of_the_forges(place: Place) -> None:
+    forge = place.forge
+    for answer in NONSENSE:
+        place.front.will(refuse(200, body=answer), when="POST /")
+        with pytest.raises(ForgeError):
+            forge.create(place.pr_number, "text")
+    for answer in [entry for entry in NONSENSE if entry != []]:
+        place.front.will(refuse(200, body=answer), when="GET /", times=2)
+        with pytest.raises(ForgeError):
+            list(forge.comments(place.pr_number))
+        place.front._plans.clear()
+
+
+def test_the_token_goes_to_nobody_else(place: Place) -> None:
+    with Unreliable(place.front.url) as elsewhere:
+        for status in (301, 307):
+            place.front.will(refuse(status, {"Location": f"{elsewhere.url}/steal"}))
+            with pytest.raises(ForgeError, match="does not get our token"):
+                list(place.forge.comments(place.pr_number))
+        assert elsewhere.seen == []
+
+
+# The one comment, kept current.
+
+
+def test_the_comment_is_created_once_then_changed_and_left_alone_when_it_is_current(
+    place: Place, text: str
+) -> None:
+    place.look_alike.write_as("somebody", "Looks good to me")
+    posted = keep_current(place.forge, place.pr_number, says(text))
+    assert posted.outcome is Outcome.CREATED
+    assert str(place.look_alike.comments()[-1].id) in posted.url
+
+    before = place.writes()
+    assert keep_current(place.forge, place.pr_number, says(text)).outcome is Outcome.UNCHANGED
+    assert keep_current(place.forge, place.pr_number, says(f"{text}\n\n")).outcome is Outcome.UNCHANGED
+    assert place.writes() == before
+
+    more = _text(place, "checkout/cart", "checkout/done")
+    changed = keep_current(place.forge, place.pr_number, says(more))
+    assert (changed.outcome, changed.url) == (Outcome.UPDATED, posted.url)
+    assert [body.rstrip() for body in place.bodies()] == ["Looks good to me", more.rstrip()]
+
+
+def test_a_comment_of_somebody_else_that_begins_as_ours_is_left_alone(place: Place, text: str) -> None:
+    place.look_alike.write_as("somebody", f"{place.forge.marker(place.pr_number)}\nI was here first")
+    for said in (text, _text(place, "another")):
+        keep_current(place.forge, place.pr_number, says(said))
+    first, second = place.bodies()
+    assert first.endswith("I was here first")
+    assert second.rstrip() == _text(place, "another").rstrip()
+
+
+def test_two_jobs_at_once_end_with_one_comment(place: Place, text: str) -> None:
+    with ThreadPoolExecutor(2) as jobs:
+        forges = [place.forge, place.another_forge()]
+        done = [jobs.submit(keep_current, forge, place.pr_number, says(text)) for forge in forges]
+        assert all(job.result().outcome for job in done)
+    assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]
+
+
+def test_a_comment_whose_reply_was_lost_is_not_there_twice(place: Place, text: str) -> None:
+    place.front.will(LOSE_REPLY, when=_creating(place))
+    keep_current(place.forge, place.pr_number, says(text))
+    assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]
+
+
+def _creating(place: Place) -> str:
+    """Return how the request begins that creates a comment."""
+    path = urlsplit(place.look_alike.url).path
+    beginnings = {GitHub: "/repos/", GitLab: "/projects/", Gitea: "/repos/", Bitbucket: "/repositories/"}
+    return f"POST {path}{beginnings[type(place.forge)]}"

@@ -1,0 +1,276 @@
+"""What is particular to GitHub; what all forges have in common is in `test_forges.py`."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from forges.look_alikes import GitHubLookAlike, github_look_alike
+from prshots.client import sending
+from prshots.client.forges import forge_of
+from prshots.client.forges.forks import refused
+from prshots.client.forges.github import GitHub
+from prshots.client.jobs import ForgeKind, Job
+from prshots.client.sending import limit_of
+from prshots.client.sticky import Outcome, keep_current
+from prshots.errors import ForgeError, ForgeRefusedError, InvalidInputError
+from unreliable import Unreliable, refuse
+
+MARKER = "<!-- svc:pr-{} -->"
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHubLookAlike]:
+    with github_look_alike() as made:
+        yield made
+
+
+@dataclass
+class Place:
+    github: GitHubLookAlike
+    front: Unreliable
+    pr_number: int
+    waits: list[tuple[str, float]] = field(default_factory=list)
+
+    def forge(self, token: str = "", root: str = "") -> GitHub:
+        return GitHub(
+            api_url=self.front.url + root,
+            repository=self.github.repository,
+            token=token or self.github.token,
+            on_wait=lambda reason, seconds: self.waits.append((reason, seconds)),
+        )
+
+    def body(self, text: str) -> str:
+        return f"{MARKER.format(self.pr_number)}\n{text}"
+
+    def bodies(self) -> list[str]:
+        return [comment["body"] for comment in self.github.comments(self.pr_number)]
+
+
+@pytest.fixture(scope="module")
+def front(github: GitHubLookAlike) -> Iterator[Unreliable]:
+    with Unreliable(github.url) as made:
+        yield made
+
+
+@pytest.fixture
+def place(github: GitHubLookAlike, front: Unreliable, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
+    front.seen.clear()
+    front.seen_headers.clear()
+    return Place(github, front, github.new_pr())
+
+
+@pytest.fixture
+def forge(place: Place) -> Iterator[GitHub]:
+    with closing(place.forge()) as made:
+        yield made
+
+
+def test_a_workflow_is_told_who_it_is_and_a_person_too(place: Place, forge: GitHub) -> None:
+    assert forge.me() == "github-actions[bot]"
+    with closing(place.forge(place.github.person_token)) as persons:
+        assert persons.me() == "octocat"
+        place.front.will(refuse(404, body={"message": "Not Found"}), when="POST /graphql")
+        assert persons.me() == "octocat"  # as REST has it
+    assert {headers["x-github-api-version"] for headers in place.front.seen_headers} == {"2022-11-28"}
+
+
+def test_on_enterprise(place: Place) -> None:
+    with closing(place.forge(root="/api/v3")) as forge:
+        assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is Outcome.CREATED
+        assert keep_current(forge, place.pr_number, lambda: place.body("b")).outcome is Outcome.UPDATED
+    assert place.bodies() == [place.body("b")]
+    assert place.front.count("POST /api/graphql") == 1
+    assert all(request.split()[1].startswith("/api/") for request in place.front.seen)
+
+
+def test_our_comment_on_the_second_page(place: Place, forge: GitHub) -> None:
+    for number in range(101):
+        place.github.write(f"comment {number}", place.pr_number)
+    place.github.write(place.body("old"), place.pr_number, token=place.github.token)
+    assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is Outcome.UPDATED
+    assert len(place.bodies()) == 102
+    assert place.bodies()[-1] == place.body("new")
+    assert any("page=2" in request for request in place.front.seen)  # at our address, not the link's
+
+
+def test_who_we_are_is_learned_from_what_we_wrote_where_nothing_else_tells(
+    place: Place, forge: GitHub
+) -> None:
+    foreign = place.body("of somebody else")
+    place.github.write(foreign, place.pr_number)
+    ours = place.github.write(place.body("old"), place.pr_number, token=place.github.token)
+    place.front.will(refuse(403, body={"message": "Forbidden"}), when="POST /graphql")
+    posted = keep_current(forge, place.pr_number, lambda: place.body("new"))
+    assert place.bodies() == [foreign, place.body("new")]
+    assert posted.url == ours["html_url"]
+
+
+def test_a_comment_that_somebody_removes_in_the_meantime(github: GitHubLookAlike) -> None:
+    def remove(request: str, _: bytes) -> None:
+        if request.startswith("PATCH"):
+            github.call("DELETE", request.split()[1])
+
+    with Unreliable(github.url, remove) as fast_person:
+        place = Place(github, fast_person, github.new_pr())
+        github.write(place.body("old"), place.pr_number, token=github.token)
+        with closing(place.forge()) as forge:
+            assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is Outcome.CREATED
+        assert place.bodies() == [place.body("new")]
+
+
+SECONDARY = {
+    "message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+    "documentation_url": "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api",
+}
+
+
+def test_limits_are_waited_for(place: Place, forge: GitHub) -> None:
+    place.front.will(refuse(403, {"Retry-After": "0"}, SECONDARY), when="POST", times=2)
+    long_past = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}
+    place.front.will(refuse(403, long_past, {"message": "API rate limit exceeded"}), when="GET")
+    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is Outcome.CREATED
+    assert place.bodies() == [place.body("a")]
+    assert place.waits[0] == ("rate limited", 1.0)
+    assert {reason for reason, _ in place.waits} == {"rate limited"}
+
+
+def test_a_secondary_limit_that_does_not_say_how_long() -> None:
+    assert limit_of(httpx.Response(403, json=SECONDARY)) == 60
+    assert limit_of(httpx.Response(403, json={"message": "Resource not accessible by integration"})) is None
+
+
+REFUSALS: dict[str, tuple[int, object, type[Exception], str]] = {
+    "no permission": (
+        403,
+        {"message": "Resource not accessible by integration"},
+        ForgeRefusedError,
+        "permissions: pull-requests: write",
+    ),
+    "fine-grained token": (
+        403,
+        {"message": "Resource not accessible by personal access token"},
+        ForgeRefusedError,
+        "a token that may write pull requests",
+    ),
+    "locked": (
+        403,
+        {"message": "Unable to create comment because issue is locked."},
+        ForgeError,
+        "Unlock the conversation",
+    ),
+    "too long": (
+        422,
+        {
+            "message": "Validation Failed",
+            "errors": [
+                {
+                    "resource": "IssueComment",
+                    "code": "unprocessable",
+                    "field": "data",
+                    "message": "Body is too long (maximum is 65536 characters)",
+                }
+            ],
+        },
+        ForgeError,
+        "Body is too long (maximum is 65536 characters)",
+    ),
+    "invalid": (422, {"message": "Validation Failed", "errors": [7, {}]}, ForgeError, "Validation Failed"),
+    "bad token": (401, {"message": "Bad credentials"}, ForgeError, "wrong, has expired, or was revoked"),
+    "hidden": (404, {"message": "Not Found"}, ForgeError, "private and the token may not see it"),
+    "deleted": (410, {"message": "This issue was deleted"}, ForgeError, "no pull request"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSALS)
+def test_what_github_refuses_says_what_to_do(place: Place, forge: GitHub, why: str) -> None:
+    status, body, kind, words = REFUSALS[why]
+    place.front.will(refuse(status, body=body), when="POST /repos")
+    with pytest.raises(kind) as raised:
+        keep_current(forge, place.pr_number, lambda: place.body("a"))
+    assert words in str(raised.value)
+    assert type(raised.value) is kind
+    assert place.github.token not in str(raised.value)
+    assert place.bodies() == []
+
+
+def test_a_comment_that_github_finds_too_long(place: Place, forge: GitHub) -> None:
+    with pytest.raises(ForgeError, match="maximum is 65536"):
+        forge.create(place.pr_number, "x" * 65_537)
+    forge.create(place.pr_number, "€" * 65_536)
+
+
+def test_a_repository_that_was_renamed(place: Place, forge: GitHub) -> None:
+    moved = f"{place.front.url}/repositories/1/issues/{place.pr_number}/comments"
+    place.front.will(refuse(301, {"Location": moved}), when="GET /repos")
+    place.front.will(refuse(307, {"Location": moved}), when="POST /repos")
+    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is Outcome.CREATED
+    assert place.bodies() == [place.body("a")]
+
+
+def test_the_next_page_at_another_address(place: Place, forge: GitHub) -> None:
+    with Unreliable(place.github.url) as elsewhere:
+        link = f'<{elsewhere.url}/repositories/1/comments?page=2>; rel="next"'
+        listed = [place.github.write("a", place.pr_number)]
+        place.front.will(refuse(200, {"Link": link}, listed), when="GET")
+        assert [comment.body for comment in forge.comments(place.pr_number)] == ["a"]
+        assert elsewhere.seen == []
+        assert place.front.seen[-1].endswith("/comments?page=2")
+
+
+def test_images_that_go_through_the_proxy(place: Place, forge: GitHub) -> None:
+    made = place.github.write("![a](https://a.example/1.png?x=1&y=2)\n\n![b](https://b.example/2.png)")
+    first, second = forge.proxied_images(str(made["id"]))
+    assert first.startswith(f"{place.github.url}/camo/")
+    assert first != second
+    html = '<img src="https://x.example/1.png"><img data-canonical-src="y"><img src="ftp://z" data-canonical-src="z">'
+    place.front.will(refuse(200, body={"body_html": html}), when="GET")
+    assert forge.proxied_images(str(made["id"])) == []
+
+    before = len(place.front.seen)
+    assert forge.purge(f"{place.front.url}/camo/1/2")
+    assert place.front.seen[before:] == ["PURGE /camo/1/2"]
+    assert "authorization" not in place.front.seen_headers[-1]
+    place.front.will(refuse(403), when="PURGE")
+    assert not forge.purge(f"{place.front.url}/camo/1/2")
+    assert not forge.purge("http://127.0.0.1:1/camo/1/2")
+    assert not forge.purge("https://[")
+
+
+def test_a_forks_pull_request_gets_other_words_than_a_missing_permission() -> None:
+    error = ForgeRefusedError("GitHub does not let this token do it: Resource not accessible by integration")
+    assert refused(error, Job(forge=ForgeKind.GITHUB)) is error
+    for kind in ForgeKind:
+        words = str(refused(error, Job(forge=kind, from_fork=True)))
+        assert "comes from a fork" in words
+        assert "Resource not accessible" in words
+    words = str(refused(error, Job(forge=ForgeKind.GITHUB, from_fork=True)))
+    assert all(
+        word in words for word in ("workflow_run", "pull_request_target", "dangerous", "PRSHOTS_FORGE_TOKEN")
+    )
+
+
+def test_what_is_missing_is_asked_for() -> None:
+    known = {
+        "forge": ForgeKind.GITHUB,
+        "repository": "octocat/shop",
+        "forge_api": "https://api.github.com",
+        "forge_token": "ghs_secret",
+    }
+    with closing(forge_of(Job(**known))) as forge:
+        assert isinstance(forge, GitHub)
+    for name, words in {
+        "forge": "--forge, one of github, gitlab, gitea, bitbucket",
+        "repository": "--repository",
+        "forge_api": "--forge-url",
+        "forge_token": "GITHUB_TOKEN: ${{ github.token }}",
+    }.items():
+        with pytest.raises(InvalidInputError) as raised:
+            forge_of(Job(**{**known, name: None if name == "forge" else ""}))
+        assert words in str(raised.value)
+        assert "ghs_secret" not in str(raised.value)
+    with pytest.raises(InvalidInputError, match="workflow_run"):
+        forge_of(Job(**{**known, "forge_token": "", "from_fork": True}))
