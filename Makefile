@@ -5,10 +5,12 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 
 # The dashboard's sources: the Python build makes the dashboard of them (hatch_build.py).
 WEB := hatch_build.py $(shell find web -name node_modules -prune -o -type f -print)
-WEB_PACKAGES := web/node_modules/.package-lock.json
+REPORTER := clients/playwright
+NODE_PACKAGES := web/node_modules/.package-lock.json $(REPORTER)/node_modules/.package-lock.json
 # Node from .venv, where the machine has none that is new enough; else from the machine.
 WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 NPM := $(WITH_NODE) npm --prefix web
+NPM_REPORTER := $(WITH_NODE) npm --prefix $(REPORTER)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
 .PHONY: run install test lint format bench screenshots clean
@@ -18,24 +20,28 @@ run: .venv/server  ## install what is needed and start everything
 
 install: .venv/server  ## only install
 
-test: .venv/dev $(WEB_PACKAGES)  ## install what the tests need, and run them
+test: .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run them
 	$(NPM) test
+	$(NPM_REPORTER) test
 	@$(WITH_NODE) bash tests/install-tools
 	@# A file at a time to each process, in the order of their folders: the long ones come before the last.
 	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
-lint: .venv/dev $(WEB_PACKAGES)
+lint: .venv/dev $(NODE_PACKAGES)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(NPM) run check
 	$(NPM) run lint
+	$(NPM_REPORTER) run check
+	$(NPM_REPORTER) run lint
 
-format: .venv/dev $(WEB_PACKAGES)
+format: .venv/dev $(NODE_PACKAGES)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(NPM) run format
+	$(NPM_REPORTER) run format
 
 bench: .venv/bench  ## measure against the peers, in one table
 	$(BIN)/python -m bench $(BENCH)
@@ -45,7 +51,7 @@ screenshots: .venv/dev  ## take pictures of every page, light, dark and narrow, 
 	$(BIN)/python docs/images/make_dashboard.py
 
 clean:
-	rm -rf .venv web/node_modules src/prshots/dashboard
+	rm -rf .venv web/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/dashboard
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'
@@ -68,5 +74,5 @@ clean:
 	$(PIP) --editable '.[server,bench]'
 	@touch $@ .venv/server
 
-$(WEB_PACKAGES): web/package-lock.json | .venv/dev
-	$(NPM) ci --no-audit --no-fund
+$(NODE_PACKAGES): %/node_modules/.package-lock.json: %/package-lock.json | .venv/dev
+	$(WITH_NODE) npm --prefix $* ci --no-audit --no-fund

@@ -1,0 +1,114 @@
+"""The pytest plugin: a `shot` fixture, and screenshots of what a failed test was looking at.
+
+They are uploaded while the tests go on, and no test fails or waits because of it: what went wrong is said
+at the end. Every run of pytest imports this where prshots is installed, so that all else that it needs comes
+late.
+"""
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from prshots.pytest_plugin.run import Run
+    from prshots.pytest_plugin.taking import Camera
+
+_RUN: "pytest.StashKey[Run]" = pytest.StashKey()
+
+_SWITCHES = {
+    "post": (False, "post the pull request's comment at the end"),
+    "strict": (False, "have the run fail when a screenshot or the comment could not be delivered"),
+    "failures": (True, "take and upload a screenshot when a test with a browser fails"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("prshots", "screenshots for the pull request")
+    group.addoption(
+        "--prshots",
+        choices=("auto", "on", "off"),
+        help="upload screenshots: auto (where PRSHOTS_URL is set and the pull request is known), on, off",
+    )
+    parser.addini("prshots", "as --prshots", default="auto")
+    for name, (default, words) in _SWITCHES.items():
+        group.addoption(f"--prshots-{name}", action="store_true", default=None, help=words)
+        group.addoption(
+            f"--no-prshots-{name}",
+            dest=f"prshots_{name}",
+            action="store_false",
+            default=None,
+            help=f"do not {words}",
+        )
+        parser.addini(f"prshots_{name}", words, type="bool", default=default)
+    group.addoption("--prshots-dir", metavar="DIR", help="keep the screenshots in this folder too")
+    parser.addini("prshots_dir", "as --prshots-dir", default="")
+
+
+def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or a text
+    given = config.getoption(name)
+    return config.getini(name) if given is None else given
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Find out whether and where to deliver. Raises UsageError when it is on and that is not said."""
+    from prshots.pytest_plugin.run import Run
+
+    config.stash[_RUN] = run = Run.begun(
+        mode=_setting(config, "prshots"),
+        folder=_setting(config, "prshots_dir"),
+        posts=_setting(config, "prshots_post"),
+        takes_failures=_setting(config, "prshots_failures"),
+        base=config.invocation_params.dir,
+        is_worker=hasattr(config, "workerinput"),
+    )
+    config.add_cleanup(run.close)
+
+
+@pytest.fixture
+def shot(request: pytest.FixtureRequest) -> "Camera":
+    """Take screenshots for the pull request: `shot(page)` or `shot(png_bytes, "checkout/cart")`."""
+    from prshots.pytest_plugin.taking import Camera
+
+    return Camera(request.config.stash[_RUN], request.node.nodeid)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    del call
+    report = yield
+    if report.when == "call" and report.failed:
+        item.config.stash[_RUN].take_failure(item.nodeid, getattr(item, "funcargs", {}))
+    return report
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    run = session.config.stash[_RUN]
+    run.finish(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["prshots"] = run.report.as_dict()
+    elif (
+        run.report.problems
+        and exitstatus == pytest.ExitCode.OK
+        and _setting(session.config, "prshots_strict")
+    ):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
+    """Hear what a worker has uploaded; one that crashed says nothing."""
+    report = node.config.stash[_RUN].report
+    said = getattr(node, "workeroutput", {}).get("prshots")
+    if said is not None:
+        report.add(said)
+    elif error:
+        report.problems.append("a worker crashed: screenshots that it was uploading may be missing")
+
+
+def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:
+    for line in config.stash[_RUN].report.lines():
+        terminalreporter.write_line(f"prshots: {line}")

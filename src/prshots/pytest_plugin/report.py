@@ -1,0 +1,38 @@
+"""What became of a run's screenshots, for the lines at its end."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Report:
+    """`uploaded_to` is the pull request; `comment` what became of its comment; `kept_in` a folder."""
+
+    uploaded: int = 0
+    kept: int = 0
+    uploaded_to: int = 0
+    kept_in: str = ""
+    comment: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def add(self, other: dict[str, Any]) -> None:
+        """Add what another process has done."""
+        self.uploaded += other["uploaded"]
+        self.kept += other["kept"]
+        self.problems += other["problems"]
+
+    def lines(self) -> list[str]:
+        lines = []
+        if self.uploaded:
+            comment = f", {self.comment}" if self.comment else ""
+            lines.append(f"{screenshots(self.uploaded)} uploaded to PR {self.uploaded_to}{comment}")
+        if self.kept:
+            lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
+        return [*lines, *self.problems]
+
+
+def screenshots(count: int) -> str:
+    return f"{count} {'screenshot' if count == 1 else 'screenshots'}"

@@ -1,0 +1,100 @@
+"""How a screenshot is taken of whatever a test has, and what it is called."""
+
+import hashlib
+import inspect
+import io
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prshots.models import MAX_NAME_CHARACTERS, VIEWPORT
+
+if TYPE_CHECKING:
+    from prshots.pytest_plugin.run import Run
+
+_TAKES = "bytes, a path, a picture with .save(), or what has .screenshot() or .get_screenshot_as_png()"
+
+
+class Camera:
+    """The `shot` fixture of one test."""
+
+    def __init__(self, run: "Run", nodeid: str) -> None:
+        self._run = run
+        self._test = name_of(nodeid)
+        self._unnamed = 0
+
+    def __call__(self, image: Any, name: str | None = None, viewport: str | None = None) -> None:  # noqa: ANN401 - many kinds
+        """Take a screenshot. It is named after the test, unless a name is given; a second one gets -2.
+
+        Raises TypeError or ValueError when called wrongly; whatever else goes wrong is said at the end.
+        """
+        take = way_to_take(image)
+        if viewport is not None and not VIEWPORT.fullmatch(viewport):
+            raise ValueError(f"a viewport is like 1280x800; got {viewport!r}")
+        if name is None:
+            self._unnamed += 1
+            name = self._test if self._unnamed == 1 else shortened(f"{self._test}-{self._unnamed}")
+        elif not name.strip():
+            raise ValueError("a screenshot's name has at least one character; without one, it is the test's")
+        self._run.take(take, shortened(name), viewport or "")
+
+
+def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
+    """Return what makes bytes of it when called. Raises TypeError when nothing does."""
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return lambda: bytes(image)
+    if isinstance(image, (str, os.PathLike)):
+        return lambda: Path(image).read_bytes()
+    for method in ("get_screenshot_as_png", "screenshot"):
+        if callable(way := getattr(image, method, None)):
+            if inspect.iscoroutinefunction(way):
+                raise TypeError(f"{type(image).__name__} is asynchronous: shot(await page.screenshot())")
+            return lambda: _bytes_of(way())
+    if callable(getattr(image, "save", None)):
+        return lambda: _saved(image)
+    if inspect.iscoroutine(image):
+        image.close()  # else Python complains, too, that nobody has awaited it
+        raise TypeError("a screenshot that is still to be awaited: shot(await page.screenshot())")
+    raise TypeError(f"shot takes {_TAKES}; got {type(image).__name__}")
+
+
+def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - what somebody's method returns
+    if isinstance(taken, (bytes, bytearray)):
+        return bytes(taken)
+    if isinstance(taken, (str, os.PathLike)):  # Splinter's saves it, and says where
+        return Path(taken).read_bytes()
+    if inspect.iscoroutine(taken):
+        taken.close()
+        raise ValueError("its page is asynchronous: shot(await page.screenshot())")
+    raise ValueError(f"its .screenshot() returned {type(taken).__name__} instead of bytes")
+
+
+def _saved(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or like it
+    file = io.BytesIO()
+    picture.save(file, format="PNG")
+    return file.getvalue()
+
+
+_TESTS_FOLDER = re.compile(r"\Atests?/")
+
+
+def name_of(nodeid: str) -> str:
+    """Return a test's id for people: tests/ui/test_shop.py::TestCart::test_empty[small] is
+    ui/test_shop/TestCart/test_empty (small).
+    """  # noqa: D205 - the example belongs to the sentence
+    path, _, parameters = nodeid.partition("[")
+    file, *parts = path.split("::")
+    file = _TESTS_FOLDER.sub("", file.removesuffix(".py"))
+    name = "/".join([file, *parts])
+    return shortened(f"{name} ({parameters.removesuffix(']')})" if parameters else name)
+
+
+def shortened(name: str) -> str:
+    """Return a name that the service takes, and that still differs from others that begin alike."""
+    name = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", name).encode(errors="replace").decode()
+    if len(name) <= MAX_NAME_CHARACTERS:
+        return name
+    mark = f"~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return name[: MAX_NAME_CHARACTERS - len(mark)] + mark

@@ -1,0 +1,306 @@
+"""The Playwright reporter in real runs of Playwright, with a real browser, the real service and GitHub's look-alike."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from chromium import QUIET
+from ci_issuer import CiIssuer
+from conftest import SHA, Service
+from forges.bitbucket_look_alike import BitbucketLookAlike, bitbucket_look_alike
+from forges.forge_server import ForgeServer
+from forges.gitea_look_alike import gitea_look_alike
+from forges.gitlab_look_alike import gitlab_look_alike
+from forges.look_alikes import GitHubLookAlike, github_look_alike
+from unreliable import Unreliable, refuse
+
+PACKAGE = Path(__file__).parents[2] / "clients" / "playwright"
+
+CONFIG = """
+import { defineConfig } from "@playwright/test";
+export default defineConfig({
+  workers: 1,
+  reporter: [["line"], ["@prshots/playwright", %(options)s]],
+  use: {
+    viewport: { width: 320, height: 200 },
+    screenshot: "only-on-failure",
+    launchOptions: { executablePath: %(chromium)s, args: %(args)s },
+  },
+});
+"""
+
+SHOP = """
+import { expect, test } from "@playwright/test";
+
+test.describe("cart", () => {
+  test("is empty at first", async ({ page }) => {
+    await page.setContent("<h1>Your cart is empty</h1>");
+    await test.info().attach("empty.png", { body: await page.screenshot(), contentType: "image/png" });
+    await test.info().attach("log", { body: "not a picture", contentType: "text/plain" });
+  });
+
+  test("and its screenshot is there while the run goes on", async ({ request }) => {
+    const comment = async () =>
+      (await request.get(`${process.env.PRSHOTS_URL}/v1/comment?pr_number=${process.env.EXPECTED_PR}`, {
+        headers: { Authorization: `Bearer ${process.env.PRSHOTS_TOKEN}` },
+      })).text();
+    await expect.poll(comment, { timeout: 10_000 }).toContain("shop/cart/is empty at first/empty");
+  });
+});
+"""
+
+FAILING = """
+import { expect, test } from "@playwright/test";
+
+test("looks as it did", async ({ page }) => {
+  await page.setContent("<h1 style='color: green'>Sold out</h1>");
+  await expect(page).toHaveScreenshot("home.png", { timeout: 500 });
+});
+"""
+
+WITHOUT_BROWSER = """
+import { test } from "@playwright/test";
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64");
+
+test("attaches", async () => {
+  await test.info().attach("dot", { body: png, contentType: "image/png" });
+  await test.info().attach("dot", { body: png, contentType: "image/png" });
+  await test.info().attach("broken", { body: Buffer.from("no picture"), contentType: "image/png" });
+  await test.info().attach("huge", { body: Buffer.alloc(5 * 1024 * 1024, png), contentType: "image/png" });
+});
+"""
+
+ONE_TEST_TWO_RUNS = """
+import Reporter from "@prshots/playwright";
+const body = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64");
+const test = { titlePath: () => ["", "", "a.spec.ts", "b"], repeatEachIndex: 0, expectedStatus: "passed" };
+for (const name of ["one", "two"]) {
+  const reporter = new Reporter({ tries: 1 });
+  reporter.onBegin({ projects: [{}] });
+  reporter.onTestEnd(test, { retry: 0, status: "passed", attachments: [{ name, body, contentType: "image/png" }] });
+  await reporter.onEnd({ status: "passed" });
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHubLookAlike]:
+    with github_look_alike() as running:
+        yield running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _built() -> None:
+    subprocess.run([PACKAGE / "node_modules" / ".bin" / "tsc"], cwd=PACKAGE, check=True, timeout=60)
+
+
+class Suite:
+    """A folder with tests, as somebody has it whose tests use the reporter, and the job that runs them."""
+
+    def __init__(self, folder: Path, service: Service, github: GitHubLookAlike) -> None:
+        self.folder = folder
+        self.pr_number = github.new_pr()
+        self.token = service.new_token()
+        (folder / "node_modules" / "@prshots").mkdir(parents=True)
+        (folder / "node_modules" / "@prshots" / "playwright").symlink_to(PACKAGE)
+        (folder / "node_modules" / "@playwright").symlink_to(PACKAGE / "node_modules" / "@playwright")
+        (folder / "package.json").write_text('{"type": "module"}')
+        repo = {"full_name": github.repository}
+        pull = {"number": self.pr_number, "head": {"sha": SHA, "repo": repo}, "base": {"repo": repo}}
+        (folder / "event.json").write_text(json.dumps({"action": "opened", "pull_request": pull}))
+        self.secrets = [self.token, github.token]
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "PYTEST_"))
+        }
+        self.environ = inherited | {
+            "PRSHOTS_URL": service.base_url,
+            "PRSHOTS_TOKEN": self.token,
+            "EXPECTED_PR": str(self.pr_number),
+            "CI": "true",
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_API_URL": github.url,
+            "GITHUB_REPOSITORY": github.repository,
+            "GITHUB_EVENT_PATH": str(folder / "event.json"),
+            "GITHUB_SHA": "f" * 40,
+            "GITHUB_TOKEN": github.token,
+        }
+
+    def write(self, **tests: str) -> None:
+        for old in self.folder.glob("*.spec.ts"):
+            old.unlink()
+        for name, text in tests.items():
+            (self.folder / f"{name}.spec.ts").write_text(text)
+
+    def run(
+        self, options: dict[str, object] | None = None, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run the tests; no secret is in what is printed."""
+        config = CONFIG % {
+            "options": json.dumps(options or {}),
+            "chromium": json.dumps(shutil.which("chromium")),
+            "args": json.dumps(["--no-sandbox", *QUIET]),
+        }
+        (self.folder / "playwright.config.ts").write_text(config)
+        done = subprocess.run(
+            ["node", PACKAGE / "node_modules" / "@playwright" / "test" / "cli.js", "test"],
+            cwd=self.folder,
+            env=self.environ | environ,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert not [secret for secret in self.secrets if secret in said]
+        return done
+
+    def called(self, **environ: str) -> list[str]:
+        """Call the reporter twice as Playwright does, which would take its time, and return what it said."""
+        (self.folder / "run.mjs").write_text(ONE_TEST_TWO_RUNS)
+        done = subprocess.run(
+            ["node", "run.mjs"],
+            cwd=self.folder,
+            env=self.environ | environ,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return done.stderr.splitlines()
+
+
+@pytest.fixture
+def suite(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Suite:
+    return Suite(tmp_path, shared_service, github)
+
+
+def test_screenshots_go_up_during_the_run_and_one_comment_follows(
+    suite: Suite, shared_service: Service, github: GitHubLookAlike
+) -> None:
+    suite.write(shop=SHOP)
+    done = suite.run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    (comment,) = github.comments(suite.pr_number)
+    assert (
+        f"prshots: 1 screenshot uploaded to PR {suite.pr_number}, comment created: {comment['html_url']}\n"
+        in done.stderr
+    )
+    assert comment["body"].startswith(f"<!-- svc:pr-{suite.pr_number} -->\n### 1 screenshot\n")
+    assert f"`shop/cart/is empty at first/empty` · 320x200 · `{SHA[:7]}`" in comment["body"]
+
+    # A test that fails: what it looked like, and what it should have. The service has a bad minute, and a limit.
+    suite.write(home=FAILING)
+    snapshot = suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
+    snapshot.parent.mkdir()
+    from PIL import Image
+
+    Image.new("RGB", (320, 200), "white").save(snapshot)
+    with Unreliable(shared_service.base_url) as front:
+        front.will(refuse(429, {"Retry-After": "1"}, {"error": "rate limited"}), when="POST /v1/upload")
+        front.will(refuse(503), when="POST /v1/upload")
+        failed = suite.run(PRSHOTS_URL=front.url)
+    assert failed.returncode == 1
+    (comment,) = github.comments(suite.pr_number)
+    assert (
+        f"prshots: 4 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}\n"
+        in failed.stderr
+    )
+    names = re.findall(r"^`(.+?)` · ", comment["body"], re.MULTILINE)
+    assert sorted(names) == [
+        "failed/home/looks as it did",
+        "home/looks as it did/home-actual",
+        "home/looks as it did/home-diff",
+        "home/looks as it did/home-expected",
+        "shop/cart/is empty at first/empty",
+    ]
+
+
+def test_a_run_stays_green_when_the_forge_is_down(
+    suite: Suite, shared_service: Service, github: GitHubLookAlike
+) -> None:
+    suite.write(dots=WITHOUT_BROWSER)
+    with Unreliable(github.url) as front:
+        front.will(refuse(502), times=9)
+        done = suite.run({"tries": 2}, GITHUB_API_URL=front.url)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert front.count("GET ") == 2
+        said = done.stderr.splitlines()
+        assert f"prshots: 2 screenshots uploaded to PR {suite.pr_number}" in said
+        assert "prshots: dots/attaches/broken: not uploaded: it is no PNG, JPEG or WebP" in said
+        assert (
+            "prshots: dots/attaches/huge: not uploaded: it has 5.0 MB, and the service takes less than 5"
+            in said
+        )
+        assert "prshots: the comment was not posted: GitHub answered 502: status 502" in said
+    with shared_service.client(suite.token) as client:
+        comment = client.get("/v1/comment", params={"pr_number": suite.pr_number}).json()["markdown"]
+    names = re.findall(r"^`(.+?)` · 1x1 ", comment, re.MULTILINE)
+    assert sorted(names) == ["dots/attaches/dot", "dots/attaches/dot-2"]
+    assert github.comments(suite.pr_number) == []
+
+
+def test_a_wrong_token_is_said_once_and_not_shown(suite: Suite) -> None:
+    wrong = "msr_" + "0" * 64
+    said = suite.called(PRSHOTS_TOKEN=wrong)
+    assert said[0] == f"prshots: 0 screenshots uploaded to PR {suite.pr_number}"
+    assert said[1].startswith("prshots: 1 screenshot not uploaded: http://127.0.0.1:")
+    assert said[1].endswith("refused the token: it is wrong, revoked, or of another service")
+    assert wrong not in "".join(said)
+
+
+@pytest.mark.parametrize("look_alike", [gitlab_look_alike, gitea_look_alike, bitbucket_look_alike])
+def test_the_other_forges_get_their_comment_too(suite: Suite, look_alike: Callable[[], ForgeServer]) -> None:
+    with look_alike() as forge:
+        is_bitbucket = isinstance(forge, BitbucketLookAlike)
+        marker = (
+            f"[//]: # (svc:pr-{forge.pr_number})" if is_bitbucket else f"<!-- svc:pr-{forge.pr_number} -->"
+        )
+        forge.page_size = 2
+        for number in range(3):
+            forge.write_as("somebody", f"Looks good {number}")
+        forge.write_as("somebody", f"{marker}\nnot ours")
+        settings = {
+            "PRSHOTS_PR": str(forge.pr_number),
+            "PRSHOTS_FORGE": forge.name,
+            "PRSHOTS_FORGE_URL": forge.url,
+            "PRSHOTS_REPOSITORY": forge.repository,
+            "PRSHOTS_FORGE_TOKEN": forge.access_token if is_bitbucket else forge.token,
+        }
+        created, updated = suite.called(**settings)
+        *others, comment = forge.comments()
+    assert [other.author for other in others] == ["somebody"] * 4
+    assert comment.body.startswith(marker)
+    assert "### 2 screenshots" in comment.body
+    assert re.fullmatch(
+        rf"prshots: 1 screenshot uploaded to PR 11, comment created: http://.*{comment.id}", created
+    )
+    assert re.fullmatch(
+        rf"prshots: 1 screenshot uploaded to PR 11, comment updated: http://.*{comment.id}", updated
+    )
+
+
+def test_a_job_without_a_secret_uploads_with_its_id_token(
+    suite: Suite, shared_service: Service, ci_issuer: CiIssuer
+) -> None:
+    shared_service.new_token("keyless reporter")
+    trust = ("--issuer", ci_issuer.url, "--claim", "repository=octo/reporter")
+    shared_service.run("project", "trust", "keyless reporter", *trust)
+    job = {
+        "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/reporter"),
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
+    }
+    said = suite.called(PRSHOTS_TOKEN="", **job)
+    assert [line.partition(",")[0] for line in said] == [
+        f"prshots: 1 screenshot uploaded to PR {suite.pr_number}"
+    ] * 2
+    another = job | {"ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/other")}
+    refused = suite.called(PRSHOTS_TOKEN="", **another)
+    assert "does not take this job's ID token. Does the project trust its issuer" in refused[1]

@@ -1,0 +1,342 @@
+"""The pytest plugin in real runs of pytest, against the real service and GitHub's look-alike."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from chromium import QUIET
+from conftest import SHA, Service
+from forges.look_alikes import GitHubLookAlike, github_look_alike
+from prshots.client import sending
+from unreliable import Unreliable, refuse
+
+pytest_plugins = ["pytester"]
+
+ONLY_OURS = ("-p", "prshots", "-p", "no:cacheprovider")
+"""By the name it is installed under; without the other plugins of this project, which take long to load."""
+
+PICTURES = """
+import pathlib, pytest
+from io import BytesIO
+from PIL import Image
+
+def png(width=320, height=200):
+    file = BytesIO()
+    Image.new("RGB", (width, height)).save(file, "PNG")
+    return file.getvalue()
+"""
+
+
+@dataclass
+class Job:
+    """What a job of GitHub Actions has, for a pull request of its own."""
+
+    pr_number: int
+    token: str
+    environ: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[GitHubLookAlike]:
+    with github_look_alike() as running:
+        yield running
+
+
+@pytest.fixture
+def job(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Job:
+    number, token = github.new_pr(), shared_service.new_token()
+    repo = {"full_name": github.repository}
+    pull = {"number": number, "head": {"sha": SHA, "repo": repo}, "base": {"repo": repo}}
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"action": "opened", "pull_request": pull}))
+    environ = {
+        "PRSHOTS_URL": shared_service.base_url,
+        "PRSHOTS_TOKEN": token,
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_API_URL": github.url,
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_REPOSITORY": github.repository,
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(event),
+        "GITHUB_TOKEN": github.token,
+    }
+    return Job(number, token, environ)
+
+
+@pytest.fixture
+def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -> pytest.Pytester:
+    """Make a suite's folder, in which pytest runs in this process, as that job."""
+    for name in [name for name in os.environ if name.startswith(("PRSHOTS_", "GITHUB_", "CI"))]:
+        monkeypatch.delenv(name)
+    for name, value in job.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(ONLY_OURS))
+    monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.01)
+    return pytester
+
+
+def run_elsewhere(folder: Path, job: Job, *args: str) -> tuple[int, str]:
+    """Run pytest in a process of its own, where a warning is an error; no secret is in what it prints."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    inherited["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *ONLY_OURS, "-W", "error", *args],
+        cwd=folder,
+        env=inherited | job.environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    assert job.token not in said
+    assert job.environ["GITHUB_TOKEN"] not in said
+    return done.returncode, said
+
+
+def lines(said: str) -> list[str]:
+    """Return what the plugin said at the end."""
+    return re.findall(r"^prshots: (.+)$", said, re.MULTILINE)
+
+
+def entries(markdown: str) -> list[str]:
+    """Return the names and viewports in a comment."""
+    return sorted(
+        f"{name} {viewport}" for name, viewport in re.findall(r"^`(.+?)` · (\S+) · ", markdown, re.MULTILINE)
+    )
+
+
+def test_every_kind_of_picture_from_two_workers_and_one_comment(
+    tmp_path: Path, job: Job, github: GitHubLookAlike
+) -> None:
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_shop.py").write_text(
+        PICTURES
+        + """
+class Driver:
+    def get_screenshot_as_png(self):
+        return png(390, 844)
+
+class TestCart:
+    def test_empty(self, shot):
+        shot(png())
+        shot(png(), viewport="1280x800")
+
+@pytest.mark.parametrize("size", ["small"])
+def test_kinds(shot, size, tmp_path):
+    file = tmp_path / "a.png"
+    file.write_bytes(png(1, 2))
+    shot(file, "from/a path")
+    file.unlink()
+    shot(str(tmp_path / "gone.png"), "gone")
+    shot(Image.new("RGB", (3, 4)), "from/a picture")
+    shot(Driver(), "from/a driver")
+    shot(b"no picture", "broken")
+    shot(png() + bytes(5 * 1024 * 1024), "huge")
+    shot(png())
+
+@pytest.fixture
+def driver():
+    return Driver()
+
+def test_fails(driver):
+    assert driver is None
+
+@pytest.mark.xfail
+def test_is_known_to_fail(driver):
+    assert driver is None
+
+def test_is_called_wrongly(shot):
+    async def awaited(): pass
+    for wrong, words in ((5, "got int"), (awaited(), "await")):
+        with pytest.raises(TypeError, match=words):
+            shot(wrong)
+    with pytest.raises(ValueError, match="1280x800"):
+        shot(png(), viewport="large")
+"""
+    )
+    status, said = run_elsewhere(tmp_path, job, "-p", "xdist", "-n", "2", "--prshots-post")
+    assert status == 1, said
+    assert "1 failed, 3 passed, 1 xfailed" in said
+    (comment,) = github.comments(job.pr_number)
+    done, *problems = lines(said)
+    assert done == f"7 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    broken, gone, huge = sorted(problems)
+    assert broken == "broken: is neither PNG nor JPEG nor WebP"
+    assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
+    assert huge == "huge: has 5.0 MB, and 5 MB is too much"
+    assert entries(comment["body"]) == [
+        "failed/test_shop/test_fails 390x844",
+        "from/a driver 390x844",
+        "from/a path 1x2",
+        "from/a picture 3x4",
+        "test_shop/TestCart/test_empty 320x200",
+        "test_shop/TestCart/test_empty-2 1280x800",
+        "test_shop/test_kinds (small) 320x200",
+    ]
+
+
+def test_a_real_browser_and_uploads_while_the_run_goes_on(
+    tmp_path: Path, job: Job, shared_service: Service, github: GitHubLookAlike
+) -> None:
+    (tmp_path / "test_pages.py").write_text(
+        f"""
+import time, httpx, pytest
+from playwright.sync_api import sync_playwright
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path={shutil.which("chromium")!r}, args={["--no-sandbox", *QUIET]!r})
+        yield browser
+        browser.close()
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page(viewport={{"width": 320, "height": 200}})
+    yield page
+    page.close()
+
+def test_home(page, shot):
+    page.set_content("<h1>Home</h1>")
+    shot(page)
+    shot(page.locator("h1"), "headline", viewport="320x200")
+
+def test_it_is_there_before_the_end():
+    for _ in range(200):
+        asked = {{"url": "{shared_service.base_url}/v1/comment", "params": {{"pr_number": {job.pr_number}}}}}
+        comment = httpx.get(**asked, headers={{"Authorization": "Bearer {job.token}"}}).json()["markdown"]
+        if "`test_pages/test_home`" in comment and "`headline`" in comment:
+            return
+        time.sleep(0.05)
+    pytest.fail("not uploaded while the run went on")
+
+def test_fails(page):
+    page.set_content("<h1>Sold out</h1>")
+    pytest.fail("on purpose")
+
+def test_fails_when_the_page_has_gone(page):
+    page.close()
+    pytest.fail("on purpose")
+"""
+    )
+    status, said = run_elsewhere(tmp_path, job, "--prshots-post", "--tb=no")
+    assert status == 1, said
+    assert "2 failed, 2 passed in" in said
+    (comment,) = github.comments(job.pr_number)
+    done, problem = lines(said)
+    assert done == f"3 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    assert problem.startswith("failed/test_pages/test_fails_when_the_page_has_gone: no screenshot: ")
+    assert entries(comment["body"]) == [
+        "failed/test_pages/test_fails 320x200",
+        "headline 320x200",
+        "test_pages/test_home 320x200",
+    ]
+
+
+ONE_SHOT = PICTURES + "def test_home(shot): shot(png(), 'home'); shot(png(), 'home'); shot(png(), '../up: 1')"
+
+
+def test_the_comment_is_kept_current_and_a_forge_that_is_down_fails_nothing(
+    here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job, github: GitHubLookAlike
+) -> None:
+    here.makepyfile(ONE_SHOT)
+    here.makeini("[pytest]\nprshots_post = true\n")
+    first = here.runpytest_inprocess()
+    assert "comment created: " in first.stdout.str()
+    with Unreliable(github.url) as front:
+        front.will(refuse(502, body={"message": "Bad gateway"}), times=10)
+        monkeypatch.setenv("GITHUB_API_URL", front.url)
+        down = here.runpytest_inprocess()
+        assert down.ret == 0
+        assert lines(down.stdout.str()) == [
+            f"3 screenshots uploaded to PR {job.pr_number}",
+            "the comment was not posted: GitHub answered 502: Bad gateway",
+        ]
+        assert here.runpytest_inprocess("--prshots-strict").ret == 1
+        assert here.runpytest_inprocess("--no-prshots-post", "--prshots-strict").ret == 0
+    monkeypatch.setenv("GITHUB_API_URL", github.url)
+    again = here.runpytest_inprocess()
+    (comment,) = github.comments(job.pr_number)
+    assert f"comment updated: {comment['html_url']}" in again.stdout.str()
+    assert comment["body"].startswith(f"<!-- svc:pr-{job.pr_number} -->\n### 15 screenshots\n")
+
+
+def test_without_a_service_the_fixture_works_and_keeps_what_it_is_asked_to(
+    here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.makepyfile(ONE_SHOT)
+    monkeypatch.setenv("PRSHOTS_PR", "none")
+    refused = here.runpytest_inprocess()
+    assert refused.ret == 0
+    assert lines(refused.stdout.str()) == [
+        "nothing is uploaded: which pull request? PRSHOTS_PR takes its number; got 'none'"
+    ]
+    monkeypatch.delenv("PRSHOTS_PR")
+    monkeypatch.delenv("GITHUB_EVENT_PATH")
+    for silent in ((), ("--prshots=off",)):  # no pull request is known, as on somebody's own machine
+        result = here.runpytest_inprocess(*silent)
+        assert (result.ret, lines(result.stdout.str())) == (0, [])
+    monkeypatch.delenv("PRSHOTS_URL")
+    kept = here.runpytest_inprocess("--prshots-dir=shots")
+    assert lines(kept.stdout.str()) == ["3 screenshots kept in shots"]
+    found = sorted(str(path.relative_to(here.path)) for path in here.path.rglob("*.png"))
+    assert found == ["shots/_up_ 1.png", "shots/home-2.png", "shots/home.png"]
+
+    demanded = here.runpytest_inprocess("--prshots=on")
+    assert demanded.ret == pytest.ExitCode.USAGE_ERROR
+    demanded.stderr.fnmatch_lines("ERROR: --prshots=on: PRSHOTS_URL takes the service's address*")
+
+
+def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
+    here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job
+) -> None:
+    here.makepyfile(ONE_SHOT)
+    monkeypatch.setenv("PRSHOTS_TOKEN", "msr_" + "0" * 64)
+    refused = here.runpytest_inprocess()
+    assert refused.ret == 0
+    (line,) = lines(refused.stdout.str())
+    assert line.startswith("3 screenshots not uploaded: http://127.0.0.1:")
+    assert line.endswith("refused the token: it is wrong, revoked, or of another service")
+    assert "msr_" not in refused.stdout.str() + refused.stderr.str()
+
+    monkeypatch.setenv("PRSHOTS_TOKEN", job.token)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and not listening
+        monkeypatch.setenv("PRSHOTS_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        gone = here.runpytest_inprocess()
+    assert gone.ret == 0
+    (line,) = lines(gone.stdout.str())
+    assert re.fullmatch(r"3 screenshots not uploaded: http://127\.0\.0\.1:\d+ cannot be reached: .+", line)
+
+
+def test_ctrl_c_ends_it_though_an_upload_hangs(tmp_path: Path, job: Job) -> None:
+    (tmp_path / "test_hangs.py").write_text(
+        PICTURES + "def test_home(shot):\n    shot(png())\n    raise KeyboardInterrupt\n"
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        job.environ["PRSHOTS_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        status, said = run_elsewhere(
+            tmp_path, job, "--prshots-post"
+        )  # the reply would be waited for for 60 s
+    assert status == pytest.ExitCode.INTERRUPTED
+    assert lines(said) == ["1 screenshot not uploaded: interrupted"]
+
+
+def test_every_run_of_pytest_loads_it_and_it_costs_nothing() -> None:
+    heavy = ("httpx", "rich", "typer", "PIL", "prshots.client")
+    code = f"import prshots.pytest_plugin, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
