@@ -11,7 +11,20 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from bench import comment, dashboard, delivery, engines, front, growth, memory, records, start, sweep, upload
+from bench import (
+    client,
+    comment,
+    dashboard,
+    delivery,
+    engines,
+    front,
+    growth,
+    memory,
+    records,
+    start,
+    sweep,
+    upload,
+)
 from bench.load import BenchError, require_wrk
 from bench.report import Row, print_table, write_json
 from bench.settings import Run
@@ -24,6 +37,7 @@ MEASUREMENTS: dict[str, Callable[[Run], Iterator[Row]]] = {
         upload,
         engines,
         comment,
+        client,
         sweep,
         records,
         growth,

@@ -1,5 +1,7 @@
 """Every setting, command and route is in the documentation, or the build fails."""
 
+import contextlib
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,13 +11,14 @@ import httpx
 import pytest
 import typer
 
+from conftest import Service, png
 from prshots.cli import app
 from prshots.http.api import create_api
 from prshots.http.dashboard import PREFIX, ROUTES
 from prshots.http.delivery_watch import DeliveryWatch
 from prshots.http.login import login_routes
 from prshots.http.observing import service_routes
-from prshots.settings import Settings
+from prshots.settings import SETTINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMON_OPTIONS = {"--help", "-h", "--config"}  # said once for all commands
@@ -38,7 +41,7 @@ def rows(page: str) -> dict[str, str]:
     return {first.replace("\\|", "|"): rest for first, rest in lines}
 
 
-@pytest.mark.parametrize("name", [f"PRSHOTS_{name.upper()}" for name in Settings.model_fields])
+@pytest.mark.parametrize("name", [f"PRSHOTS_{name.upper()}" for name in SETTINGS])
 def test_settings(name: str) -> None:
     default, what_it_does = rows("settings.md")[name].split("|", 1)
     assert default.strip()
@@ -47,7 +50,7 @@ def test_settings(name: str) -> None:
 
 def test_no_setting_that_is_gone() -> None:
     documented = {name for name in rows("settings.md") if name.startswith("PRSHOTS_")}
-    assert documented == {f"PRSHOTS_{name.upper()}" for name in Settings.model_fields}
+    assert documented == {f"PRSHOTS_{name.upper()}" for name in SETTINGS}
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS.items(), ids=COMMANDS)
@@ -67,11 +70,40 @@ def test_no_command_that_is_gone() -> None:
     assert documented == set(COMMANDS)
 
 
+def test_variables_of_the_client() -> None:
+    """Every variable that stands for an option of a command that calls a service, and none that is gone."""
+    calling = [
+        command for command in COMMANDS.values() if any(param.name == "url" for param in command.params)
+    ]
+    assert len(calling) >= 4
+    variables = {param.envvar for command in calling for param in command.params if param.envvar}
+    documented = {name for name in rows("client.md") if name.startswith("PRSHOTS_")}
+    assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, and so no option
+
+
+def test_the_example_of_the_client_runs(
+    shared_service: Service, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "client.md").read_text(), re.DOTALL)
+    (tmp_path / "screenshots").mkdir()
+    (tmp_path / "screenshots" / "cart@1280x800.png").write_bytes(png())
+    (tmp_path / "screenshots" / "broken.png").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRSHOTS_URL", shared_service.base_url)
+    monkeypatch.setenv("PRSHOTS_TOKEN", token)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example, "client.md", "exec"), {})
+    assert "![cart](" in printed.getvalue()
+    assert printed.getvalue().endswith("screenshots/broken.png: is empty\n")
+
+
 async def test_routes() -> None:
     nothing: Any = cast("Any", None)  # no request gets as far as a service
     api = create_api(
         images=nothing,
         accounts=nothing,
+        exchange=nothing,
         max_image_bytes=1,
         base_url="",
         for_people=[],

@@ -1,10 +1,14 @@
-"""Which bytes begin which image."""
+"""Which bytes begin which image, and where each says how many pixels it has."""
+
+import io
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import ExifTags, Image, ImageOps
 
-from prshots.formats import BY_CONTENT_TYPE, BY_EXT, FORMATS, LEADING_BYTES
+from prshots.formats import BY_CONTENT_TYPE, BY_EXT, FORMATS, LEADING_BYTES, format_of, pixel_size
 
 HEADS = {
     "png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0d",
@@ -49,3 +53,73 @@ def test_others_and_fragments_are_none(head: bytes) -> None:
 def test_what_follows_the_leading_bytes_does_not_matter(ext: str) -> None:
     assert len(HEADS[ext]) <= LEADING_BYTES
     assert BY_EXT[ext].matches(HEADS[ext] + b"anything")
+
+
+def test_what_a_file_is_by_its_content() -> None:
+    assert {ext: format_of(head) for ext, head in HEADS.items()} == BY_EXT
+    assert format_of(b"GIF89a") is None
+
+
+def encoded(kind: str, mode: str = "RGB", size: tuple[int, int] = (123, 457), **how: Any) -> bytes:
+    file = io.BytesIO()
+    Image.new(mode, size, 0).save(file, kind, **how)
+    return file.getvalue()
+
+
+def turned(orientation: int) -> Image.Exif:
+    notes = Image.Exif()
+    notes[ExifTags.Base.Make] = "a camera"
+    notes[ExifTags.Base.Orientation] = orientation
+    return notes
+
+
+PICTURES = {
+    "PNG": encoded("PNG"),
+    "PNG, grey": encoded("PNG", "L", (1, 99_999)),
+    "JPEG": encoded("JPEG"),
+    "JPEG, progressive": encoded("JPEG", progressive=True),
+    "JPEG, long notes": encoded("JPEG", icc_profile=bytes(200_000), comment=b"\xff\xc0 is no marker here"),
+    "JPEG, largest": encoded("JPEG", "L", (65_500, 2)),
+    **{f"JPEG, orientation {turn}": encoded("JPEG", exif=turned(turn)) for turn in range(1, 9)},
+    "WebP, lossy": encoded("WEBP"),
+    "WebP, largest": encoded("WEBP", size=(16_383, 2)),
+    "WebP, lossless": encoded("WEBP", lossless=True),
+    "WebP, with more": encoded("WEBP", "RGBA", icc_profile=bytes(100)),
+}
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_pixels_as_pillow_has_them(kind: str) -> None:
+    with Image.open(io.BytesIO(PICTURES[kind])) as picture:
+        shown = ImageOps.exif_transpose(picture).size
+    assert pixel_size(PICTURES[kind]) == shown
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_whatever_is_cut_off_says_nothing_wrong(kind: str) -> None:
+    whole = PICTURES[kind]
+    said = {pixel_size(whole[:length]) for length in (*range(64), len(whole) // 2, len(whole) - 1)}
+    assert said <= {None, pixel_size(whole)}
+
+
+@given(st.sampled_from(sorted(HEADS)), st.binary(max_size=200))
+def test_pixels_of_anything(ext: str, rest: bytes) -> None:
+    size = pixel_size(HEADS[ext] + rest)
+    assert size is None or min(size) > 0
+
+
+@given(
+    st.sampled_from(sorted(PICTURES)),
+    st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=4),
+)
+def test_pixels_of_broken_headers(kind: str, changes: list[tuple[int, int]]) -> None:
+    broken = bytearray(PICTURES[kind][:1000])
+    for position, value in changes:
+        broken[position % len(broken)] = value
+    size = pixel_size(bytes(broken))
+    assert size is None or min(size) > 0
+
+
+def test_no_pixels_without_a_side() -> None:
+    assert pixel_size(encoded("PNG").replace((123).to_bytes(4), bytes(4), 1)) is None
+    assert pixel_size(b"GIF89a\x01\0\x01\0") is None

@@ -7,7 +7,20 @@ import sys
 import typer
 
 from prshots import __version__
-from prshots.cli import backup, doctor, keys, login_link, migrate, projects, serve, tokens
+from prshots.cli import (
+    backup,
+    comment,
+    delete,
+    doctor,
+    expire,
+    keys,
+    login_link,
+    migrate,
+    projects,
+    serve,
+    tokens,
+    upload,
+)
 from prshots.errors import PrshotsError
 
 app = typer.Typer(
@@ -19,6 +32,10 @@ app = typer.Typer(
 app.add_typer(projects.app, name="project")
 app.add_typer(tokens.app, name="token")
 app.add_typer(keys.app, name="keys")
+app.command()(upload.upload)
+app.command()(comment.comment)
+app.command()(expire.expire)
+app.command()(delete.delete)
 app.command()(serve.serve)
 app.command()(serve.sweep)
 app.command()(login_link.login_link)

@@ -1,1 +1,50 @@
-"""The client: what runs in CI. It uses only the public API, and needs nothing of the server."""
+"""The client: what runs in CI. It uses only the public API, and needs nothing of the server.
+
+What is listed here is for other people's programs too: see docs/client.md. Each part is imported when it is
+first asked for, so that a command waits only for what it needs.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prshots.client.forges import forge_of
+    from prshots.client.jobs import ForgeKind, Job, detected
+    from prshots.client.posting import Composer, post
+    from prshots.client.service import Client, Expired, Uploaded
+    from prshots.client.shots import Found, Problem, Shot, find_shots
+    from prshots.client.uploading import Outcome, upload_all
+
+__all__ = [
+    "Client",
+    "Composer",
+    "Expired",
+    "ForgeKind",
+    "Found",
+    "Job",
+    "Outcome",
+    "Problem",
+    "Shot",
+    "Uploaded",
+    "detected",
+    "find_shots",
+    "forge_of",
+    "post",
+    "upload_all",
+]
+
+_MODULES = {
+    "forges": ("forge_of",),
+    "jobs": ("ForgeKind", "Job", "detected"),
+    "posting": ("Composer", "post"),
+    "service": ("Client", "Expired", "Uploaded"),
+    "shots": ("Found", "Problem", "Shot", "find_shots"),
+    "uploading": ("Outcome", "upload_all"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ doubles; a rate limit says how long to wait, and then all that goes through this
 
 import email.utils
 import random
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from contextlib import suppress
 
 import httpx
 
-from prshots.errors import RateLimitedError, UnreachableError
+from prshots.errors import CallError, RateLimitedError, UnreachableError
+from prshots.redaction import redact
 
 TRIES = 5
 """How often a request is sent that gets no answer or a 5xx."""
@@ -27,7 +29,7 @@ LIMITS = 60
 _TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
 
 OnWait = Callable[[str, float], None]
-"""Told why there is a pause, and how many seconds it takes."""
+"""Told why there is a pause, and how many seconds it takes; from whichever thread."""
 
 
 def no_words(reason: str, seconds: float) -> None:
@@ -42,6 +44,7 @@ class Sender:
         self._on_wait = on_wait
         self._lock = threading.Lock()
         self._limited_until = 0.0
+        self._told: dict[str, float] = {}
         self._closed = threading.Event()
 
     def close(self) -> None:
@@ -58,46 +61,69 @@ class Sender:
         while True:
             self._wait_for_the_limit()
             request = make_request()
-            try:
-                reply = self._client.send(request)
-            except httpx.TransportError as error:
-                tries += 1
-                if tries == TRIES or isinstance(error, httpx.UnsupportedProtocol):
-                    raise UnreachableError(_unreachable(request, error)) from error
-                self._pause("connection lost", _pause_before(tries))
-                continue
-            if (asked := limit_of(reply)) is not None:
-                limits += 1
-                if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
-                    raise RateLimitedError(f"{request.url.host} limits the rate, and asks for {asked:.0f} s")
-                self._limit(asked)
-                continue
-            if reply.status_code not in _TEMPORARY:
-                return reply
+            reply = self._reply_to(request)
+            if isinstance(reply, httpx.Response):
+                if (asked := limit_of(reply)) is not None:
+                    limits += 1
+                    self._limit(request, asked, limits)
+                    continue
+                if reply.status_code not in _TEMPORARY:
+                    return reply
             tries += 1
-            if tries == TRIES:
+            if tries < TRIES:
+                self._pause(request, reply, tries)
+            elif isinstance(reply, httpx.Response):
                 return reply
-            asked = retry_after(reply) or 0.0
-            pause = max(_pause_before(tries), min(asked, LONGEST_PAUSE_SECONDS))
-            self._pause(f"{request.url.host} answered {reply.status_code}", pause)
+            else:
+                raise UnreachableError(_unreachable(request, reply)) from reply
 
-    def _limit(self, seconds: float) -> None:
+    def _reply_to(self, request: httpx.Request) -> httpx.Response | httpx.RequestError:
+        """Return the reply, or what went wrong on the way, if another try may go better."""
+        try:
+            return self._client.send(request)
+        except httpx.RequestError as error:
+            if self._closed.is_set():
+                raise UnreachableError("stopped") from error
+            if refusal := _lasting(request, error):
+                raise refusal from error
+            return error
+        except RuntimeError as error:  # what httpx says of a client that another thread has closed
+            if self._closed.is_set():
+                raise UnreachableError("stopped") from error
+            raise
+
+    def _limit(self, request: httpx.Request, asked: float, limits: int) -> None:
+        if limits == LIMITS or asked > LONGEST_LIMIT_SECONDS:
+            raise RateLimitedError(f"{request.url.host} limits the rate, and asks for {asked:.0f} s")
+        asked = max(asked, FIRST_PAUSE_SECONDS)
         with self._lock:
-            until = time.monotonic() + seconds
-            is_news = until > self._limited_until + 1
-            self._limited_until = max(self._limited_until, until)
-        if is_news:
-            self._on_wait("rate limited", seconds)
+            self._limited_until = max(self._limited_until, time.monotonic() + asked)
+        self._tell("rate limited", asked)
 
     def _wait_for_the_limit(self) -> None:
         while (left := self._limited_until - time.monotonic()) > 0:
             self._sleep(left)
-        if self._closed.is_set():
-            raise UnreachableError("stopped")
+        self._sleep(0)
 
-    def _pause(self, reason: str, seconds: float) -> None:
-        self._on_wait(reason, seconds)
+    def _pause(self, request: httpx.Request, reply: httpx.Response | httpx.RequestError, tries: int) -> None:
+        if isinstance(reply, httpx.Response):
+            reason = f"{request.url.host} answered {reply.status_code}"
+            asked = min(retry_after(reply) or 0.0, LONGEST_PAUSE_SECONDS)
+        else:
+            reason, asked = "connection lost", 0.0
+        seconds = max(_pause_before(tries), asked)
+        self._tell(reason, seconds)
         self._sleep(seconds)
+
+    def _tell(self, reason: str, seconds: float) -> None:
+        """Say it once, however many threads meet the same."""
+        now = time.monotonic()
+        with self._lock:
+            is_news = now >= self._told.get(reason, 0.0) and not self._closed.is_set()
+            if is_news:
+                self._told[reason] = now + seconds
+        if is_news:
+            self._on_wait(reason, seconds)
 
     def _sleep(self, seconds: float) -> None:
         if self._closed.wait(seconds):
@@ -114,7 +140,10 @@ def limit_of(reply: httpx.Response) -> float | None:
         with suppress(ValueError):  # when it begins anew, as a Unix time
             reset = float(headers.get("x-ratelimit-reset", headers.get("ratelimit-reset", "")))
             asked = max(reset - time.time(), 0.0) + 1
-    if asked is None and reply.status_code == httpx.codes.TOO_MANY_REQUESTS:
+    if asked is None and (
+        reply.status_code == httpx.codes.TOO_MANY_REQUESTS
+        or "secondary rate limit" in reply.text.lower()  # GitHub's 403 that says no more: wait a minute
+    ):
         asked = LONGEST_PAUSE_SECONDS
     return asked
 
@@ -134,6 +163,31 @@ def _pause_before(tries: int) -> float:
     return float(FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * random.uniform(1.0, 1.5))  # noqa: S311 - no secret
 
 
-def _unreachable(request: httpx.Request, error: httpx.TransportError) -> str:
-    address = f"{request.url.scheme}://{request.url.netloc.decode()}"
-    return f"{address} cannot be reached: {error or type(error).__name__}"
+def _lasting(request: httpx.Request, error: httpx.RequestError) -> CallError | None:
+    """Return what to say of trouble that no other try would end."""
+    if isinstance(error, httpx.LocalProtocolError):  # whose own words would show the header, maybe the token
+        return CallError(f"{_address(request)} cannot be called: a header has characters that none may have")
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects):
+        return UnreachableError(_unreachable(request, error))
+    if isinstance(cause := _tls_trouble(error), ssl.SSLCertVerificationError):
+        return UnreachableError(
+            f"{_address(request)} has a certificate that is not trusted: {cause.verify_message}. If it is of "
+            "an authority of your own, name the file with that authority's certificate in SSL_CERT_FILE"
+        )
+    if cause is not None and cause.reason == "WRONG_VERSION_NUMBER":
+        return UnreachableError(f"{_address(request)} does not speak TLS: is its address http:// …?")
+    return None
+
+
+def _tls_trouble(error: BaseException | None) -> ssl.SSLError | None:
+    while error is not None and not isinstance(error, ssl.SSLError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _unreachable(request: httpx.Request, error: httpx.RequestError) -> str:
+    return f"{_address(request)} cannot be reached: {redact(str(error)) or type(error).__name__}"
+
+
+def _address(request: httpx.Request) -> str:
+    return f"{request.url.scheme}://{request.url.netloc.decode()}"

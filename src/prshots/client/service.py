@@ -1,14 +1,17 @@
 """The public API, called from Python: one method for each of its routes."""
 
+import io
 import json
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, TypeVar, cast
 
 import httpx
 
 from prshots import __version__
+from prshots.client.jobs import well_formed
 from prshots.client.sending import OnWait, Sender, no_words
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.errors import (
@@ -20,9 +23,11 @@ from prshots.errors import (
     UnauthorizedError,
     UnsupportedTypeError,
 )
+from prshots.models import IMAGE_ID
 from prshots.redaction import redact
 
 TIMEOUT_SECONDS = 60.0
+CONNECT_SECONDS = 10.0
 
 _ERRORS: dict[int, type[Exception]] = {
     400: InvalidInputError,
@@ -47,6 +52,14 @@ class Expired:
     expired: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Comment:
+    markdown: str
+
+
+Answer = TypeVar("Answer", Uploaded, Expired, _Comment)
+
+
 class Client:
     """A prshots service, called with an upload token. May be shared by threads; close it, or use `with`.
 
@@ -55,11 +68,12 @@ class Client:
     """
 
     def __init__(self, url: str, token: str | TokenSource, *, on_wait: OnWait = no_words) -> None:
-        self.url = url.rstrip("/")
+        """Raise InvalidInputError when there can be no service at this address; nothing is sent yet."""
+        self.url = well_formed.root(url)
+        if not self.url:
+            raise InvalidInputError("a service has an address such as https://prshots.example.com, no other")
         self._tokens = FixedToken(token) if isinstance(token, str) else token
-        self._client = httpx.Client(
-            base_url=self.url, headers={"User-Agent": f"prshots/{__version__}"}, timeout=TIMEOUT_SECONDS
-        )
+        self._client = _opened(self.url)
         self._sender = Sender(self._client, on_wait)
 
     def close(self) -> None:
@@ -88,28 +102,29 @@ class Client:
         Raises InvalidInputError, PayloadTooLargeError, UnsupportedTypeError too.
         """
         data = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        reply = self._call(
-            "POST",
-            "/v1/upload",
-            lambda: {
-                "data": data,
-                "files": {"image": ("image", image if isinstance(image, bytes) else image(), content_type)},
-            },
-        )
-        return Uploaded(reply["id"], reply["view_url"], reply["markdown"])
+        # Opened once: it is read from its beginning, a little at a time, whenever it is sent.
+        with io.BytesIO(image) if isinstance(image, bytes) else image() as file:
+            reply = self._call(
+                "POST",
+                "/v1/upload",
+                lambda: {"data": data, "files": {"image": ("image", _Announced(file), content_type)}},
+            )
+        return _made(Uploaded, reply)
 
     def comment(self, pr_number: int) -> str:
         """Return the pull request's comment, in markdown."""
         reply = self._call("GET", "/v1/comment", lambda: {"params": {"pr_number": str(pr_number)}})
-        return str(reply["markdown"])
+        return _made(_Comment, reply).markdown
 
     def expire(self, pr_number: int) -> Expired:
         """Say that the pull request has closed."""
         reply = self._call("POST", "/v1/expire", lambda: {"json": {"pr_number": pr_number}})
-        return Expired(reply["pr_number"], reply["policy"], reply["marked"], reply["expired"])
+        return _made(Expired, reply)
 
     def delete(self, image_id: str) -> None:
-        """Delete one image now. Raises NotFoundError, ExpireFailedError too."""
+        """Delete one image now. Raises InvalidInputError, NotFoundError, ExpireFailedError too."""
+        if not IMAGE_ID.fullmatch(image_id):
+            raise InvalidInputError("an image's id is 32 hexadecimal characters, as its upload answered")
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
     def _call(self, method: str, path: str, parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -126,21 +141,81 @@ class Client:
         return self._sender.send(lambda: self._client.build_request(method, path, headers=headers, **parts()))
 
     def _value(self, reply: httpx.Response, method: str) -> dict[str, Any]:
+        status = reply.status_code
+        if redirect := reply.next_request:  # not followed: it would go on as a GET, without its image
+            raise CallError(
+                f"{self.url} points to {_target(redirect)}: give that address (--url or PRSHOTS_URL)"
+            )
         try:
             value = json.loads(reply.content)
         except ValueError:
             value = None
-        if not isinstance(value, dict):
-            raise CallError(
-                f"{self.url} answered {reply.status_code}, not in JSON: is it the address of a prshots API?"
-            )
-        if reply.status_code == httpx.codes.OK:
+        is_wrong_address = status == httpx.codes.NOT_FOUND and method != "DELETE"
+        if not isinstance(value, dict) or is_wrong_address:
+            advice = "" if reply.is_server_error else ": is it the address of a prshots API?"
+            raise CallError(f"{self.url} answered {status} {reply.reason_phrase}{advice}")
+        if status == httpx.codes.OK:
             return value
-        words = redact(str(value.get("error", reply.reason_phrase)))
-        if reply.status_code == httpx.codes.UNAUTHORIZED:
+        words = redact(str(value.get("error", reply.reason_phrase)))[:300]
+        if status == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(
                 f"{self.url} refused the token: it is wrong, revoked, or of another service"
             )
-        if method == "DELETE" and reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+        if method == "DELETE" and status == httpx.codes.SERVICE_UNAVAILABLE:
             raise ExpireFailedError(words)
-        raise _ERRORS.get(reply.status_code, CallError)(f"{self.url} answered {reply.status_code}: {words}")
+        raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")
+
+
+def _opened(url: str) -> httpx.Client:
+    """Return the HTTP client, with the proxy and the authorities that the environment names."""
+    try:
+        return httpx.Client(
+            base_url=url,
+            headers={"User-Agent": f"prshots/{__version__}"},
+            timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS),
+        )
+    except httpx.InvalidURL as error:
+        raise InvalidInputError(f"{url} is no address: {error}") from error
+    except OSError as error:
+        raise InvalidInputError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {error.strerror}") from error
+    except (ValueError, ImportError) as error:
+        raise InvalidInputError(
+            f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {redact(str(error))}"
+        ) from error
+
+
+def _target(redirect: httpx.Request) -> str:
+    """Return where a redirect leads to, as an address of a service would be given."""
+    path = redirect.url.path.removesuffix("/v1/upload").rstrip("/")
+    return redact(f"{redirect.url.scheme}://{redirect.url.netloc.decode()}{path}")[:200]
+
+
+class _Announced:
+    """A file whose length is announced before its bytes are read: so it must not change meanwhile."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._length = self._left = file.seek(0, os.SEEK_END)
+
+    def tell(self) -> int:
+        return 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Begin anew, or tell the length: that is all that is asked of a file to send."""
+        self._left = self._length
+        return self._length if whence == os.SEEK_END else self._file.seek(offset)
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._left -= len(data)
+        if self._left < 0 or (self._left and not data):
+            raise CallError("changed while it was sent")
+        return data
+
+
+def _made(kind: type[Answer], reply: dict[str, Any]) -> Answer:
+    """Return what the service answered; whatever more it says is of a later version."""
+    values: dict[str, Any] = {field.name: reply.get(field.name) for field in fields(kind)}
+    if not all(isinstance(values[field.name], cast("type", field.type)) for field in fields(kind)):
+        raise CallError(f"the service answered without {', '.join(values)}: is it a prshots API?")
+    return kind(**values)

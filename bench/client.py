@@ -1,0 +1,163 @@
+"""From a folder of screenshots to the posted comment, as a CI job does it: two commands in turn."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from bench.load import ROUNDS, BenchError
+from bench.pictures import png
+from bench.report import Row, Target
+from bench.service import COMMAND, Service
+from bench.settings import Run
+
+SCREENSHOTS = 100
+SIZE = 300 * 1024
+MEGABYTE = 1024 * 1024
+SECONDS = Target(at_most=3)
+MEMORY = Target(at_most=60)
+
+_AT_ITS_END = (
+    "import atexit, os; atexit.register(lambda: os.write(2, open('/proc/self/status', 'rb').read())); {work}"
+)
+
+
+def measure(run: Run) -> Iterator[Row]:
+    run.say(f"client: {SCREENSHOTS} screenshots to the posted comment, {ROUNDS} times")
+    folder = run.directory / "screenshots"
+    folder.mkdir()
+    for number in range(SCREENSHOTS):
+        (folder / f"page {number}.png").write_bytes(png(SIZE))
+    service = Service.create(run.directory / "ours")
+    with service.at_rest(), _github() as github:
+        job = _Job(service, folder, github)
+        took = [job.run(pr_number) for pr_number in range(1, ROUNDS + 1)]
+        upload, both = (statistics.median(column) for column in zip(*took, strict=True))
+        memory = job.upload_memory() - _peak_bytes(["-c", _AT_ITS_END.format(work="pass")], {})
+    measure_of = f"client, {SCREENSHOTS} of {SIZE // 1024} KB"
+    yield Row(
+        f"{measure_of}, to the comment", "s", both, target=SECONDS, note=f"the upload alone {upload:.2f}"
+    )
+    yield Row(f"{measure_of}, memory above Python's", "MB", memory / MEGABYTE, target=MEMORY)
+
+
+class _Job:
+    """A job in CI, with its pull request at a forge."""
+
+    def __init__(self, service: Service, folder: Path, github: "_GitHub") -> None:
+        self._folder = folder
+        self._github = github
+        self._environment = {
+            name: value for name, value in os.environ.items() if name in {"PATH", "HOME"}
+        } | {
+            "PRSHOTS_URL": service.api_address,
+            "PRSHOTS_TOKEN": service.token,
+            "PRSHOTS_COMMIT": "3f9c2ab17d5e",
+            "PRSHOTS_FORGE": "github",
+            "PRSHOTS_FORGE_URL": github.url,
+            "PRSHOTS_FORGE_TOKEN": "of-the-bench",
+            "PRSHOTS_REPOSITORY": "acme/web",
+        }
+
+    def run(self, pr_number: int) -> tuple[float, float]:
+        """Return the seconds until the screenshots are uploaded, and until the comment is posted."""
+        os.sync()  # of the round before
+        started = time.monotonic()
+        self._command("upload", str(self._folder), "--pr", str(pr_number))
+        uploaded = time.monotonic()
+        self._command("comment", "--post", "--pr", str(pr_number))
+        posted = time.monotonic()
+        if f"{SCREENSHOTS} screenshots" not in "".join(self._github.comments.get(pr_number, [])):
+            raise BenchError(f"no comment speaks of {SCREENSHOTS} screenshots")
+        return uploaded - started, posted - started
+
+    def upload_memory(self) -> int:
+        work = "from prshots.cli import main; main()"
+        arguments = ["-c", _AT_ITS_END.format(work=work), "upload", str(self._folder), "--pr", "99"]
+        return _peak_bytes(arguments, self._environment)
+
+    def _command(self, *arguments: str) -> None:
+        ran = subprocess.run(
+            [COMMAND, *arguments], env=self._environment, capture_output=True, text=True, check=False
+        )
+        if ran.returncode != 0:
+            raise BenchError(f"prshots {arguments[0]} failed: {ran.stderr[-500:]}")
+
+
+def _peak_bytes(arguments: Sequence[str], environment: dict[str, str]) -> int:
+    """Run Python and return the most memory it held, as it says at its end."""
+    ran = subprocess.run(
+        [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    said = re.search(r"^VmHWM:\s*(\d+) kB$", ran.stderr, re.MULTILINE)
+    if ran.returncode != 0 or said is None:
+        raise BenchError(f"python {arguments[2:]} failed: {ran.stderr[-500:]}")
+    return int(said[1]) * 1024
+
+
+class _GitHub(ThreadingHTTPServer):
+    """As much of GitHub as a comment needs."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        self.comments: dict[int, list[str]] = {}
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
+        if path == "/graphql":
+            return 200, {"data": {"viewer": {"login": "bench"}}}
+        found = re.fullmatch(r"/repos/acme/web/issues/(\d+)/comments(?:\?.*)?", path)
+        if found is None:
+            return 404, {"message": "Not Found"}
+        bodies = self.comments.setdefault(int(found[1]), [])
+        if method == "POST":
+            bodies.append(json.loads(body)["body"])
+        entries = [
+            {"id": number, "body": text, "user": {"login": "bench"}, "html_url": f"{self.url}/{number}"}
+            for number, text in enumerate(bodies, 1)
+        ]
+        return (201, entries[-1]) if method == "POST" else (200, entries)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _GitHub
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status, answer = self.server.answer(self.command, self.path, body)
+        content = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_POST = do_GET  # noqa: N815 - the library looks for it
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def _github() -> Iterator[_GitHub]:
+    with _GitHub() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()

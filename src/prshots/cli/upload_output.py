@@ -1,0 +1,110 @@
+"""What `prshots upload` prints at its end: a table for people, or one of the formats for scripts."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from prshots.cli.common import print_json, print_table
+
+if TYPE_CHECKING:
+    from prshots.client.shots import Problem
+    from prshots.client.uploading import Outcome
+
+
+class OutputFormat(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    GITHUB_OUTPUT = "github-output"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done, or, in a dry run, would be. What is not known there is None or empty."""
+
+    pr_number: int | None
+    commit_sha: str
+    outcomes: "Sequence[Outcome]"
+    problems: "Sequence[Problem]"
+    is_dry: bool = False
+
+    @property
+    def count(self) -> int:
+        return sum(outcome.uploaded is not None for outcome in self.outcomes)
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 when everything was uploaded, 1 when nothing was, 3 when only some."""
+        good = sum(not outcome.error for outcome in self.outcomes)
+        if good == len(self.outcomes) + len(self.problems):
+            return 0
+        return 3 if good else 1
+
+    def print(self, output_format: OutputFormat) -> None:
+        match output_format:
+            case OutputFormat.TABLE:
+                self._print_table()
+            case OutputFormat.JSON:
+                print_json(self._json())
+            case OutputFormat.MARKDOWN:
+                print("".join(f"{line}\n" for line in self._markdown()), end="")
+            case OutputFormat.GITHUB_OUTPUT:
+                self._print_github_output()
+
+    def _markdown(self) -> list[str]:
+        return [outcome.uploaded.markdown for outcome in self.outcomes if outcome.uploaded]
+
+    def _print_table(self) -> None:
+        rows = [
+            [
+                printable(outcome.shot.name),
+                outcome.shot.viewport,
+                f"{outcome.shot.size / 1024:,.0f} KB",
+                printable(self._result(outcome)),
+            ]
+            for outcome in self.outcomes
+        ]
+        rows += [[printable(problem.path), "-", "-", printable(problem.words)] for problem in self.problems]
+        print_table(["NAME", "VIEWPORT", "SIZE", "RESULT"], rows)
+
+    def _result(self, outcome: "Outcome") -> str:
+        if outcome.error:
+            return outcome.error
+        done = "would be uploaded" if self.is_dry else "uploaded"
+        return f"{done}; {outcome.note}" if outcome.note else done
+
+    def _json(self) -> dict[str, Any]:
+        good: list[dict[str, str]] = []
+        failed: list[dict[str, str]] = []
+        for outcome in self.outcomes:
+            shot, uploaded = outcome.shot, outcome.uploaded
+            if outcome.error:
+                failed.append({"path": str(shot.path), "error": outcome.error})
+                continue
+            entry = {"path": str(shot.path), "name": shot.name, "viewport": shot.viewport}
+            if uploaded is not None:
+                entry |= {"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown}
+            good.append(entry | {"note": outcome.note})
+        failed += [{"path": problem.path, "error": problem.words} for problem in self.problems]
+        about = {"pr_number": self.pr_number, "commit_sha": self.commit_sha, "count": self.count}
+        done = {"uploaded": [], "would_upload": good} if self.is_dry else {"uploaded": good}
+        return about | done | {"failed": failed}
+
+    def _print_github_output(self) -> None:
+        """Print what belongs into the file of $GITHUB_OUTPUT."""
+        # A name could end the block early and set another output, if it could guess how the block ends.
+        end = f"end_{secrets.token_hex(16)}"
+        print(f"count={self.count}")
+        urls = [outcome.uploaded.view_url for outcome in self.outcomes if outcome.uploaded]
+        for name, lines in (("urls", urls), ("markdown", self._markdown())):
+            print("\n".join([f"{name}<<{end}", *lines, end]))
+
+
+def printable(text: str) -> str:
+    """Return a text in one line, and without what a terminal or a CI's log takes for a command."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape", "replace").decode()
+        for character in text
+    )

@@ -1,0 +1,362 @@
+"""`prshots upload` and `prshots delete` as a CI job and a person run them, against the real service."""
+
+import contextlib
+import inspect
+import io
+import json
+import os
+import pty
+import re
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from PIL import Image
+
+from conftest import PRSHOTS, SHA, Service
+from prshots.cli import main
+from prshots.cli.upload import AT_ONCE
+from prshots.client import Client, upload_all
+from prshots.client import sending as sending_module
+from unreliable import CUT, LOSE_REPLY, Unreliable, refuse, slow
+
+UPLOAD = "POST /v1/upload"
+WRONG_TOKEN = "msr_" + "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def env(shared_service: Service, token: str) -> dict[str, str]:
+    """Give the environment of a job in no CI that we know."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": "/nonexistent",
+        "PRSHOTS_URL": shared_service.base_url,
+        "PRSHOTS_TOKEN": token,
+        "PRSHOTS_COMMIT": SHA,
+    }
+
+
+@pytest.fixture
+def front(shared_service: Service) -> Iterator[Unreliable]:
+    with Unreliable(shared_service.base_url) as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a working folder with four screenshots in `shots`."""
+    for name in ("checkout/cart", "checkout/cart@390x844", "home", "settings"):
+        path = tmp_path / "shots" / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.effect_noise((160, 120), 40).save(path)
+    return tmp_path
+
+
+def prshots(env: dict[str, str], folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PRSHOTS, *args], env=env, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def comment(env: dict[str, str], pr_number: int) -> str:
+    with Client(env["PRSHOTS_URL"], env["PRSHOTS_TOKEN"]) as client:
+        return client.comment(pr_number)
+
+
+def images_on(env: dict[str, str], pr_number: int) -> list[str]:
+    """Return the names in the pull request's comment, in its order."""
+    return re.findall(r"!\[(.*?)\]\(", comment(env, pr_number))
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(
+    env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    """Run the command as `prshots` does, but in this process: a process of its own takes half a second."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sending_module, "FIRST_PAUSE_SECONDS", 0.01)
+
+    def run_it(*args: str, **settings: str) -> Ran:
+        with monkeypatch.context() as changed:
+            for name in os.environ:
+                changed.delenv(name)
+            for name, value in (env | settings).items():
+                changed.setenv(name, value)
+            changed.setattr(sys, "argv", ["prshots", *args])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        out, err = capsys.readouterr()
+        if isinstance(ended.value.code, str):
+            return Ran(1, out, err + ended.value.code)
+        return Ran(ended.value.code or 0, out, err)
+
+    return run_it
+
+
+class TestAsAProcess:
+    def test_from_files_to_the_comment_and_away_again(self, env: dict[str, str], folder: Path) -> None:
+        Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG")
+        noisy = Image.frombytes("RGB", (1500, 1200), secrets.token_bytes(1500 * 1200 * 3))
+        noisy.save(folder / "shots" / "noisy.png")
+        (folder / "shots" / "broken.png").write_bytes(b"no image")
+        done = prshots(env, folder, "upload", "shots", "--pr", "21", "--shrink", "--format", "json")
+        assert done.returncode == 3
+        told = json.loads(done.stdout)
+        assert (told["pr_number"], told["commit_sha"], told["count"]) == (21, SHA, 6)
+        assert told["failed"] == [{"path": "shots/broken.png", "error": "is neither PNG nor JPEG nor WebP"}]
+        by_name = {(entry["name"], entry["viewport"]): entry for entry in told["uploaded"]}
+        assert list(by_name) == [
+            ("checkout/cart", "160x120"),
+            ("checkout/cart", "390x844"),
+            ("home", "160x120"),
+            ("noisy", "1500x1200"),
+            ("photo", "160x120"),
+            ("settings", "160x120"),
+        ]
+        assert by_name["photo", "160x120"]["note"] == "is a JPEG, whatever it is called"
+        assert re.fullmatch(
+            r"shrunk from 5\.\d MB to \d\.\d MB as WebP", by_name["noisy", "1500x1200"]["note"]
+        )
+        text = comment(env, 21)
+        assert all(entry["view_url"] in text for entry in told["uploaded"])
+        home = by_name["home", "160x120"]
+        assert (
+            httpx.get(home["view_url"], trust_env=False).content == (folder / "shots/home.png").read_bytes()
+        )
+        assert home["markdown"] == f"![home]({home['view_url']})"
+        shown = httpx.get(by_name["noisy", "1500x1200"]["view_url"], trust_env=False)
+        assert shown.headers["content-type"] == "image/webp"
+        with Image.open(io.BytesIO(shown.content)) as picture:
+            assert picture.size == (1500, 1200)
+        lines = done.stderr.splitlines()
+        assert lines[0] == "shots/broken.png: is neither PNG nor JPEG nor WebP"
+        assert sorted(line.partition("] ")[2] for line in lines if "home" in line) == ["home 160x120 … ok"]
+        assert lines[-1] == "6 of 7 uploaded to pull request 21."
+
+        deleted = prshots(env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"])
+        assert deleted.returncode == 1
+        assert deleted.stdout == ""
+        assert deleted.stderr.splitlines() == [
+            f"{home['id']}: deleted",
+            f"{'0' * 32}: there is no such image, or it is another project's",
+            "nonsense: an image's id is 32 hexadecimal characters, as its upload answered",
+            f"{told['uploaded'][0]['id']}: deleted",
+        ]
+        assert len(images_on(env, 21)) == 4
+        assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
+
+    def test_through_trouble(self, env: dict[str, str], folder: Path, front: Unreliable) -> None:
+        limited = refuse(429, {"Retry-After": "1"}, {"error": "rate limited"})
+        for trouble in (limited, limited, refuse(503, {"Retry-After": "1"}), CUT, LOSE_REPLY, slow(0.3)):
+            front.will(trouble, when=UPLOAD)
+        done = prshots(
+            env | {"PRSHOTS_URL": front.url}, folder, "upload", "shots/*.png", "shots/*/*.png", "--base", "shots",
+            "--pr", "22",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert set(images_on(env, 22)) == {"checkout/cart", "home", "settings"}
+        assert len(images_on(env, 22)) == 5  # the one whose reply was lost is there twice
+        assert "rate limited: going on in 1 s" in done.stderr
+        assert "connection lost: going on in" in done.stderr
+        assert "127.0.0.1 answered 503: going on in 1 s" in done.stderr
+        assert [line.split() for line in done.stdout.splitlines()[:2]] == [
+            ["NAME", "VIEWPORT", "SIZE", "RESULT"],
+            ["checkout/cart", "160x120", *done.stdout.splitlines()[1].split()[2:4], "uploaded"],
+        ]
+        assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr
+
+    def test_on_a_terminal(self, env: dict[str, str], folder: Path, front: Unreliable) -> None:
+        front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
+        front.will(refuse(503), when=UPLOAD)
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            [PRSHOTS, "upload", "shots", "--pr", "23"],
+            env=env | {"PRSHOTS_URL": front.url, "TERM": "xterm", "COLUMNS": "100"},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        ) as process:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # which is how a terminal ends
+                while part := os.read(ours, 65536):
+                    shown += part
+            os.close(ours)
+            table = process.stdout.read().decode() if process.stdout else ""
+        text = shown.decode()
+        assert process.returncode == 3
+        assert "Uploading" in text
+        assert "4/4" in text
+        assert "\x1b[?25h" in text  # the cursor is there again
+        assert "[1/4]" not in text
+        assert "answered 400: name required" in text
+        assert "127.0.0.1 answered 503: going on in" in text
+        assert "\x1b" not in table
+        assert table.count("uploaded") == 3
+
+    def test_ctrl_c_ends_at_once(self, env: dict[str, str], folder: Path, front: Unreliable) -> None:
+        front.will(slow(0), when=UPLOAD)
+        front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
+        front.will(slow(30), when=UPLOAD, times=3)
+        with subprocess.Popen(
+            [PRSHOTS, "upload", "shots", "--pr", "24", "--jobs", "3"],
+            env=env | {"PRSHOTS_URL": front.url},
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stderr is not None
+            first = [process.stderr.readline(), process.stderr.readline()]
+            assert {line.partition(" ")[0] for line in first} == {"[1/4]", "rate"}
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=25)  # before any of what it waits for
+        assert process.returncode == 130
+        assert out == ""
+        assert err == "interrupted: 1 of 4 were done\n"
+
+
+class TestOutput:
+    def test_github_output(self, run: Any, env: dict[str, str]) -> None:
+        ran = run("upload", "shots/home.png", "shots/settings.png", "--pr", "31", "--format", "github-output")
+        assert ran.code == 0
+        count, *lines = ran.out.splitlines()
+        assert count == "count=2"
+        end = lines[0].removeprefix("urls<<")
+        assert re.fullmatch(r"end_[0-9a-f]{32}", end)
+        assert lines[3:5] == [end, f"markdown<<{end}"]
+        assert lines[7:] == [end]
+        assert lines[5:7] == [
+            f"![shots/{name}]({url})" for name, url in zip(("home", "settings"), lines[1:3], strict=True)
+        ]
+        assert sorted(images_on(env, 31)) == ["shots/home", "shots/settings"]
+
+    def test_markdown_with_the_names_that_people_give(self, run: Any) -> None:
+        ran = run("upload", "shots/home.png", "--name", "Home, signed in", "--viewport", "9x9", "--pr", "32",
+                  "--format", "markdown")  # fmt: skip
+        assert re.fullmatch(r"!\[Home, signed in\]\(http://\S+\)\n", ran.out)
+        assert "[1/1] Home, signed in 9x9 … ok" in ran.err
+
+    def test_what_a_terminal_would_take_for_a_command_is_shown_as_text(self, run: Any, folder: Path) -> None:
+        odd = "a\n::error::b\x1b[2J"
+        (folder / "shots" / "home.png").rename(folder / f"{odd}.png")
+        (folder / "x\n.png").write_bytes(b"")
+        ran = run("upload", ".", "--pr", "33")
+        assert ran.code == 3
+        assert r"a\n::error::b\x1b[2J" in ran.out
+        assert r"a\n::error::b\x1b[2J 160x120 … ok" in ran.err
+        assert r"x\n.png: is empty" in ran.err
+        assert "\x1b" not in ran.out + ran.err
+
+    @pytest.mark.parametrize("output_format", ["table", "json", "markdown", "github-output"])
+    def test_a_dry_run_sends_nothing_and_needs_no_token(self, run: Any, output_format: str) -> None:
+        nobody = {"PRSHOTS_URL": "http://127.0.0.1:9", "PRSHOTS_TOKEN": "", "PRSHOTS_COMMIT": ""}
+        ran = run("upload", "shots", "--dry-run", "--pr", "3", "--format", output_format, **nobody)
+        assert ran.code == 0
+        assert "dry run: 4 would be uploaded to pull request 3" in ran.err
+        if output_format == "table":
+            assert ran.out.count("would be uploaded") == 4
+        elif output_format == "json":
+            told = json.loads(ran.out)
+            assert (told["uploaded"], told["failed"], told["count"], told["pr_number"]) == ([], [], 0, 3)
+            assert told["would_upload"][0] == {
+                "path": "shots/checkout/cart.png", "name": "checkout/cart", "viewport": "160x120", "note": ""
+            }  # fmt: skip
+        else:
+            assert "http" not in ran.out
+
+    def test_a_dry_run_says_what_is_missing(self, run: Any) -> None:
+        ran = run("upload", "shots", "--dry-run")
+        assert ran.code == 0
+        assert "missing for the upload itself: which pull request?" in ran.err
+
+    def test_the_token_is_in_no_output(self, run: Any) -> None:
+        for options in ([], ["--dry-run"], ["--format", "json"], ["--url", "http://127.0.0.1:9"], ["--help"]):
+            ran = run("upload", "shots", "--pr", "1", *options, PRSHOTS_TOKEN=WRONG_TOKEN)
+            assert WRONG_TOKEN[4:] not in ran.out + ran.err
+            assert ran.code == (0 if options in (["--dry-run"], ["--help"]) else 1)
+        ran = run("upload", "shots", "--pr", "1", "--token", f"{WRONG_TOKEN}é")
+        assert ran.code == 1
+        assert WRONG_TOKEN[4:] not in ran.out + ran.err
+
+
+class TestExitCodes:
+    def test_nothing_found(self, run: Any, folder: Path) -> None:
+        ran = run("upload", "nowhere", "shots/*.webp", "--pr", "1")
+        assert (ran.code, ran.out) == (1, "")
+        assert (
+            f"no screenshots found: looked for PNG, JPEG and WebP at nowhere, shots/*.webp in {folder}"
+            in ran.err
+        )
+        ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--format", "json", PRSHOTS_TOKEN="")
+        assert (ran.code, json.loads(ran.out)["count"]) == (0, 0)
+
+    def test_a_path_that_is_not_there_among_others(self, run: Any) -> None:
+        ran = run("upload", "shots/home.png", "nowhere.png", "--pr", "34")
+        assert ran.code == 3
+        assert "nowhere.png: there is no such file or folder" in ran.err
+        assert run("upload", "shots/home.png", "nowhere.png", "--pr", "34", "--allow-empty").code == 0
+
+    def test_all_bad(self, run: Any, folder: Path) -> None:
+        (folder / "bad.png").write_bytes(b"")
+        ran = run("upload", "bad.png", "--pr", "1")
+        assert (ran.code, ran.out.splitlines()[1].split()) == (1, ["bad.png", "-", "-", "is", "empty"])
+
+    def test_refused(self, run: Any) -> None:
+        ran = run("upload", "shots", "--pr", "1", PRSHOTS_TOKEN=WRONG_TOKEN)
+        assert ran.code == 1
+        assert "refused the token: it is wrong, revoked, or of another service" in ran.err
+        assert ran.err.endswith("0 of 4 uploaded to pull request 1.\n")
+        ran = run("delete", "0" * 32, PRSHOTS_TOKEN=WRONG_TOKEN)
+        assert (ran.code, ran.err.startswith("prshots: ")) == (1, True)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            [],
+            ["shots", "--name", "x"],
+            ["shots", "--viewport", "big"],
+            ["shots", "--jobs", "0"],
+            ["shots", "--pr", "0"],
+            ["shots", "--commit", "HEAD"],
+            ["shots", "--format", "xml"],
+        ],
+        ids=lambda wrong: " ".join(wrong[1:]) or "no path",
+    )
+    def test_called_wrongly(self, run: Any, wrong: list[str]) -> None:
+        ran = run("upload", *wrong)
+        assert (ran.code, ran.out) == (2, "")
+
+    def test_what_has_to_be_known(self, run: Any, folder: Path) -> None:
+        assert "which pull request?" in run("upload", "shots").err
+        assert "which commit?" in run("upload", "shots", "--pr", "1", PRSHOTS_COMMIT="").err
+        assert "which service?" in run("upload", "shots", "--pr", "1", PRSHOTS_URL="").err
+        subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+        identity = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "x"], cwd=folder, check=True)
+        head = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=folder, check=True, capture_output=True, text=True
+        )
+        ran = run("upload", "shots/home.png", "--pr", "35", "--format", "json", PRSHOTS_COMMIT="")
+        assert json.loads(ran.out)["commit_sha"] == head.stdout.strip()
+
+    def test_as_many_at_once_as_in_python(self) -> None:
+        assert inspect.signature(upload_all).parameters["at_once"].default == AT_ONCE
+
+    def test_shrinking_needs_pillow(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "PIL", None)
+        ran = run("upload", "shots", "--pr", "1", "--shrink")
+        assert (ran.code, ran.err) == (1, "prshots: --shrink needs Pillow: pip install 'prshots[shrink]'")

@@ -1,0 +1,505 @@
+"""Calls of the client through a front that misbehaves: what is sent again, waited for, given up, and said."""
+
+import io
+import secrets
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+from conftest import SHA, Service, free_port, png
+from prshots.client import Client, Outcome, Shot, upload_all
+from prshots.client import sending as sending_module
+from prshots.client.sending import LIMITS, TRIES, Sender, limit_of, retry_after
+from prshots.client.uploading import NOT_TRIED
+from prshots.errors import (
+    CallError,
+    ExpireFailedError,
+    InvalidInputError,
+    NotFoundError,
+    PayloadTooLargeError,
+    RateLimitedError,
+    UnauthorizedError,
+    UnreachableError,
+    UnsupportedTypeError,
+)
+from unreliable import CUT, LOSE_REPLY, Misbehaviour, Unreliable, refuse, slow
+
+A_TOKEN = "msr_" + "a" * 64
+UPLOAD = "POST /v1/upload"
+HTML_502 = Misbehaviour(502, {"Content-Type": "text/html"}, b"<html><h1>502 Bad Gateway</h1></html>")
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending_module, "FIRST_PAUSE_SECONDS", 0.01)
+
+
+WAITS: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def one_front(shared_service: Service) -> Iterator[Unreliable]:
+    with Unreliable(shared_service.base_url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def one_client(one_front: Unreliable, token: str) -> Iterator[Client]:
+    with Client(one_front.url, token, on_wait=lambda reason, _: WAITS.append(reason)) as made:
+        yield made
+
+
+@pytest.fixture
+def front(one_front: Unreliable) -> Unreliable:
+    """Give the front as it was at first: to start another takes longer than most of what is tested."""
+    one_front.seen.clear()
+    one_front._plans.clear()
+    return one_front
+
+
+@pytest.fixture
+def waits() -> list[str]:
+    WAITS.clear()
+    return WAITS
+
+
+@pytest.fixture
+def client(front: Unreliable, one_client: Client) -> Client:
+    del front
+    return one_client
+
+
+def upload(client: Client, image: bytes | None = None, pr_number: int = 1) -> str:
+    return client.upload(
+        image or png(),
+        name="cart",
+        pr_number=pr_number,
+        commit_sha=SHA,
+        viewport="1x1",
+        content_type="image/png",
+    ).id
+
+
+def shots(folder: Path, count: int) -> list[Shot]:
+    made = []
+    for number in range(count):
+        path = folder / f"{number}.png"
+        path.write_bytes(png())
+        made.append(Shot(path, f"shot {number}", "1x1", "image/png", 1000))
+    return made
+
+
+def uploaded(client: Client, some: list[Shot], pr_number: int = 1, at_once: int = 4) -> list[Outcome]:
+    return upload_all(client, some, pr_number=pr_number, commit_sha=SHA, at_once=at_once)
+
+
+class TestSentAgain:
+    def test_what_did_not_arrive(self, front: Unreliable, client: Client, waits: list[str]) -> None:
+        for trouble in (CUT, refuse(503), HTML_502, refuse(507)):
+            front.will(trouble, when=UPLOAD)
+        assert upload(client, pr_number=11)
+        host = "127.0.0.1"
+        assert waits == [
+            "connection lost", f"{host} answered 503", f"{host} answered 502", f"{host} answered 507"
+        ]  # fmt: skip
+        assert client.comment(11).count("cart") == 2  # one image: its caption and its text
+
+    def test_a_lost_reply_leaves_an_image_more_rather_than_none(
+        self, front: Unreliable, client: Client
+    ) -> None:
+        front.will(LOSE_REPLY, when=UPLOAD)
+        assert upload(client, pr_number=12) in client.comment(12)
+        assert "### 2 screenshots" in client.comment(12)
+
+    def test_a_file_is_read_from_its_beginning_each_time_and_closed(
+        self, front: Unreliable, client: Client, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "cart.png"
+        path.write_bytes(png(300_000))
+        opened: list[io.BufferedReader] = []
+
+        def open_it() -> io.BufferedReader:
+            opened.append(path.open("rb"))
+            return opened[-1]
+
+        front.will(CUT, when=UPLOAD, times=2)
+        made = client.upload(
+            open_it, name="cart", pr_number=1, commit_sha=SHA, viewport="1x1", content_type="image/png"
+        )
+        assert [file.closed for file in opened] == [True]
+        assert httpx.get(made.view_url, trust_env=False).content == path.read_bytes()
+
+    @pytest.mark.parametrize("trouble", [CUT, HTML_502], ids=["cut", "502"])
+    def test_not_for_ever(self, front: Unreliable, client: Client, trouble: Misbehaviour) -> None:
+        front.will(trouble, when=UPLOAD, times=TRIES)
+        expected = UnreachableError if trouble is CUT else CallError
+        with pytest.raises(expected, match=r"cannot be reached|answered 502 Bad Gateway$"):
+            upload(client)
+        assert front.count(UPLOAD) == TRIES
+
+    @pytest.mark.parametrize(
+        ("status", "error"),
+        [
+            (400, InvalidInputError),
+            (413, PayloadTooLargeError),
+            (415, UnsupportedTypeError),
+            (409, CallError),
+        ],
+    )
+    def test_a_refusal_is_final(
+        self, front: Unreliable, client: Client, status: int, error: type[Exception]
+    ) -> None:
+        front.will(refuse(status, body={"error": f"no, token={A_TOKEN}"}), when=UPLOAD)
+        with pytest.raises(error, match=rf"answered {status}: no, token=\[hidden\]"):
+            upload(client)
+        assert front.count(UPLOAD) == 1
+
+    def test_every_other_call(self, front: Unreliable, client: Client) -> None:
+        image_id = upload(client, pr_number=13)
+        for method in ("GET", "POST /v1/expire", "DELETE"):
+            front.will(CUT, when=method)
+        assert image_id in client.comment(13)
+        client.delete(image_id)
+        assert client.expire(13).expired == 0
+        with pytest.raises(NotFoundError):
+            client.delete(image_id)
+        front.will(refuse(503, body={"error": "expire failed, retry later"}), when="DELETE", times=TRIES)
+        with pytest.raises(ExpireFailedError):
+            client.delete(image_id)
+        with pytest.raises(InvalidInputError, match="32 hexadecimal"):
+            client.delete("../expire")
+
+
+class TestRateLimits:
+    def test_all_threads_wait_and_go_on(
+        self, front: Unreliable, client: Client, waits: list[str], tmp_path: Path
+    ) -> None:
+        front.will(refuse(429, {"Retry-After": "1"}), when=UPLOAD)
+        started = time.monotonic()
+        outcomes = uploaded(client, shots(tmp_path, 8), pr_number=14)
+        assert time.monotonic() - started >= 1
+        assert [outcome.error for outcome in outcomes] == [""] * 8
+        assert waits == ["rate limited"]  # said once, not by each thread
+        assert "### 8 screenshots" in client.comment(14)
+
+    def test_one_that_asks_for_too_much(self, front: Unreliable, client: Client) -> None:
+        front.will(refuse(429, {"Retry-After": "3600"}), when=UPLOAD)
+        with pytest.raises(RateLimitedError, match="asks for 3600 s"):
+            upload(client)
+
+    def test_one_without_end(self, front: Unreliable, client: Client) -> None:
+        front.will(refuse(429, {"Retry-After": "0"}), when=UPLOAD, times=LIMITS)
+        with pytest.raises(RateLimitedError):
+            upload(client)
+        assert front.count(UPLOAD) == LIMITS
+
+    @pytest.mark.parametrize(
+        ("given", "seconds"), [("0", 0), ("7", 7), ("", None), ("soon", None), ("-1", None), ("٣", None)]
+    )
+    def test_retry_after(self, given: str, seconds: float | None) -> None:
+        assert retry_after(httpx.Response(429, headers=[(b"retry-after", given.encode())])) == seconds
+
+    def test_retry_after_as_a_date(self) -> None:
+        for offset, expected in ((30, range(25, 31)), (-30, range(1))):
+            date = formatdate(time.time() + offset, usegmt=True)
+            asked = retry_after(httpx.Response(503, headers={"Retry-After": date}))
+            assert asked is not None
+            assert int(asked) in expected
+
+    @pytest.mark.parametrize(
+        ("status", "headers", "expected"),
+        [
+            (429, {}, (60, 60)),
+            (429, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "{now+20}"}, (15, 22)),
+            (403, {"RateLimit-Remaining": "0", "RateLimit-Reset": "{now-20}"}, (1, 1)),
+            (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "never"}, None),
+            (403, {"X-RateLimit-Remaining": "9"}, None),
+            (403, {"Retry-After": "5"}, (5, 5)),
+            (200, {"X-RateLimit-Remaining": "0", "Retry-After": "5"}, None),
+        ],
+    )
+    def test_what_a_reply_asks_for(
+        self, status: int, headers: dict[str, str], expected: tuple[float, float] | None
+    ) -> None:
+        now = int(time.time())
+        known = {"{now+20}": str(now + 20), "{now-20}": str(now - 20)}
+        reply = httpx.Response(
+            status, headers={name: known.get(value, value) for name, value in headers.items()}
+        )
+        asked = limit_of(reply)
+        assert (
+            asked is None if expected is None else asked is not None and expected[0] <= asked <= expected[1]
+        )
+
+    def test_closing_ends_the_wait(self, front: Unreliable, tmp_path: Path) -> None:
+        front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
+        told = threading.Event()
+        with Client(front.url, A_TOKEN, on_wait=lambda *_: told.set()) as other:
+            closer = threading.Thread(target=lambda: (told.wait(), other.close()))
+            closer.start()
+            outcomes = uploaded(other, shots(tmp_path, 2), at_once=1)
+            closer.join()
+        assert [outcome.error for outcome in outcomes] == ["stopped", NOT_TRIED]
+
+    def test_what_many_threads_meet_is_said_once(self) -> None:
+        told: list[str] = []
+        with httpx.Client() as bare:
+            sender = Sender(bare, lambda reason, _: told.append(reason))
+            for reason, seconds in (("a", 60), ("a", 60), ("b", 0), ("b", 0), ("a", 60)):
+                sender._tell(reason, seconds)
+        assert told == ["a", "b", "b"]
+
+
+class Renewing:
+    """Tokens of which the first is refused."""
+
+    def __init__(self, *tokens: str) -> None:
+        self.tokens = list(tokens)
+        self.refused: list[str] = []
+
+    def token(self) -> str:
+        return self.tokens[0]
+
+    def renewed(self, refused: str) -> str | None:
+        self.refused.append(refused)
+        self.tokens = self.tokens[1:]
+        return self.tokens[0] if self.tokens else None
+
+
+class TestTokens:
+    def test_a_refused_one_is_renewed_once(self, front: Unreliable, token: str) -> None:
+        source = Renewing(A_TOKEN, token)
+        with Client(front.url, source) as client:
+            assert upload(client)
+            assert upload(client)
+        assert source.refused == [A_TOKEN]
+        source = Renewing(A_TOKEN, A_TOKEN, token)
+        with Client(front.url, source) as client, pytest.raises(UnauthorizedError):
+            upload(client)
+
+    def test_refused_for_good(self, front: Unreliable) -> None:
+        with (
+            Client(front.url, A_TOKEN) as client,
+            pytest.raises(UnauthorizedError, match="refused the token") as told,
+        ):
+            upload(client)
+        assert A_TOKEN not in f"{told.value!r}{client!r}{vars(client)!r}"
+        assert front.count(UPLOAD) == 1
+
+
+class TestManyAtOnce:
+    def test_in_the_order_of_the_shots(self, client: Client, tmp_path: Path) -> None:
+        seen: list[str] = []
+        some = shots(tmp_path, 10)
+        outcomes = upload_all(
+            client, some, pr_number=15, commit_sha=SHA, on_done=lambda outcome: seen.append(outcome.shot.name)
+        )
+        assert [outcome.shot for outcome in outcomes] == some
+        assert sorted(seen) == sorted(shot.name for shot in some)
+        assert len({outcome.uploaded.id for outcome in outcomes if outcome.uploaded}) == 10
+        assert upload_all(client, [], pr_number=15, commit_sha=SHA) == []
+
+    def test_a_bad_file_does_not_stop_the_rest(self, client: Client, tmp_path: Path) -> None:
+        some = shots(tmp_path, 6)
+        some[0].path.unlink()
+        some[1].path.write_bytes(b"no image any more")
+        outcomes = uploaded(client, some)
+        assert outcomes[0].error == "cannot be read: No such file or directory"
+        assert "answered 415" in outcomes[1].error
+        assert [outcome.error for outcome in outcomes[2:]] == [""] * 4
+
+    def test_what_no_other_could_either_stops_it(self, front: Unreliable, tmp_path: Path) -> None:
+        with Client(front.url, A_TOKEN) as client:
+            outcomes = uploaded(client, shots(tmp_path, 30), at_once=2)
+        errors = [outcome.error for outcome in outcomes]
+        assert "refused the token" in errors[0]
+        assert errors.count(NOT_TRIED) >= 28
+        assert front.count(UPLOAD) <= 2
+        with Client(f"http://127.0.0.1:{free_port()}", A_TOKEN) as client:
+            errors = [outcome.error for outcome in uploaded(client, shots(tmp_path, 30), at_once=2)]
+        assert "cannot be reached: [Errno 111] Connection refused" in errors[0]
+        assert errors.count(NOT_TRIED) >= 28
+
+    def test_a_service_that_can_take_none(self, front: Unreliable, client: Client, tmp_path: Path) -> None:
+        for _ in range(2):
+            front.will(refuse(500), when=UPLOAD, times=2 * TRIES)
+            front.will(slow(0), when=UPLOAD)
+        outcomes = uploaded(client, shots(tmp_path, 6), at_once=1)
+        assert [bool(outcome.error) for outcome in outcomes] == [True, True, False, True, True, False]
+        front.will(refuse(500), when=UPLOAD, times=100)
+        outcomes = uploaded(client, shots(tmp_path, 9), at_once=1)
+        assert [outcome.error == NOT_TRIED for outcome in outcomes] == [False] * 3 + [True] * 6
+
+    def test_our_own_faults_are_not_swallowed(self, client: Client, tmp_path: Path) -> None:
+        some = shots(tmp_path, 2)
+        broken = Shot(None, "x", "1x1", "image/png", 1)  # type: ignore[arg-type]
+        with pytest.raises(AttributeError):
+            uploaded(client, [*some, broken])
+
+    @pytest.mark.parametrize("change", [-5_000, 5_000], ids=["shrinks", "grows"])
+    def test_a_file_that_changes_while_it_is_sent(self, client: Client, tmp_path: Path, change: int) -> None:
+        [shot] = shots(tmp_path, 1)
+        shot.path.write_bytes(png(200_000))
+        original = Path.open
+
+        class Changing(io.FileIO):
+            def read(self, size: int = -1, /) -> bytes:
+                data = super().read(size)
+                if self.tell() == 65_536:
+                    with original(shot.path, "r+b") as file:
+                        file.truncate(200_000 + change)
+                return data
+
+        with pytest.raises(CallError, match="changed while it was sent"):
+            client.upload(
+                lambda: Changing(shot.path),  # type: ignore[arg-type, return-value]
+                name="x",
+                pr_number=1,
+                commit_sha=SHA,
+                viewport="1x1",
+                content_type="image/png",
+            )
+        assert upload(client)  # the connection that was left halfway is not used again
+
+
+class TestWrongAddresses:
+    @pytest.mark.parametrize(
+        ("location", "said"),
+        [
+            ("https://shots.example.com/v1/upload", "points to https://shots.example.com: give that address"),
+            ("/elsewhere/v1/upload", "/elsewhere: give that address"),
+            ("https://login.example.com/in?state=abc123", "points to https://login.example.com/in: give"),
+        ],
+    )
+    def test_a_redirect_is_said_not_followed(
+        self, front: Unreliable, client: Client, location: str, said: str
+    ) -> None:
+        front.will(refuse(301, {"Location": location}), when=UPLOAD)
+        with pytest.raises(CallError) as told:
+            upload(client)
+        assert said in str(told.value)
+        assert front.seen == [UPLOAD]
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            Misbehaviour(200, {"Content-Type": "text/html"}, b"<html>"),
+            Misbehaviour(404, {}, b"404 page not found"),
+            Misbehaviour(200, {}, b"[]"),
+            Misbehaviour(200, {}, b"\xff{"),
+            refuse(404, body={"message": "no route"}),
+            refuse(200, body={"id": "x"}),
+            refuse(200, body={"id": 7, "view_url": "x", "markdown": "x"}),
+        ],
+        ids=["page", "text", "list", "bytes", "other JSON", "incomplete", "wrong type"],
+    )
+    def test_not_a_prshots_api(self, front: Unreliable, client: Client, reply: Misbehaviour) -> None:
+        front.will(reply, when=UPLOAD)
+        with pytest.raises(CallError, match=r"is it (the address of )?a prshots API"):
+            upload(client)
+
+    @pytest.mark.parametrize(
+        "url", ["", "prshots.example.com", "ftp://x", "http://", "http://a:b@c", "http://a:0x"]
+    )
+    def test_no_address(self, url: str) -> None:
+        with pytest.raises(InvalidInputError, match="an address such as"):
+            Client(url, A_TOKEN)
+
+    def test_below_a_path(self, front: Unreliable) -> None:
+        front.will(refuse(400), when="POST /shots/v1/upload")
+        with Client(f"{front.url}/shots/", A_TOKEN) as client, pytest.raises(InvalidInputError):
+            upload(client)
+
+    def test_the_environments_proxy_is_used(self, front: Unreliable, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HTTP_PROXY", front.url)
+        front.will(refuse(401), when="POST http://prshots.test/v1/upload")
+        with Client("http://prshots.test", A_TOKEN) as client, pytest.raises(UnauthorizedError):
+            upload(client)
+
+    def test_a_proxy_that_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HTTPS_PROXY", "gopher://me:s3cret@proxy")
+        with pytest.raises(InvalidInputError, match="HTTPS_PROXY or ALL_PROXY cannot be used") as told:
+            Client("https://prshots.test", A_TOKEN)
+        assert "s3cret" not in str(told.value)
+
+
+class TestTls:
+    @pytest.fixture
+    def certificate(self, tmp_path: Path) -> Path:
+        """Make a certificate that nobody has signed, with its key."""
+        file = tmp_path / "own.pem"
+        command = (
+            "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
+            "-addext subjectAltName=IP:127.0.0.1"
+        )
+        subprocess.run(
+            [*command.split(), "-keyout", file, "-out", tmp_path / "public"], check=True, capture_output=True
+        )
+        file.write_text(file.read_text() + (tmp_path / "public").read_text())
+        return file
+
+    @pytest.fixture
+    def secured(self, certificate: Path) -> Iterator[str]:
+        class Refusing(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(401)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Refusing)
+        server.handle_error = lambda *_: None  # type: ignore[method-assign] - a client that hangs up
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"https://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+    def test_certificates(
+        self, secured: str, certificate: Path, waits: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with (
+            Client(secured, A_TOKEN, on_wait=lambda reason, _: waits.append(reason)) as client,
+            pytest.raises(
+                UnreachableError, match=r"certificate that is not trusted: self.signed.*SSL_CERT_FILE"
+            ),
+        ):
+            client.comment(1)
+        assert waits == []  # to try again would not help
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with Client(secured, A_TOKEN) as client, pytest.raises(UnauthorizedError):
+            client.comment(1)
+        monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
+        with pytest.raises(InvalidInputError, match=r"SSL_CERT_FILE .*cannot be read: No such file"):
+            Client(secured, A_TOKEN)
+
+    def test_https_where_there_is_none(self, front: Unreliable) -> None:
+        with (
+            Client(front.url.replace("http:", "https:"), A_TOKEN) as client,
+            pytest.raises(UnreachableError, match="does not speak TLS"),
+        ):
+            client.comment(1)
+
+
+def test_tokens_stay_out_of_what_a_header_cannot_hold() -> None:
+    source = Renewing(f"secret\n{secrets.token_hex(8)}")
+    with Unreliable("http://127.0.0.1:9") as front, Client(front.url, source) as client:
+        with pytest.raises(CallError) as told:
+            client.comment(1)
+        assert "secret" not in str(told.value)
+        assert front.seen == []

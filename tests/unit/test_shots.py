@@ -1,0 +1,307 @@
+"""Which files are screenshots, what each is called, and what is wrong with the others; and making one fit."""
+
+import io
+import os
+import secrets
+import zlib
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from conftest import MAX_BYTES, png
+from prshots.client.shots import Found, Shot, find_shots
+from prshots.client.shrinking import MAX_PIXELS, shrunk
+from prshots.errors import InvalidInputError
+
+
+def picture(size: tuple[int, int] = (20, 10), kind: str = "PNG", **how: object) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", size).save(file, kind, **how)
+    return file.getvalue()
+
+
+SMALL = picture()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made(*names: str, content: bytes = SMALL) -> None:
+    for name in names:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(content)
+
+
+def names(found: Found) -> list[str]:
+    assert found.problems == []
+    return [shot.name for shot in found.shots]
+
+
+def problems(*paths: str, **options: object) -> dict[str, str]:
+    """Return what is wrong with each, when nothing is right with any."""
+    found = find_shots(paths, **options)  # type: ignore[arg-type]
+    assert found.shots == []
+    return {problem.path: problem.words for problem in found.problems}
+
+
+def only(found: Found) -> Shot:
+    [shot] = found.shots
+    assert found.problems == []
+    return shot
+
+
+class TestWhere:
+    def test_a_folder_is_searched_whole_and_names_are_relative_to_it(self) -> None:
+        made(
+            "out/cart.png",
+            "out/checkout/pay.JPG",
+            "out/checkout/pay.webp.txt",
+            "out/a/b/c.jpeg",
+            "out/d.webp",
+        )
+        made("out/.hidden.png", "out/.git/x.png", "out/notes.md", "elsewhere.png")
+        assert names(find_shots(["out"])) == ["a/b/c", "cart", "checkout/pay", "d"]
+        assert names(find_shots(["./out/"])) == ["a/b/c", "cart", "checkout/pay", "d"]
+        assert names(find_shots([Path("out").absolute()])) == ["a/b/c", "cart", "checkout/pay", "d"]
+
+    @pytest.mark.parametrize(
+        ("pattern", "found"),
+        {
+            "out/*.png": ["out/cart"],
+            "out/**/*.png": ["out/cart", "out/checkout/pay", "out/deep/er/end"],
+            "**/pay.*": ["out/checkout/pay"],
+            "out/*/*.png": ["out/checkout/pay"],
+            "o?t/ch*/pay.png": ["out/checkout/pay"],
+            "out/[bc]art.png": ["out/cart"],
+            "out/**": ["out/cart", "out/checkout/pay", "out/deep/er/end"],
+            "./out/../out/*.png": ["out/cart"],
+            "nowhere/*.png": [],
+        }.items(),
+    )
+    def test_globs(self, pattern: str, found: list[str]) -> None:
+        made("out/cart.png", "out/checkout/pay.png", "out/deep/er/end.png", "out/.cache/old.png")
+        assert names(find_shots([pattern])) == found
+
+    def test_a_name_that_looks_like_a_pattern_is_a_name(self) -> None:
+        made("pages/[id].png", "pages/i.png")
+        assert names(find_shots(["pages/[id].png"])) == ["pages/[id]"]
+
+    def test_each_file_once_however_often_it_is_found(self) -> None:
+        made("out/cart.png")
+        assert names(find_shots(["out", "out/cart.png", "out/*.png", "./out"])) == ["cart"]
+
+    def test_from_outside(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        made("shots/cart.png", "app/x.png")
+        monkeypatch.chdir(folder / "app")
+        assert names(find_shots(["../shots/cart.png"])) == ["shots/cart"]
+        assert names(find_shots([f"{folder}/app/x.png"])) == ["x"]
+        assert names(find_shots([f"{folder}/shots/cart.png"])) == [f"{folder}/shots/cart".removeprefix("/")]
+
+    def test_base(self) -> None:
+        made("a/shots/cart.png", "b/pay.png")
+        assert names(find_shots(["a/shots/*.png"], base="a/shots")) == ["cart"]
+        assert names(find_shots(["a/shots"], base="a")) == ["shots/cart"]
+        assert "does not lie in a" in problems("b/pay.png", base="a")["b/pay.png"]
+
+    def test_ordered_as_people_do(self) -> None:
+        made("step-10.png", "step-9.png", "step-9@1280x800.png", "step-9@390x844.png", "b.png")
+        shots = find_shots(["*.png"]).shots
+        assert [(shot.name, shot.viewport) for shot in shots] == [
+            ("b", "20x10"),
+            ("step-9", "20x10"),
+            ("step-9", "390x844"),
+            ("step-9", "1280x800"),
+            ("step-10", "20x10"),
+        ]
+
+    def test_links_in_circles_and_to_files(self) -> None:
+        made("out/a/cart.png", "real/big.png")
+        Path("out/a/up").symlink_to("..")
+        Path("out/b").symlink_to("a", target_is_directory=True)
+        Path("out/linked.png").symlink_to("../real/big.png")
+        Path("in").symlink_to("out")
+        assert names(find_shots(["out"])) == ["a/cart", "linked"]
+        assert names(find_shots(["in"])) == ["a/cart", "linked"]  # what is named is followed
+        assert names(find_shots(["out/**/*.png"])) == ["out/a/cart", "out/linked"]
+        assert names(find_shots(["out/b/*.png"])) == ["out/b/cart"]
+
+    def test_nothing_there(self) -> None:
+        Path("empty").mkdir()
+        assert find_shots(["empty", "*.png"]) == ([], [])
+        found = find_shots(["nowhere", "", "no\0where"])
+        assert [(problem.path, problem.is_missing) for problem in found.problems] == [
+            ("nowhere", True),
+            ("", True),
+            ("no\0where", True),
+        ]
+
+    def test_what_cannot_be_searched_is_its_own_problem(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made("out/cart.png")
+        Path("out/loop.png").symlink_to("loop.png")
+        monkeypatch.chdir("out")
+        for _ in range(20):  # until the path is longer than one may be
+            Path("d" * 250).mkdir()
+            monkeypatch.chdir("d" * 250)
+        monkeypatch.chdir(folder)
+        found = find_shots(["out"])
+        assert [shot.name for shot in found.shots] == ["cart"]
+        assert [problem.words for problem in found.problems] == [
+            "cannot be searched: File name too long",
+            "cannot be read: Too many levels of symbolic links",
+        ]
+
+
+class TestNamesAndViewports:
+    @pytest.mark.parametrize(
+        ("path", "name", "viewport"),
+        [
+            ("cart.png", "cart", "20x10"),
+            ("cart@1280x800.png", "cart", "1280x800"),
+            ("cart@1280x800@2x.png", "cart", "1280x800"),
+            ("cart @390x844.png", "cart", "390x844"),
+            ("cart/@390x844.png", "cart", "390x844"),
+            ("cart@2x.png", "cart@2x", "20x10"),
+            ("me@example.org.png", "me@example.org", "20x10"),
+            ("v1.2.png", "v1.2", "20x10"),
+            ("größe 家.png", "größe 家", "20x10"),
+            ("no-extension", "no-extension", "20x10"),
+            ("shot.bin", "shot.bin", "20x10"),
+        ],
+    )
+    def test_by_the_path(self, path: str, name: str, viewport: str) -> None:
+        made(path)
+        shot = only(find_shots([path]))
+        assert (shot.name, shot.viewport) == (name, viewport)
+
+    def test_given(self) -> None:
+        made("cart@1280x800.png")
+        assert only(find_shots(["cart@1280x800.png"], viewport="1x2")).viewport == "1x2"
+        shot = only(find_shots(["*.png"], name="The cart @5x5"))
+        assert (shot.name, shot.viewport) == ("The cart @5x5", "20x10")
+
+    def test_what_can_only_be_a_mistake(self) -> None:
+        made("a.png", "b.png")
+        with pytest.raises(InvalidInputError, match="2 files were found"):
+            find_shots(["*.png"], name="x")
+        with pytest.raises(InvalidInputError, match="like 1280x800; got '12'"):
+            find_shots(["a.png"], viewport="12")
+
+    def test_a_long_jpeg_header_is_read_to_its_end(self) -> None:
+        made("notes.jpg", content=picture((30, 40), "JPEG", icc_profile=bytes(300_000)))
+        assert only(find_shots(["notes.jpg"])).viewport == "30x40"
+
+    def test_content_counts_not_the_extension(self) -> None:
+        made("photo.png", content=picture(kind="JPEG"))
+        made("same.jpg", content=picture(kind="JPEG"))
+        shots = {shot.name: shot for shot in find_shots(["."]).shots}
+        assert shots["photo"].content_type == shots["same"].content_type == "image/jpeg"
+        assert shots["photo"].note == "is a JPEG, whatever it is called"
+        assert shots["same"].note == ""
+
+
+class TestProblems:
+    def test_each_is_said_and_the_rest_goes_on(self) -> None:
+        made("good.png")
+        made("empty.png", content=b"")
+        made("text.png", content=b"hello")
+        made("cut.png", content=SMALL[:14])
+        made("huge.png", content=png(MAX_BYTES))
+        made("wide@100000x5.png", "zero@0x5.png", "@5x5.png")
+        made(f"{'x' * 150}/{'y' * 150}.png")
+        os.mkfifo("pipe.png")
+        Path("gone.png").symlink_to("nowhere")
+        Path(os.fsdecode(b"caf\xe9.png")).write_bytes(SMALL)
+        found = find_shots(["."])
+        assert [shot.name for shot in found.shots] == ["good"]
+        assert {problem.path: problem.words for problem in found.problems} == {
+            "empty.png": "is empty",
+            "text.png": "is neither PNG nor JPEG nor WebP",
+            "cut.png": "does not say how many pixels it has: it may be broken",
+            "huge.png": "has 5.0 MB, and 5 MB is too much: --shrink makes it fit",
+            "wide@100000x5.png": "has the viewport 100000x5, but each side is 1 to 99999: give --viewport",
+            "zero@0x5.png": "has the viewport 0x5, but each side is 1 to 99999: give --viewport",
+            "@5x5.png": "has no name beside its viewport: give --name",
+            f"{'x' * 150}/{'y' * 150}.png": "has a name of 301 characters, and 200 is the most: --base shortens it",
+            "pipe.png": "is not a file",
+            "gone.png": "cannot be read: No such file or directory",
+            "caf\udce9.png": "has a name that is not in UTF-8: rename it, or give --name",
+        }
+
+    def test_just_below_the_limit_is_good(self) -> None:
+        made("large.png", content=SMALL.ljust(MAX_BYTES - 1, b"\0"))
+        assert not only(find_shots(["large.png"])).is_too_large
+        made("large.png", content=SMALL.ljust(MAX_BYTES, b"\0"))
+        assert only(find_shots(["large.png"], shrink=True)).is_too_large
+
+    def test_two_of_the_same_name(self) -> None:
+        made("a/cart.png", "b/cart.png", "b/cart@5x5.png")
+        found = find_shots(["a", "b"])
+        assert [(shot.path, shot.viewport) for shot in found.shots] == [
+            (Path("b/cart@5x5.png"), "5x5"),
+            (Path("a/cart.png"), "20x10"),
+        ]
+        [problem] = found.problems
+        assert (problem.path, problem.words) == (
+            "b/cart.png",
+            "has the name and viewport of a/cart.png: rename one",
+        )
+
+
+def noise(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
+    return Image.frombytes(mode, size, secrets.token_bytes(size[0] * size[1] * len(mode)))
+
+
+class TestShrinking:
+    def test_nothing_is_given_up_that_need_not_be(self) -> None:
+        smooth = Image.linear_gradient("L").resize((640, 400)).convert("RGB")
+        smooth.save("smooth.png", compress_level=0)
+        assert Path("smooth.png").stat().st_size > 700_000
+        content, content_type, label = shrunk(Path("smooth.png"), limit=700_000)
+        assert (content_type, label) == ("image/webp", "WebP")
+        assert len(content) < 700_000
+        with Image.open(io.BytesIO(content)) as shown:
+            assert shown.convert("RGB").tobytes() == smooth.tobytes()
+
+    def test_longer_than_a_webp_may_be_stays_png(self) -> None:
+        Image.new("RGB", (10, 20_000)).save("long.png", compress_level=0)
+        content, content_type, _ = shrunk(Path("long.png"), limit=500_000)
+        assert content_type == "image/png"
+        with Image.open(io.BytesIO(content)) as shown:
+            assert shown.size == (10, 20_000)
+
+    def test_even_noise_fits_in_the_end(self) -> None:
+        noise((300, 200), "RGBA").save("noise.png")
+        content, content_type, _ = shrunk(Path("noise.png"), limit=5_000)
+        assert content_type == "image/webp"
+        assert len(content) < 5_000
+        with Image.open(io.BytesIO(content)) as shown:
+            assert shown.width < 300
+            assert shown.mode == "RGBA"
+
+    def test_turned_as_it_was_shown(self) -> None:
+        notes = Image.Exif()
+        notes[0x0112] = 6
+        Image.new("RGB", (40, 20)).save("turned.jpg", exif=notes)
+        with Image.open(io.BytesIO(shrunk(Path("turned.jpg")).content)) as shown:
+            assert shown.size == (20, 40)
+
+    @pytest.mark.parametrize(
+        "content", [SMALL[:40], b"\x89PNG\r\n\x1a\n", b"GIF89a"], ids=["cut", "head", "gif"]
+    )
+    def test_what_cannot_be_decoded(self, content: bytes) -> None:
+        made("broken.png", content=content)
+        with pytest.raises(InvalidInputError, match="could not be shrunk"):
+            shrunk(Path("broken.png"))
+
+    def test_a_bomb_is_not_decoded(self) -> None:
+        header = b"IHDR" + (int(MAX_PIXELS**0.5) + 1).to_bytes(4) * 2 + SMALL[24:29]
+        made("bomb.png", content=SMALL[:12] + header + zlib.crc32(header).to_bytes(4) + SMALL[33:])
+        with pytest.raises(InvalidInputError, match="more than are decoded"):
+            shrunk(Path("bomb.png"))
