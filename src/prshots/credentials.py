@@ -1,21 +1,19 @@
 """What upload tokens and sessions have in common: only a hash is kept, and their last use is noted."""
 
 import hashlib
-import re
 import secrets
 from collections.abc import Awaitable, Callable
 
 import structlog
 
 from prshots.errors import RecordsError
-from prshots.models import UploadToken
+from prshots.models import UPLOAD_TOKEN, UploadToken
 
 TOUCH_SECONDS = 60
 """How exact a last use is: a write per credential and minute, not per request."""
 
 REMEMBERED = 10_000
 
-_UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 _log = structlog.get_logger()
 
 
@@ -25,7 +23,7 @@ def hash_of(secret: str) -> str:
 
 def is_upload_token(secret: str) -> bool:
     """Tell whether it has the form of one."""
-    return _UPLOAD_TOKEN.fullmatch(secret) is not None
+    return UPLOAD_TOKEN.fullmatch(secret) is not None
 
 
 def new_upload_token(

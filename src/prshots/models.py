@@ -21,6 +21,7 @@ MAX_PR_NUMBER = 2_147_483_647
 COMMIT_SHA = re.compile(r"[0-9a-fA-F]{7,40}")
 IMAGE_ID = re.compile(r"[0-9a-f]{32}")
 VIEWPORT = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
+UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 
 
 class Policy(StrEnum):

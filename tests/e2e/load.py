@@ -82,7 +82,7 @@ class Load:
         rng = random.Random(f"{self.seed}/{number}")
         headers = {"Authorization": f"Bearer {self.token}"}
         with httpx.Client(headers=headers, timeout=60, trust_env=False) as client:
-            while not self._stop.wait(rng.random() * 0.15):
+            while not self._stop.wait(rng.random() * 0.3):
                 client.base_url = rng.choice(self.addresses)
                 try:
                     act(client, rng)

@@ -105,7 +105,7 @@ class Load:
     def _client(self, number: int) -> None:
         rng, mine = random.Random(number), []
         with self._service.client(self._token) as client:
-            while not self._stop.wait(0.03):
+            while not self._stop.wait(0.1):
                 reply = upload(client, png(rng.choice([200, 30_000, 300_000])), pr_number=number + 1)
                 self._expect(reply)
                 mine.append(reply.json())

@@ -30,7 +30,7 @@ TWO_HOURS = 7200
 def inspect_files(service: Service, load: Load, stop: threading.Event) -> None:
     """Look at each file as soon as it lies where delivery would find it, acknowledged or not."""
     seen: set[str] = set()
-    while not stop.wait(0.05):
+    while not stop.wait(0.15):  # what a crash leaves half stays so
         for path in service.images_dir.glob("??/*"):
             if path.name in seen or path.name.startswith("."):  # unfinished: no URL names it
                 continue

@@ -72,7 +72,7 @@ print(json.dumps({{
     assert said == {
         "client": [],
         "commands": [],
-        "installed": ["pydantic"],  # which Typer brings; nothing of ours imports it
+        "installed": [],
         "dashboard": False,
     }
 

@@ -167,6 +167,7 @@ async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_n
     app = create_api(
         images=None,  # type: ignore[arg-type]  # never reached
         accounts=FaultyAccounts(),
+        exchange=None,  # type: ignore[arg-type]  # likewise
         max_image_bytes=1,
         base_url="http://localhost",
         for_people=[],

@@ -303,5 +303,5 @@ class TestShrinking:
     def test_a_bomb_is_not_decoded(self) -> None:
         header = b"IHDR" + (int(MAX_PIXELS**0.5) + 1).to_bytes(4) * 2 + SMALL[24:29]
         made("bomb.png", content=SMALL[:12] + header + zlib.crc32(header).to_bytes(4) + SMALL[33:])
-        with pytest.raises(InvalidInputError, match="more than are decoded"):
+        with pytest.raises(InvalidInputError, match="not decoded"):
             shrunk(Path("bomb.png"))

@@ -9,6 +9,7 @@ import typer
 from prshots.cli.common import say
 from prshots.client.jobs import ForgeKind, well_formed
 from prshots.errors import InvalidInputError
+from prshots.models import MAX_PR_NUMBER
 
 if TYPE_CHECKING:
     from prshots.client.jobs import Job
@@ -50,7 +51,7 @@ PrOption = Annotated[
         envvar="PRSHOTS_PR",
         metavar="N",
         min=1,
-        max=well_formed.LARGEST_PR_NUMBER,
+        max=MAX_PR_NUMBER,
         help="The pull request; by default the CI's.",
     ),
 ]

@@ -11,8 +11,9 @@ import httpx
 from prshots import __version__
 from prshots.client.jobs import detected, well_formed
 from prshots.client.sending import OnWait, Sender, no_words
-from prshots.client.tokens import UPLOAD_TOKEN, FixedToken, TokenSource
+from prshots.client.tokens import FixedToken, TokenSource
 from prshots.errors import CallError, InvalidInputError, UnauthorizedError
+from prshots.models import UPLOAD_TOKEN
 from prshots.redaction import redact
 
 LIFETIME_SECONDS = 15 * 60.0

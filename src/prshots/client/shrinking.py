@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_PIXELS = 100_000_000
 """About 400 MB when decoded. A file that says it has more is not decoded."""
 
+TOO_MANY_PIXELS = f"has more than {MAX_PIXELS:,} pixels: it is not decoded to shrink it"
 MAX_FILE_BYTES = 200 * 1024 * 1024
 _LARGEST_WEBP_SIDE = 16_383
 _QUALITIES = (90, 80, 65, 50)
@@ -62,16 +63,24 @@ def _pillows_trouble_as_ours() -> Iterator[None]:
 
 def _decoded(path: Path) -> "Image.Image":
     """Decode it, turned as it is shown: the notes that say how do not survive."""
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
         raise InvalidInputError(f"is too large to be shrunk: more than {MAX_FILE_BYTES // 1024**2} MB")
-    with Image.open(path, formats=("PNG", "JPEG", "WEBP")) as picture:
+    with _opened(path) as picture:
         if math.prod(picture.size) > MAX_PIXELS:
-            width, height = picture.size
-            raise InvalidInputError(f"has {width} x {height} pixels: more than are decoded to shrink it")
+            raise InvalidInputError(TOO_MANY_PIXELS)
         turned = ImageOps.exif_transpose(picture)
         return turned.convert("RGBA" if turned.has_transparency_data else "RGB")
+
+
+def _opened(path: Path) -> "Image.Image":
+    from PIL import Image
+
+    try:
+        return Image.open(path, formats=("PNG", "JPEG", "WEBP"))
+    except Image.DecompressionBombError as error:  # Pillow has a limit of its own, which a program may set
+        raise InvalidInputError(TOO_MANY_PIXELS) from error
 
 
 def _attempts(picture: "Image.Image") -> Iterator[Shrunk]:

@@ -1,12 +1,10 @@
 """Where the upload token comes from: a setting, or an ID token of the CI's that is exchanged for one."""
 
-import re
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from prshots.errors import InvalidInputError
-
-UPLOAD_TOKEN = re.compile(r"msr_[0-9a-fA-F]{64}")
+from prshots.models import UPLOAD_TOKEN
 
 
 class TokenSource(Protocol):
@@ -27,9 +25,8 @@ class FixedToken:
     secret: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        stripped = (
-            self.secret.strip()
-        )  # a secret is often stored with the line break of the file it came from
+        # A secret is often stored with the line break of the file it came from.
+        stripped = self.secret.strip()
         if not UPLOAD_TOKEN.fullmatch(stripped):
             raise InvalidInputError(
                 "what was given as token (--token, PRSHOTS_TOKEN) is no upload token: those are msr_ and 64 "

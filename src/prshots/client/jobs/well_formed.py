@@ -7,10 +7,9 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-LARGEST_PR_NUMBER = 2**31 - 1
+from prshots.models import COMMIT_SHA, MAX_PR_NUMBER
 
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
-_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 _REPOSITORY = re.compile(r"[0-9]{1,20}|(?!\.{1,2}/)[\w.~-]+(?:/(?!\.{1,2}(?:/|\Z))[\w.~-]+)+", re.ASCII)
 _TOKEN = re.compile(r"[!-~]+")
 LONGEST = 2000
@@ -29,7 +28,7 @@ def pr_number(given: object) -> int | None:
     """Return a pull request's number, from a variable's text or from JSON."""
     if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
         given = int(given)
-    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= LARGEST_PR_NUMBER:
+    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MAX_PR_NUMBER:
         return given
     return None
 
@@ -37,7 +36,7 @@ def pr_number(given: object) -> int | None:
 def commit(*candidates: object) -> str:
     """Return the first that is a commit's SHA, whole or abbreviated."""
     for given in candidates:
-        if isinstance(given, str) and _COMMIT.fullmatch(given.strip()):
+        if isinstance(given, str) and COMMIT_SHA.fullmatch(given.strip()):
             return given.strip().lower()
     return ""
 
