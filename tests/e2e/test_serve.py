@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -101,8 +102,11 @@ def test_a_first_start(service: Service) -> None:
 
     commands = printed_commands(service)
     assert len(commands) == 2
-    with service.client(paste(commands)) as client:
-        assert upload(client).status_code == 200
+    (uploading,) = [line.strip() for line in service.log.splitlines() if " upload screenshots/ " in line]
+    screenshot = service.folder / "cart@1280x800.png"
+    screenshot.write_bytes(png())
+    paste([*commands, uploading.replace("screenshots/", shlex.quote(str(screenshot)))])
+    assert len(records(service)) == 1
 
     assert_one_line(service.run("serve", check=False), str(service.web_port), "PRSHOTS_WEB_PORT")
     assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200

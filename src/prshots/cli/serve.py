@@ -146,7 +146,7 @@ def _greet(settings: "Settings", names: list[str], config: Path | None, link: st
         *_where_it_is_kept(settings),
     ]
     if "api" in names:
-        lines += _next_commands(config)
+        lines += _next_commands(config, settings.base_url)
     say("\n".join(lines))
 
 
@@ -166,13 +166,14 @@ def _way_in(settings: "Settings", link: str | None, config: Path | None) -> list
     return [f"Open {link}\n", f"It signs you in, once, within 10 minutes; for another: {another}\n"]
 
 
-def _next_commands(config: Path | None) -> list[str]:
+def _next_commands(config: Path | None, base_url: str) -> list[str]:
     create = _pasteable("project create demo", config, *_WHERE_THE_DATA_IS)
     issue = _pasteable("token create demo", config, *_WHERE_THE_DATA_IS)
     return [
         "To upload, in another terminal, in the same folder:\n",
         f"  {create}",
-        f"  export PRSHOTS_TOKEN=$({issue})\n",
+        f"  export PRSHOTS_TOKEN=$({issue})",
+        f"  {_own_command()} upload screenshots/ --pr 1 --url {base_url}\n",
     ]
 
 
