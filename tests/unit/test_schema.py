@@ -62,7 +62,7 @@ def engine(settings: Settings) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def opened(settings: Settings) -> Iterator[Engine]:
-    made = wiring._database(settings).engine
+    made = wiring.engines._database(settings).engine
     yield made
     made.dispose()
 
