@@ -70,7 +70,7 @@ def shot(request: pytest.FixtureRequest) -> "Camera":
     """Take screenshots for the pull request: `shot(page)` or `shot(png_bytes, "checkout/cart")`."""
     from prshots.pytest_plugin.taking import Camera
 
-    return Camera(request.config.stash[_RUN], request.node.nodeid)
+    return Camera(request.node.nodeid, request.config.stash[_RUN].take)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -7,12 +7,12 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prshots.models import MAX_NAME_CHARACTERS, VIEWPORT
 
-if TYPE_CHECKING:
-    from prshots.pytest_plugin.run import Run
+Develop = Callable[[Callable[[], bytes], str, str], None]
+"""Takes what takes a screenshot, its name and its viewport ("" for its pixels), and sees to the rest."""
 
 _TAKES = "bytes, a path, a picture with .save(), or what has .screenshot() or .get_screenshot_as_png()"
 
@@ -20,8 +20,8 @@ _TAKES = "bytes, a path, a picture with .save(), or what has .screenshot() or .g
 class Camera:
     """The `shot` fixture of one test."""
 
-    def __init__(self, run: "Run", nodeid: str) -> None:
-        self._run = run
+    def __init__(self, nodeid: str, develop: Develop) -> None:
+        self._develop = develop
         self._test = name_of(nodeid)
         self._unnamed = 0
 
@@ -38,7 +38,7 @@ class Camera:
             name = self._test if self._unnamed == 1 else shortened(f"{self._test}-{self._unnamed}")
         elif not name.strip():
             raise ValueError("a screenshot's name has at least one character; without one, it is the test's")
-        self._run.take(take, shortened(name), viewport or "")
+        self._develop(take, shortened(name), viewport or "")
 
 
 def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
