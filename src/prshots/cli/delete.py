@@ -9,7 +9,7 @@ from prshots.cli.common import say
 from prshots.errors import ExpireFailedError, InvalidInputError, NotFoundError
 
 IdsArgument = Annotated[
-    list[str], typer.Argument(metavar="ID", help="The ids that the uploads answered with.")
+    list[str], typer.Argument(metavar="ID…", help="The ids that the uploads answered with.")
 ]
 
 

@@ -30,7 +30,7 @@ AT_ONCE = 8  # as `upload_all` has it, which is imported late
 MOST_AT_ONCE = 64
 
 PathsArgument = Annotated[
-    list[str], typer.Argument(metavar="PATH", help="Files, folders, or globs; ** goes into all folders.")
+    list[str], typer.Argument(metavar="PATH…", help="Files, folders, or globs; ** goes into all folders.")
 ]
 NameOption = Annotated[
     str, typer.Option("--name", metavar="NAME", help="The screenshot's name, if there is only one.")
