@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from prshots.cli.upload_output import SOME_FAILED
 from prshots.client.jobs import Job, detected
 
 SUMMARY_BYTES = 1024 * 1024
 """GitHub leaves out the whole summary of a step when it is longer."""
-
-SOME_FAILED = 3
-"""What `prshots upload` ends with when some files were not uploaded, but the others were."""
 
 FORKS = "https://github.com/prshots/prshots/blob/main/docs/ci.md#forks"
 

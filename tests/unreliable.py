@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
 import httpx
+
+from http_server import QuietHandler, serving
 
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive", "expect"}
 
@@ -73,8 +74,7 @@ class Unreliable:
             verify=False,  # it is plain HTTP; reading the certificates takes 50 ms
             limits=httpx.Limits(max_connections=64),
         )
-        self._server = _Server(("127.0.0.1", 0), _handler_of(self))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._running = contextlib.ExitStack()
 
     def will(self, misbehaviour: Misbehaviour, *, when: str = "", times: int = 1) -> None:
         """Do this to the next requests whose "METHOD /path" begins so."""
@@ -86,14 +86,11 @@ class Unreliable:
             return sum(request.startswith(beginning) for request in self.seen)
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self._thread.start()
+        self.url = self._running.enter_context(serving(_handler_of(self)))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._running.close()
         self._client.close()
 
     def plan_for(self, request: str, headers: Mapping[str, str], body: bytes) -> Misbehaviour:
@@ -112,22 +109,9 @@ class Unreliable:
         return self._client.request(method, self.target + path, headers=kept, content=body)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that hangs up is what some tests are about."""
-
-
-def _handler_of(front: Unreliable) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler_of(front: Unreliable) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body leave together: the kernel would hold the body back for 40 ms
-
-        def handle_one_request(self) -> None:
-            with contextlib.suppress(ConnectionError):
-                super().handle_one_request()
 
         def do_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or self._chunks()
@@ -165,8 +149,5 @@ def _handler_of(front: Unreliable) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(body)
 
         do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_PURGE = do_any  # noqa: N815 - the library looks for these
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing; `seen` has it."""
 
     return Handler

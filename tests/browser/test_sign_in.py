@@ -1,18 +1,18 @@
 """Signing in with real Chromium, at a real OpenID provider and a GitHub look-alike."""
 
 import contextlib
-import http.server
 import re
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from chromium import chromium
 from conftest import Service
+from http_server import QuietHandler, serving
 from login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github
 from prshots.signin import IDLE_SECONDS, SESSION_SECONDS
 
@@ -261,22 +261,15 @@ window.attacks = Promise.allSettled([
 def another_site(html: str) -> Iterator[int]:
     """Serve a page from another origin, and return its port."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             self.wfile.write(html.encode())
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+    with serving(Handler) as address:
+        yield httpx.URL(address).port or 0
 
 
 # A cookie does not look at ports: to the first of them the browser sends it along, so that only the check of

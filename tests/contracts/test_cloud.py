@@ -1,17 +1,17 @@
 """The store in a bucket: what only a bucket can do wrong, on a real S3 server."""
 
 import asyncio
-import http.server
+import contextlib
 import re
 import secrets
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import obstore
 import pytest
 import structlog
 
+from http_server import QuietHandler, serving
 from prshots.errors import SettingsError, StoreError, StoreFullError
 from prshots.models import THUMBNAIL_EXT, origin_key
 from prshots.stores import cloud
@@ -172,37 +172,26 @@ async def test_a_request_takes_a_thousand_deletes(seaweedfs: SeaweedFS, bucket: 
     assert await store.read(key) is None
 
 
-class Answering:
-    """Answers as an S3 server may by the book, and as none that runs here can be made to."""
+@contextlib.contextmanager
+def answering(answer: Callable[[str, bytes], tuple[int, str]]) -> Iterator[str]:
+    """Answer as an S3 server may by the book, and as none that runs here can be made to."""
 
-    def __init__(self, answer: Callable[[str, bytes], tuple[int, str]]) -> None:
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.1"
 
-            def handle_any(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                status, text = answer(self.command, body)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(text.encode())
+        def handle_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, text = answer(self.command, body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(text.encode())
 
-            do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815 - the names it looks for
+        do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815 - the names it looks for
 
-            def log_message(self, *_: object) -> None: ...
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"s3://bucket?endpoint=http://127.0.0.1:{self.server.server_port}&region=r"
-
-    def __enter__(self) -> str:
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}).start()
-        return self.url
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+    with serving(Handler) as address:
+        yield f"s3://bucket?endpoint={address}&region=r"
 
 
 @pytest.fixture
@@ -232,7 +221,7 @@ async def test_of_deletes_in_one_request_exactly_those_that_failed_are_told() ->
         )
         return 200, f'<?xml version="1.0"?><DeleteResult>{done}{refused}</DeleteResult>'
 
-    with Answering(answer) as url, structlog.testing.capture_logs() as logs:
+    with answering(answer) as url, structlog.testing.capture_logs() as logs:
         assert await CloudStore(url, AMPLE).delete(keys) == held
     assert len(requests) < 50  # far fewer than one by one
     assert len(logs) == len(held)
@@ -254,7 +243,7 @@ async def test_of_deletes_in_one_request_exactly_those_that_failed_are_told() ->
     ],
 )
 async def test_a_refusal_is_what_it_is(status: int, code: str, kind: type[StoreError]) -> None:
-    with Answering(lambda *_: (status, error(code))) as url:
+    with answering(lambda *_: (status, error(code))) as url:
         store = CloudStore(url, AMPLE)
         with pytest.raises(StoreError) as raised:
             await store.put(a_key(), [b"x"])
@@ -265,13 +254,13 @@ async def test_a_refusal_is_what_it_is(status: int, code: str, kind: type[StoreE
 
 @pytest.mark.usefixtures("credentials")
 async def test_a_404_that_names_no_object_is_no_missing_image() -> None:
-    with Answering(lambda *_: (404, "<html>a proxy in between</html>")) as url:
+    with answering(lambda *_: (404, "<html>a proxy in between</html>")) as url:
         reader = CloudReader(url, AMPLE)
         with pytest.raises(StoreError, match="404"):
             await reader.stream(a_key())
         with pytest.raises(StoreError):
             await reader.size(a_key())
-    with Answering(lambda *_: (404, error("NoSuchKey"))) as url:
+    with answering(lambda *_: (404, error("NoSuchKey"))) as url:
         reader = CloudReader(url, AMPLE)
         assert await reader.stream(a_key()) is None
         assert await reader.size(a_key()) is None
@@ -282,7 +271,7 @@ async def test_a_store_that_cannot_put_only_if_absent_says_so() -> None:
     def answer(method: str, _: bytes) -> tuple[int, str]:
         return (404, error("NoSuchKey")) if method == "GET" else (501, error("NotImplemented"))
 
-    with Answering(answer) as url, pytest.raises(StoreError, match="501 NotImplemented"):
+    with answering(answer) as url, pytest.raises(StoreError, match="501 NotImplemented"):
         await CloudStore(url, AMPLE).owner("somebody")
 
 

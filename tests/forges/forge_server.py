@@ -16,10 +16,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
+
+from http_server import QuietHandler, serving
 
 REPLIES = Path(__file__).parent / "replies"
 
@@ -87,19 +88,15 @@ class ForgeServer(ABC):
         self._ids = itertools.count(4180)
         self._replies = json.loads((REPLIES / f"{self.name}.json").read_text())
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _handler_of(self))
-        self.public_url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self.url = self.public_url + self.root
+        self._running = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
+        self.public_url = self._running.enter_context(serving(_handler_of(self)))
+        self.url = self.public_url + self.root
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._running.close()
 
     def comments(self) -> list[Written]:
         """Return what people see as comments, oldest first."""
@@ -159,22 +156,9 @@ class ForgeServer(ABC):
         return listed[(number - 1) * size : number * size], number, size, pages
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that hangs up is what some tests are about."""
-
-
-def _handler_of(forge: ForgeServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler_of(forge: ForgeServer) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
-        wbufsize = -1  # head and body leave together: the kernel would hold the body back for 40 ms
-
-        def handle_one_request(self) -> None:
-            with contextlib.suppress(ConnectionError):
-                super().handle_one_request()
 
         def do_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -191,8 +175,5 @@ def _handler_of(forge: ForgeServer) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(said)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing; `requests` has it."""
 
     return Handler

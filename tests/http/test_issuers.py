@@ -1,9 +1,7 @@
 """Issuers' keys: fetched when needed, once, and not more often; and what is signed with them."""
 
 import asyncio
-import http.server
 import json
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +12,7 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
+from http_server import QuietHandler, serving
 from prshots.errors import ExchangeRefusedError, ProviderError
 from prshots.stores.issuers import (
     CLOCK_LEEWAY_SECONDS,
@@ -77,23 +76,16 @@ class Keys:
 
 @pytest.fixture
 def issuer() -> Iterator[Keys]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
             said = made.answer(self.path)
             self.send_response(503 if made.is_down else 200)
             self.end_headers()
             self.wfile.write(json.dumps(said).encode())
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        made = Keys(f"http://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(Handler) as address:
+        made = Keys(address)
         yield made
-        server.shutdown()
-        thread.join()
 
 
 class TestKeys:

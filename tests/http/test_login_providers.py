@@ -1,11 +1,8 @@
 """The adapters to login providers: with real ones, and with one that lies."""
 
 import base64
-import contextlib
-import http.server
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from conftest import free_port
+from http_server import QuietHandler, serving
 from login_servers import (
     CLIENT_ID,
     GITHUB_SECRET,
@@ -214,8 +212,8 @@ def key() -> RSAKey:
 
 @pytest.fixture
 def liar(key: RSAKey) -> Iterator[Liar]:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
             self.rfile.read(int(self.headers.get("content-length", 0)))
             answer = lying.answers.get(self.path.partition("?")[0])
             if callable(answer):
@@ -224,21 +222,13 @@ def liar(key: RSAKey) -> Iterator[Liar]:
             self.send_response(lying.status)
             self.send_header("Location", f"{lying.url}/elsewhere")
             self.end_headers()
-            with contextlib.suppress(ConnectionError):  # it need not listen to the end
-                self.wfile.write(body)
+            self.wfile.write(body)  # it need not listen to the end
 
         do_POST = do_GET  # noqa: N815 - the name that http.server looks for
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        lying = Liar(f"http://127.0.0.1:{server.server_port}", key)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    with serving(Handler) as address:
+        lying = Liar(address, key)
         yield lying
-        server.shutdown()
-        thread.join()
 
 
 class TestAnIssuerThatLies:

@@ -2,15 +2,14 @@
 
 import json
 import secrets
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from http_server import QuietHandler, serving
 from prshots.client import keyless, sending
 from prshots.client.keyless import ExchangedToken, token_source
 from prshots.client.service import Client
@@ -54,17 +53,17 @@ class Ground:
         return 200, {"pr_number": 1, "markdown": "<!-- svc:pr-1 -->"}
 
 
-def handler_of(ground: Ground) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def handler_of(ground: Ground) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
             said = self.headers.get("Authorization", "")
             self.answer(
                 *(ground.comment(said) if self.path.startswith("/v1/") else ground.id_token(self.path, said))
             )
 
-        def do_POST(self) -> None:
+        def do_POST(self) -> None:  # noqa: N802 - the library looks for it
             assert self.path == "/v1/oidc/token"
             self.answer(*ground.exchange(self.rfile.read(int(self.headers["Content-Length"]))))
 
@@ -74,9 +73,6 @@ def handler_of(ground: Ground) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
 
     return Handler
 
@@ -88,14 +84,8 @@ def ground() -> Ground:
 
 @pytest.fixture
 def front(ground: Ground) -> Iterator[Unreliable]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler_of(ground))
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    with Unreliable(f"http://127.0.0.1:{server.server_address[1]}") as front:
+    with serving(handler_of(ground)) as address, Unreliable(address) as front:
         yield front
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.fixture(autouse=True)

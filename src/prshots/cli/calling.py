@@ -158,9 +158,9 @@ def commit(given: str, job: "Job") -> str:
 
     Raises InvalidInputError when none is said.
     """
-    from prshots.client.jobs.checkout import checked_out
+    from prshots.client.jobs.checkout import commit_of
 
-    if found := given or job.commit_sha or checked_out():
+    if found := commit_of(job, given):
         return found
     where = f"{job.ci} does not say" if job.ci else "no CI that we know says"
     raise InvalidInputError(f"which commit? {where}, and neither does git here: give --commit SHA")

@@ -1,8 +1,8 @@
 """What the commands share: options, tables, times, and running async code."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from prshots.accounts import Accounts
     from prshots.settings import Settings
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 ConfigOption = Annotated[
@@ -36,11 +37,16 @@ def with_accounts(config: Path | None, work: Callable[["Accounts"], Awaitable[T]
     """Open the database, do the work and close it again, whether or not the service runs."""
     from prshots.wiring import opened_accounts
 
-    settings = settings_from(config)
+    return run_with(opened_accounts(settings_from(config)), work)
+
+
+def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:
+    """Open something, do the work with it and close it again."""
+    import asyncio  # late: what calls a service from a CI does without
 
     async def run() -> T:
-        async with opened_accounts(settings) as accounts:
-            return await work(accounts)
+        async with opening as opened:
+            return await work(opened)
 
     return asyncio.run(run())
 

@@ -1,6 +1,5 @@
 """`prshots doctor`: what is wrong, and what to do about it."""
 
-import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +25,8 @@ def doctor(
     Stores, fetches and deletes an image, as GitHub's image proxy would fetch it. Exit code 1 when there is a
     problem; warnings leave it 0.
     """
+    import asyncio
+
     from prshots.doctor import State
     from prshots.doctor.examination import examine_settings
 

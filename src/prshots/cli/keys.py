@@ -1,6 +1,5 @@
 """`prshots keys`: the keys that sign image URLs."""
 
-import asyncio
 from typing import Annotated
 
 import typer
@@ -42,6 +41,8 @@ def retire(
     config: ConfigOption = None,
 ) -> None:
     """Remove a key. Every URL signed with it stops working within 10 seconds."""
+    import asyncio
+
     from prshots.wiring import key_file, key_source, open_records
 
     settings = settings_from(config)

@@ -1,9 +1,8 @@
 """`prshots login-link`: sign in to the dashboard without a login provider."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from prshots.cli.common import ConfigOption, say, settings_from
+from prshots.cli.common import ConfigOption, run_with, say, settings_from
 
 if TYPE_CHECKING:
     from prshots.settings import Settings
@@ -19,9 +18,5 @@ def new_link(settings: "Settings") -> str:
     """Make a one-time sign-in link, whether or not the service runs."""
     from prshots.wiring import opened_sign_in
 
-    async def make() -> str:
-        async with opened_sign_in(settings) as signin:
-            return await signin.make_link()
-
-    # After the #, where no server and no log ever sees it.
-    return f"{settings.web_url}/sign-in#{asyncio.run(make())}"
+    code = run_with(opened_sign_in(settings), lambda signin: signin.make_link())
+    return f"{settings.web_url}/sign-in#{code}"  # after the #, where no server and no log ever sees it

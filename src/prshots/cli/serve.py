@@ -1,6 +1,5 @@
 """`prshots serve` and `prshots sweep`."""
 
-import asyncio
 import os
 import shlex
 import shutil
@@ -42,6 +41,8 @@ def serve(
 
     Stops on Ctrl-C or SIGTERM, after the uploads under way.
     """
+    import asyncio
+
     from prshots import wiring
     from prshots.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
 
@@ -72,6 +73,8 @@ def sweep(
     config: ConfigOption = None,
 ) -> None:
     """Run one sweep: finish expiries that are due or failed, remove bytes that no record names."""
+    import asyncio
+
     report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep")))
     if as_json:
         print_json({**asdict(report), "seconds": round(seconds, 3)})

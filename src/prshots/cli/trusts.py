@@ -1,13 +1,21 @@
 """`prshots project trust`: let CI jobs upload by their ID tokens, without a secret."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
-from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, settings_from, when
+from prshots.cli.common import (
+    ConfigOption,
+    JsonOption,
+    print_json,
+    print_table,
+    run_with,
+    say,
+    settings_from,
+    when,
+)
 
 if TYPE_CHECKING:
     from prshots.accounts import Accounts
@@ -111,11 +119,7 @@ def distrust(
 def _with_trusts(settings: "Settings", work: Callable[["Accounts", "Trusts"], Awaitable[T]]) -> T:
     from prshots.wiring import opened_trusts
 
-    async def run() -> T:
-        async with opened_trusts(settings) as (accounts, trusts):
-            return await work(accounts, trusts)
-
-    return asyncio.run(run())
+    return run_with(opened_trusts(settings), lambda opened: work(*opened))
 
 
 def _forge(settings: "Settings", issuer: str) -> Forge:

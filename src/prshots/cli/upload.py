@@ -21,12 +21,12 @@ from prshots.cli.calling import commit as commit_of
 from prshots.cli.common import say
 from prshots.cli.upload_output import OutputFormat, Report, printable
 from prshots.cli.upload_progress import Bar, Lines
+from prshots.client import AT_ONCE
 from prshots.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from prshots.client.shots import Found
 
-AT_ONCE = 8  # as `upload_all` has it, which is imported late
 MOST_AT_ONCE = 64
 
 PathsArgument = Annotated[

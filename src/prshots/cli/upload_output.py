@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from prshots.client.uploading import Outcome
 
 
+SOME_FAILED = 3
+"""The exit code when some screenshots were not uploaded, but the others were."""
+
+
 class OutputFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
@@ -40,7 +44,7 @@ class Report:
         good = sum(not outcome.error for outcome in self.outcomes)
         if good == len(self.outcomes) + len(self.problems):
             return 0
-        return 3 if good else 1
+        return SOME_FAILED if good else 1
 
     def print(self, output_format: OutputFormat) -> None:
         match output_format:

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from prshots.client.shots import Found, Problem, Shot, find_shots
     from prshots.client.uploading import Outcome, upload_all
 
+AT_ONCE = 8
+"""How many uploads run at once, unless somebody says otherwise."""
+
 __all__ = [
+    "AT_ONCE",
     "Client",
     "Composer",
     "Expired",

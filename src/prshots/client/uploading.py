@@ -5,11 +5,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from prshots.client import AT_ONCE
 from prshots.client.service import Client, Uploaded
 from prshots.client.shots import Shot, megabytes
 from prshots.errors import CallError, PrshotsError, RateLimitedError, UnauthorizedError, UnreachableError
 
-AT_ONCE = 8
 NOT_TRIED = "not tried: nothing could be uploaded any more"
 
 _HOPELESS = (UnauthorizedError, UnreachableError, RateLimitedError)

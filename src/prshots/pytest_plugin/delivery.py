@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Self
 
 from prshots.client.jobs import ForgeKind, Job, detected, well_formed, with_forge
+from prshots.client.jobs.checkout import commit_of
 from prshots.client.service import Client
 from prshots.client.shots import Shot
 from prshots.client.uploading import NOT_TRIED, Outcome, upload_all
@@ -130,11 +131,7 @@ def _commit(environ: Mapping[str, str], job: Job) -> str:
     given = environ.get("PRSHOTS_COMMIT", "").strip()
     if given and not well_formed.commit(given):
         raise InvalidInputError(f"PRSHOTS_COMMIT takes 7 to 40 hexadecimal digits; got {given[:100]!r}")
-    if found := well_formed.commit(given) or job.commit_sha:
-        return found
-    from prshots.client.jobs.checkout import checked_out
-
-    if found := checked_out():
+    if found := commit_of(job, well_formed.commit(given)):
         return found
     raise InvalidInputError("which commit? No CI says, and this is no folder of git: set PRSHOTS_COMMIT")
 

@@ -1,8 +1,14 @@
-"""The commit that is checked out here, where no CI says which one it is about."""
+"""Which commit the screenshots show: where nobody says, the one that is checked out here."""
 
 import subprocess
 
 from prshots.client.jobs import well_formed
+from prshots.client.jobs.job import Job
+
+
+def commit_of(job: Job, given: str = "") -> str:
+    """Return the commit that was given, else the CI's, else git's; nothing when none of them says."""
+    return given or job.commit_sha or checked_out()
 
 
 def checked_out() -> str:
