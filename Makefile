@@ -51,7 +51,7 @@ screenshots: .venv/dev  ## take pictures of every page, light, dark and narrow, 
 	$(BIN)/python docs/images/make_dashboard.py
 
 clean:
-	rm -rf .venv web/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/dashboard
+	rm -rf .venv web/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/server/web/dashboard
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'

@@ -43,7 +43,7 @@ class DashboardHook(BuildHookInterface):  # type: ignore[type-arg]
 
     @property
     def _index(self) -> Path:
-        return Path(self.root, "src", "prshots", "dashboard", "index.html")
+        return Path(self.root, "src", "prshots", "server", "web", "dashboard", "index.html")
 
     def _is_current(self) -> bool:
         """Return whether it is built, and no source is newer. In an sdist all files are of one time."""

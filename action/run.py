@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from prshots.cli.upload_output import SOME_FAILED
-from prshots.client.jobs import Job, detected
+from prshots.client.ci import Job, detected
 
 SUMMARY_BYTES = 1024 * 1024
 """GitHub leaves out the whole summary of a step when it is longer."""

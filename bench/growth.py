@@ -21,14 +21,15 @@ from bench.pictures import png
 from bench.postgresql import execute, running_postgresql
 from bench.report import Row, Target
 from bench.settings import Run
-from prshots.models import LOCAL_ORGANIZATION, Image, Policy, Project
-from prshots.stores.disk import DiskStore
-from prshots.stores.migrate import migrate
-from prshots.stores.overview import SqlOverview
-from prshots.stores.people import SqlPeople
-from prshots.stores.postgresql import open_postgresql
-from prshots.stores.sql import SqlRecords
-from prshots.sweep import sweep
+from prshots.contract.limits import Policy
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
+from prshots.server.domain.sweep import sweep
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 FEW = 30_000

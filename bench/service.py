@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from bench.load import BenchError, status_of
 from bench.pictures import CONTENT_TYPE, upload_body
 from bench.processes import free_port, running, wait_until_idle
-from prshots.signing import KeyRing
+from prshots.server.domain.signing import KeyRing
 
 COMMAND = Path(sys.executable).parent / "prshots"
 PROJECT = "bench"

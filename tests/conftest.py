@@ -1,193 +1,19 @@
-"""The real service, in real processes, for the tests to use."""
+"""The fixtures that every folder of tests shares."""
 
-import asyncio
-import contextlib
-import os
-import secrets
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
-from prshots.models import Policy
+from support.service import UNTRUSTED_ISSUER, Service
 
 if TYPE_CHECKING:
-    from ci_issuer import CiIssuer
-    from servers import PostgreSQL, SeaweedFS, Valkey
-
-PRSHOTS = Path(sys.executable).with_name("prshots")
-PNG = b"\x89PNG\r\n\x1a\n"
-JPEG = b"\xff\xd8\xff\xe0"
-WEBP = b"RIFF\x00\x00\x00\x00WEBP"
-MAX_BYTES = 5 * 1024 * 1024
-UNTRUSTED_ISSUER = "http://127.0.0.1:9"
-"""May be trusted by projects of the shared service, and is by none: no test is to change that."""
-
-SHA = "0123456789abcdef0123456789abcdef01234567"
-
-
-def png(size: int = 1000) -> bytes:
-    """Bytes that begin as a PNG does, different each time."""
-    return PNG + secrets.token_bytes(size - len(PNG))
-
-
-def free_port() -> int:
-    """Return a port that stays free until it is listened on: below those that the kernel gives to connections.
-
-    From among those, a client waiting for the service to come up would one day be given the very port that it
-    waits for, and take it.
-    """
-    while True:
-        port = secrets.choice(range(10_000, 32_000))
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
-@dataclass
-class Service:
-    """A `prshots serve` with a data folder of its own, started and stopped like anybody's."""
-
-    folder: Path
-    settings: dict[str, str] = field(default_factory=dict)
-    api_port: int = field(default_factory=free_port)
-    img_port: int = field(default_factory=free_port)
-    web_port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.api_port}"
-
-    @property
-    def img_url(self) -> str:
-        return f"http://127.0.0.1:{self.img_port}"
-
-    @property
-    def web_url(self) -> str:
-        return f"http://127.0.0.1:{self.web_port}"
-
-    @property
-    def data_dir(self) -> Path:
-        return self.folder / "data"
-
-    @property
-    def images_dir(self) -> Path:
-        return self.data_dir / "images"
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "serve.log").read_text()
-
-    @property
-    def env(self) -> dict[str, str]:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
-        return clean | {
-            "PRSHOTS_DATA_DIR": str(self.data_dir),
-            "PRSHOTS_API_PORT": str(self.api_port),
-            "PRSHOTS_IMG_PORT": str(self.img_port),
-            "PRSHOTS_WEB_PORT": str(self.web_port),
-            "PRSHOTS_BASE_URL": self.base_url,
-            "PRSHOTS_IMG_URL": self.img_url,
-            "PRSHOTS_WEB_URL": self.web_url,
-            **{f"PRSHOTS_{name}": value for name, value in self.settings.items()},
-        }
-
-    def start(self) -> "Service":
-        with (self.folder / "serve.log").open("ab") as log:
-            self.process = subprocess.Popen([PRSHOTS, "serve"], env=self.env, stdout=log, stderr=log)
-        try:
-            self.wait_until_up()
-        except BaseException:  # pytest.fail raises one; whatever it is, nothing may be left running
-            self.stop()
-            raise
-        return self
-
-    def wait_until_up(self, seconds: float = 30) -> None:
-        until = time.monotonic() + seconds
-        for url in (f"{address}/healthz" for address in (self.web_url, self.base_url, self.img_url)):
-            while True:
-                with contextlib.suppress(httpx.TransportError):
-                    if httpx.get(url, timeout=5).status_code == 200:
-                        break
-                if self.process is not None and self.process.poll() is not None:
-                    pytest.fail(f"prshots serve ended with {self.process.returncode}:\n{self.log}")
-                if time.monotonic() > until:
-                    pytest.fail(f"{url} did not answer within {seconds} s:\n{self.log}")
-                time.sleep(0.02)
-
-    def stop(self) -> int:
-        assert self.process is not None
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=20)
-
-    def run(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command of the CLI against this service's data."""
-        done = subprocess.run(
-            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
-        )
-        if check and done.returncode:
-            pytest.fail(f"prshots {' '.join(args)} ended with {done.returncode}: {done.stderr}")
-        return done
-
-    def new_token(self, project: str = "", policy: str = "pr_close", retain_days: str = "") -> str:
-        """Make a project (of a fresh name, if none is given) and return a token for it.
-
-        As the commands do, but in this process: two of them take two seconds, and nearly every test begins so.
-        """
-        from prshots.settings import PREFIX, SETTINGS, Settings
-        from prshots.wiring import opened_accounts
-
-        given = {name.removeprefix(PREFIX).lower(): value for name, value in self.env.items()}
-        settings = Settings(**{name: given[name] for name in SETTINGS if name in given})
-
-        async def make() -> str:
-            async with opened_accounts(settings) as accounts:
-                name = project or f"project-{secrets.token_hex(4)}"
-                made = await accounts.create_project(name, Policy(policy), int(retain_days or 0) or None)
-                return (await accounts.create_token(made, ""))[1]
-
-        with ThreadPoolExecutor(1) as thread:  # a test may have an event loop of its own
-            return thread.submit(asyncio.run, make()).result()
-
-    def client(self, token: str, address: str = "") -> httpx.Client:
-        """Return a client of the API at its own address, or through another: the web component's."""
-        return httpx.Client(
-            base_url=address or self.base_url,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=60,
-            trust_env=False,
-        )
-
-    def stored_files(self) -> set[str]:
-        """All files under the images folder, temporary ones too, as keys."""
-        return {
-            str(path.relative_to(self.images_dir)) for path in self.images_dir.rglob("*") if path.is_file()
-        }
-
-
-def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:
-    """Upload as a plain client does; a field given as None is left out."""
-    content_type = str(fields.pop("content_type", "image/png"))
-    defaults: dict[str, object] = {
-        "name": "checkout/cart",
-        "pr_number": 7,
-        "commit_sha": SHA,
-        "viewport": "1280x800",
-    }
-    data = {name: str(value) for name, value in (defaults | fields).items() if value is not None}
-    files = {"image": ("shot.png", png() if image is None else image, content_type)}
-    return client.post("/v1/upload", data=data, files=files)
+    from support.ci_issuer import CiIssuer
+    from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
 
 
 @pytest.fixture
@@ -218,7 +44,7 @@ def silent_place() -> Iterator[socket.socket]:
 @pytest.fixture(scope="session")
 def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
     """Run an issuer of ID tokens for CI jobs: projects of the shared service may trust it."""
-    from ci_issuer import running_ci_issuer
+    from support.ci_issuer import running_ci_issuer
 
     with running_ci_issuer(ci_issuer_place) as issuer:
         yield issuer
@@ -258,7 +84,7 @@ def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator["PostgreSQL"]:
-    from servers import running_postgresql
+    from support.engine_servers import running_postgresql
 
     with running_postgresql(18) as server:
         yield server
@@ -266,7 +92,7 @@ def postgresql() -> Iterator["PostgreSQL"]:
 
 @pytest.fixture(scope="session")
 def postgresql_15() -> Iterator["PostgreSQL"]:
-    from servers import POSTGRESQL, running_postgresql
+    from support.engine_servers import POSTGRESQL, running_postgresql
 
     if not POSTGRESQL[15].exists():
         pytest.skip("PostgreSQL 15 is not installed: Debian's package is postgresql-15")
@@ -276,7 +102,7 @@ def postgresql_15() -> Iterator["PostgreSQL"]:
 
 @pytest.fixture(scope="session")
 def seaweedfs() -> Iterator["SeaweedFS"]:
-    from servers import running_seaweedfs
+    from support.engine_servers import running_seaweedfs
 
     with running_seaweedfs() as server:
         yield server
@@ -284,7 +110,7 @@ def seaweedfs() -> Iterator["SeaweedFS"]:
 
 @pytest.fixture(scope="session")
 def valkey() -> Iterator["Valkey"]:
-    from servers import running_valkey
+    from support.engine_servers import running_valkey
 
     with running_valkey() as server:
         yield server

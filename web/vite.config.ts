@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: "../src/prshots/dashboard",
+    outDir: "../src/prshots/server/web/dashboard",
     emptyOutDir: true,
     modulePreload: { polyfill: false },
     // The page's Content-Security-Policy takes no data: address, so nothing is inlined.

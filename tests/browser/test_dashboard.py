@@ -16,9 +16,9 @@ from PIL import Image as Picture
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import prshots
-from chromium import chromium
-from conftest import PRSHOTS, Service, upload
-from people import Person, sign_in
+from support.chromium import chromium
+from support.service import PRSHOTS, Service, upload
+from support.signed_in_people import Person, sign_in
 
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 MAX_SCRIPT_BYTES = 60_000
@@ -541,7 +541,7 @@ def settle(page: Page, address: str) -> None:
 
 
 def test_the_script_is_small() -> None:
-    assets = Path(prshots.__file__).with_name("dashboard") / "assets"
+    assets = Path(prshots.__file__).parent / "server" / "web" / "dashboard" / "assets"
     scripts = [gzip.compress(path.read_bytes()) for path in assets.glob("*.js")]
     assert scripts
     assert sum(map(len, scripts)) <= MAX_SCRIPT_BYTES

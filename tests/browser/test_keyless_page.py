@@ -13,10 +13,10 @@ from playwright.sync_api import Page, expect
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from chromium import chromium
-from conftest import Service
-from people import Person, sign_in
 from prshots.cli import app
+from support.chromium import chromium
+from support.service import Service
+from support.signed_in_people import Person, sign_in
 
 ROOT = Path(__file__).parents[2]
 GITHUB = "https://token.actions.githubusercontent.com"

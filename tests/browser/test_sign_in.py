@@ -10,11 +10,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from chromium import chromium
-from conftest import Service
-from http_server import QuietHandler, serving
-from login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github
-from prshots.signin import IDLE_SECONDS, SESSION_SECONDS
+from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS
+from support.chromium import chromium
+from support.http_server import QuietHandler, serving
+from support.login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github
+from support.service import Service
 
 SESSION = "prshots_session"
 

@@ -11,13 +11,13 @@ import obstore
 import pytest
 import structlog
 
-from http_server import QuietHandler, serving
-from prshots.errors import SettingsError, StoreError, StoreFullError
-from prshots.models import THUMBNAIL_EXT, origin_key
-from prshots.stores import cloud
-from prshots.stores.cloud import CloudReader, CloudStore
-from prshots.stores.cloud_client import Limits, open_client
-from servers import S3_SECRET, SeaweedFS, running_seaweedfs
+from prshots.contract.errors import SettingsError, StoreError, StoreFullError
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.objects import cloud
+from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
+from prshots.server.adapters.objects.cloud_client import Limits, open_client
+from support.engine_servers import S3_SECRET, SeaweedFS, running_seaweedfs
+from support.http_server import QuietHandler, serving
 
 SHORT = Limits(silence_seconds=0.3, total_seconds=1)
 AMPLE = Limits(silence_seconds=5, total_seconds=20)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from prshots.ports import RateCounter
-from prshots.stores.counters import WINDOW_SECONDS, MemoryCounter
-from prshots.stores.redis_counter import RedisCounter
-from servers import Valkey
+from prshots.server.adapters.counters.memory import WINDOW_SECONDS, MemoryCounter
+from prshots.server.adapters.counters.redis import RedisCounter
+from prshots.server.domain.ports import RateCounter
+from support.engine_servers import Valkey
 
 PATIENCE = [10.0]
 """How soon it gives up is another test's (test_redis_counter.py); here a busy machine is no outage."""

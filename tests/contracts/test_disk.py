@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from parts import filled_up, read_only, small_disk
-from prshots.errors import StoreError, StoreFullError
-from prshots.models import origin_key
-from prshots.stores.disk import DiskReader, DiskStore
+from prshots.contract.errors import StoreError, StoreFullError
+from prshots.contract.object_names import origin_key
+from prshots.server.adapters.objects.disk import DiskReader, DiskStore
+from support.stores_and_records import filled_up, read_only, small_disk
 
 KEY = origin_key("ab" * 16, "png")
 HOUR = 3600

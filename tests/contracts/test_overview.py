@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 import pytest
 
-from parts import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
-from prshots.models import (
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     DayOfUploads,
     Image,
-    Policy,
     Project,
     PullRequest,
     Role,
     User,
 )
-from prshots.ports import Overview, People, Records
-from prshots.stores.overview import SqlOverview
-from prshots.stores.people import SqlPeople
-from prshots.stores.sql import SqlRecords
+from prshots.server.domain.ports import Overview, People, Records
+from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
 
 TODAY = NOW // DAY
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
@@ -185,7 +185,7 @@ class TestPulls:
     async def test_names_are_searched_in_the_newest_alone(
         self, stores: Stores, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prshots.stores.overview.NAMES_SEARCHED", 2)
+        monkeypatch.setattr("prshots.server.adapters.sql.overview.NAMES_SEARCHED", 2)
         for number in (11, 12, 13):
             await added(stores, project, pr_number=number, uploaded_at=NOW + number, name="cart")
         assert await listed(stores, project, search="cart") == [13, 12]

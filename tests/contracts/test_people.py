@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from parts import ENGINES, NOW, opener
-from prshots.errors import ConflictError
-from prshots.models import LOCAL_ORGANIZATION, LoginState, Organization, Role, Session, User
-from prshots.ports import People
-from prshots.stores.people import SqlPeople
+from prshots.contract.errors import ConflictError
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.domain.models import LOCAL_ORGANIZATION, LoginState, Organization, Role, Session, User
+from prshots.server.domain.ports import People
+from support.stores_and_records import ENGINES, NOW, opener
 
 
 @pytest.fixture(params=ENGINES)

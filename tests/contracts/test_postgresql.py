@@ -10,24 +10,24 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from every_call import EVERY_CALL
 from sqlalchemy import text
 
-from conftest import PNG, SHA
-from parts import a_project, an_image, empty_database, filled_up, small_disk
-from prshots.errors import RecordsError, RecordsFullError, RecordsUnsureError
-from prshots.images import Images, UploadedFile, UploadForm
-from prshots.models import LOCAL_ORGANIZATION, Image, Project
-from prshots.signing import KeyRing
-from prshots.stores.counters import MemoryCounter
-from prshots.stores.disk import DiskStore
-from prshots.stores.engine import Database
-from prshots.stores.keys import FixedKeys
-from prshots.stores.migrate import migrate
-from prshots.stores.overview import SqlOverview
-from prshots.stores.postgresql import LOOKERS, READERS, WRITERS, Timeouts, open_postgresql
-from prshots.stores.sql import SqlRecords
-from servers import NOBODY, PostgreSQL, running_postgresql
+from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsureError
+from prshots.server.adapters.counters.memory import MemoryCounter
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.postgresql import LOOKERS, READERS, WRITERS, Timeouts, open_postgresql
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.images import Images, UploadedFile, UploadForm
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
+from prshots.server.domain.signing import KeyRing
+from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
+from support.every_port_call import EVERY_CALL
+from support.service import PNG, SHA
+from support.stores_and_records import a_project, an_image, empty_database, filled_up, small_disk
 
 IMPATIENT = Timeouts(connect=2, lock=0.3, statement=0.5, answer=0.7, queue=1)
 

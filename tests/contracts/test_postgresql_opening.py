@@ -4,11 +4,11 @@ import sys
 
 import pytest
 
-from conftest import free_port
-from prshots import wiring
-from prshots.errors import RecordsError, SettingsError
-from prshots.settings import Settings
-from servers import PostgreSQL
+from prshots.contract.errors import RecordsError, SettingsError
+from prshots.server import wiring
+from prshots.server.config.settings import Settings
+from support.engine_servers import PostgreSQL
+from support.service import free_port
 
 PASSWORD = "pass-word"
 
@@ -56,6 +56,6 @@ def test_an_address_that_is_none(end: str) -> None:
 
 def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "prshots.stores.postgresql")
+    monkeypatch.delitem(sys.modules, "prshots.server.adapters.sql.postgresql")
     with pytest.raises(SettingsError, match=r"pip install 'prshots\[postgresql\]'"):
         wiring.open_records(Settings(database_url="postgresql://127.0.0.1/db"))

@@ -9,17 +9,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from parts import NOW, a_project, an_image, empty_database
-from prshots.errors import RecordsError
-from prshots.models import LOCAL_ORGANIZATION, Policy, Project, Role, User
-from prshots.stores.due import due_in, some_due
-from prshots.stores.engine import Database
-from prshots.stores.locks import lock_pull
-from prshots.stores.overview import SqlOverview
-from prshots.stores.people import SqlPeople
-from prshots.stores.postgresql import open_postgresql
-from prshots.stores.sql import SqlRecords, _add
-from servers import PostgreSQL
+from prshots.contract.errors import RecordsError
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.due import due_in, some_due
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.records import SqlRecords, _add
+from prshots.server.adapters.sql.row_locks import lock_pull
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Project, Role, User
+from support.engine_servers import PostgreSQL
+from support.stores_and_records import NOW, a_project, an_image, empty_database
 
 
 @pytest.fixture

@@ -17,19 +17,20 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from parts import a_project, a_token, an_image
-from prshots.models import Image, Policy, Project, Trust
-from prshots.stores.disk import DiskStore
-from prshots.stores.migrate import migrate
-from prshots.stores.overview import SqlOverview
-from prshots.stores.people import SqlPeople
-from prshots.stores.postgresql import open_postgresql
-from prshots.stores.sql import SqlRecords
-from prshots.stores.trusts import SqlTrusts
-from prshots.sweep import sweep
+from prshots.contract.limits import Policy
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.domain.models import Image, Project, Trust
+from prshots.server.domain.sweep import sweep
+from support.stores_and_records import a_project, a_token, an_image
 
 if TYPE_CHECKING:
-    from servers import PostgreSQL
+    from support.engine_servers import PostgreSQL
 
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100

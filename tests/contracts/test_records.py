@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from parts import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
-from prshots.errors import ConflictError, RecordsError
-from prshots.models import LOCAL_ORGANIZATION, Image, Policy, Project
-from prshots.ports import Records
-from prshots.stores.sql import SqlRecords
+from prshots.contract.errors import ConflictError, RecordsError
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
+from prshots.server.domain.ports import Records
+from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
 
 
 @pytest.fixture(params=ENGINES)

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from conftest import free_port
-from prshots.errors import CounterUnavailableError, SettingsError
-from prshots.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
-from prshots.stores.redis_counter import RETRY_SECONDS, SERVER_SECONDS, RedisCounter
-from servers import Valkey, running_valkey
+from prshots.contract.errors import CounterUnavailableError, SettingsError
+from prshots.server.adapters.counters.redis import RETRY_SECONDS, SERVER_SECONDS, RedisCounter
+from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
+from support.engine_servers import Valkey, running_valkey
+from support.service import free_port
 
 PASSWORD = "swordfish-71"
 PROMISED_SECONDS = 0.05

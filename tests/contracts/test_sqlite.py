@@ -6,18 +6,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from every_call import EVERY_CALL, STORES
 from sqlalchemy import text
 
-from parts import a_project, an_image, filled_up, open_records, read_only, small_disk
-from prshots import wiring
-from prshots.errors import ConflictError, RecordsError, RecordsFullError
-from prshots.metrics import DATABASE_SECONDS, ENGINE_FAILURES
-from prshots.models import LOCAL_ORGANIZATION, Project
-from prshots.settings import Settings
-from prshots.stores.engine import Database, open_sqlite
-from prshots.stores.schema import metadata
-from prshots.stores.sql import SqlRecords
+from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError
+from prshots.server import wiring
+from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.schema import metadata
+from prshots.server.config.settings import Settings
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Project
+from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
+from support.every_port_call import EVERY_CALL, STORES
+from support.stores_and_records import a_project, an_image, filled_up, open_records, read_only, small_disk
 
 PROJECT = a_project()
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from prshots.models import THUMBNAIL_EXT, origin_key
-from prshots.ports import FileReader, ObjectStore, RemoteReader
-from prshots.stores.cloud import CloudReader, CloudStore
-from prshots.stores.disk import DiskReader, DiskStore
-from servers import SeaweedFS
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
+from prshots.server.adapters.objects.disk import DiskReader, DiskStore
+from prshots.server.domain.ports import FileReader, ObjectStore, RemoteReader
+from support.engine_servers import SeaweedFS
 
 LATER, EARLIER = 60, -60
 

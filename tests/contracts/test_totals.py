@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from parts import ENGINES, NOW, a_project, an_image, opener
-from prshots.models import LOCAL_ORGANIZATION, Image, Project, Role, User
-from prshots.stores.overview import SqlOverview
-from prshots.stores.people import SqlPeople
-from prshots.stores.sql import SqlRecords
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, Role, User
+from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 REPLICAS = 3

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import pytest
 
-from parts import ENGINES, NOW, a_project, a_token, an_image, opener
-from prshots.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
-from prshots.errors import ConflictError
-from prshots.kinds import MAX_ISSUER
-from prshots.models import Project, Trust, UploadToken
-from prshots.stores.engine import Database
-from prshots.stores.overview import SqlOverview
-from prshots.stores.sql import SqlRecords
-from prshots.stores.trusts import SqlTrusts
+from prshots.contract.errors import ConflictError
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.config.values import MAX_ISSUER
+from prshots.server.domain.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
+from prshots.server.domain.models import Project, Trust, UploadToken
+from support.stores_and_records import ENGINES, NOW, a_project, a_token, an_image, opener
 
 ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
 

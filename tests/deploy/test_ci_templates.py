@@ -13,13 +13,13 @@ import httpx
 import pytest
 import typer
 import yaml
-from checkers import ROOT, TOOLS, walk
 from PIL import Image
 
-from conftest import PRSHOTS, SHA, Service
-from forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
 from prshots.cli import app
-from repositories import commit_all
+from support.deploy_checkers import ROOT, TOOLS, walk
+from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
+from support.git_repositories import commit_all
+from support.service import PRSHOTS, SHA, Service
 
 DOCS = ROOT / "docs"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
@@ -144,7 +144,9 @@ class TestRecipes:
 
     def test_actionlint_finds_nothing(self, tmp_path: Path) -> None:
         texts = [block.text for block in WORKFLOWS]
-        for number, text in enumerate([*texts, (ROOT / "tests/ci/screenshots.yml").read_text()]):
+        for number, text in enumerate(
+            [*texts, (ROOT / "tests/support/workflow/screenshots.yml").read_text()]
+        ):
             # Where Gitea has an address, GitHub's own format has none.
             (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
         done = subprocess.run(

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 import yaml
-from checkers import DEPLOY, passes, program, run
 
-from conftest import free_port
-from prshots.settings import PREFIX, SETTINGS, load_settings
-from prshots.stores.cloud import CloudStore
-from prshots.stores.redis_counter import RedisCounter
-from servers import Server, running_valkey
+from prshots.server.adapters.counters.redis import RedisCounter
+from prshots.server.adapters.objects.cloud import CloudStore
+from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
+from support.deploy_checkers import DEPLOY, passes, program, run
+from support.engine_servers import Server, running_valkey
+from support.service import free_port
 
 COMPOSE = DEPLOY / "compose.yaml"
 FILLED_IN = {

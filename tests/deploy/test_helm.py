@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 import yaml
-from checkers import DEPLOY, passes, run, walk
 
 from prshots import __version__
-from prshots.settings import PREFIX, SETTINGS, load_settings
+from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
+from support.deploy_checkers import DEPLOY, passes, run, walk
 
 CHART = DEPLOY / "helm" / "prshots"
 MINIMAL: dict[str, Any] = {

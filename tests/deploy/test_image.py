@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkers import DEPLOY, ROOT, passes
 
-from conftest import Service, png, upload
-from prshots.settings import PREFIX, SETTINGS, load_settings
+from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
+from support.deploy_checkers import DEPLOY, ROOT, passes
+from support.service import Service, png, upload
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 HEALTHCHECK = DEPLOY / "docker" / "healthcheck.py"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
-from checkers import DEPLOY, passes, walk
 
-from prshots import metrics
+from prshots.server.observability import metrics
+from support.deploy_checkers import DEPLOY, passes, walk
 
 PROMETHEUS = DEPLOY / "prometheus"
 RULES = yaml.safe_load((PROMETHEUS / "alerts.yaml").read_text())["groups"][0]["rules"]

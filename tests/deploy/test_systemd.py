@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from checkers import DEPLOY, passes
 
-from prshots.settings import PREFIX, SETTINGS, load_settings
+from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
+from support.deploy_checkers import DEPLOY, passes
 
 UNITS = DEPLOY / "systemd"
 PROGRAM = "/opt/prshots/bin/prshots"

@@ -19,13 +19,13 @@ import httpx
 import pytest
 from PIL import Image
 
-from ci_issuer import CiIssuer
-from conftest import Service
-from forges.look_alikes import GitHubLookAlike, github_look_alike
-from repositories import commit_all
+from support.ci_issuer import CiIssuer
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.git_repositories import commit_all
+from support.service import Service
 
 ROOT = Path(__file__).parents[2]
-CI = ROOT / "tests" / "ci"
+CI = ROOT / "tests" / "support" / "workflow"
 ACT = Path(sys.executable).with_name("act")
 OF_THE_ACTION = (
     "action.yml",

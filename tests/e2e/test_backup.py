@@ -20,14 +20,22 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running import change_database, fetch, image_files, key_of, recorded_files, records, wait_until
 
-from conftest import PRSHOTS, Service, png, upload
-from parts import small_disk
-from prshots.backup.restoring import restore
-from prshots.backup.writing import back_up
-from prshots.errors import PrshotsError
-from prshots.settings import Settings
+from prshots.contract.errors import PrshotsError
+from prshots.server.backup.restoring import restore
+from prshots.server.backup.writing import back_up
+from prshots.server.config.settings import Settings
+from support.service import PRSHOTS, Service, png, upload
+from support.service_processes import (
+    change_database,
+    fetch,
+    image_files,
+    key_of,
+    recorded_files,
+    records,
+    wait_until,
+)
+from support.stores_and_records import small_disk
 
 ID = "ab" * 16
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conftest import MAX_BYTES, PNG, Service, free_port, png, upload
-from servers import Server
+from support.engine_servers import Server
+from support.service import MAX_BYTES, PNG, Service, free_port, png, upload
 
 CADDY = Path(sys.executable).with_name("caddy")
 SHIPPED = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"

@@ -13,12 +13,12 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from conftest import PRSHOTS, Service, upload
-from forges.look_alikes import GitHubLookAlike, github_look_alike
 from prshots.cli import app
 from prshots.client import sending
-from prshots.errors import PrshotsError
-from unreliable import CUT, Unreliable, refuse
+from prshots.contract.errors import PrshotsError
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.service import PRSHOTS, Service, upload
+from support.unreliable_proxy import CUT, Unreliable, refuse
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 SHA = "abcdef1234567890abcdef1234567890abcdef12"

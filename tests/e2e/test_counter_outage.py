@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from running import children, supervisor_pid, wait_until
 
-from conftest import SHA, Service, png
-from servers import Valkey, running_valkey
+from support.engine_servers import Valkey, running_valkey
+from support.service import SHA, Service, png
+from support.service_processes import children, supervisor_pid, wait_until
 
 AT_ONCE, LIMIT = 140, 120
 GONE, BACK = "rate counter unavailable, uploads are not limited", "rate counter is back"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running import delete_all, fetch, image_files, key_of, recorded_files
 
-from conftest import Service, png, upload
-from parts import filled_up, small_disk
+from support.service import Service, png, upload
+from support.service_processes import delete_all, fetch, image_files, key_of, recorded_files
+from support.stores_and_records import filled_up, small_disk
 
 IMAGE_BYTES = 700_000
 MOST_UPLOADS = 100

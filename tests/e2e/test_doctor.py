@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import change_database, image_files
 
-from conftest import PRSHOTS, Service, upload
-from prshots.doctor.examination import examine
-from prshots.settings import Settings
-from servers import PostgreSQL, SeaweedFS, Valkey
+from prshots.server.config.settings import Settings
+from prshots.server.doctor.examination import examine
+from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
+from support.service import PRSHOTS, Service, upload
+from support.service_processes import change_database, image_files
 
 
 def diagnosis(service: Service, **settings: str) -> tuple[int, dict[str, str]]:

@@ -9,9 +9,9 @@ from typing import Self
 
 import httpx
 import pytest
-from running import SlowUpload, fetch, key_of, records, serve, wait_until
 
-from conftest import Service, png, upload
+from support.service import Service, png, upload
+from support.service_processes import SlowUpload, fetch, key_of, records, serve, wait_until
 
 
 def ready(address: str) -> bool:

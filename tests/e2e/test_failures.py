@@ -12,7 +12,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running import (
+
+from support.service import Service, png, upload
+from support.service_processes import (
     change_database,
     delete_all,
     fetch,
@@ -23,9 +25,7 @@ from running import (
     wait_for_first_sweep,
     wait_until,
 )
-
-from conftest import Service, png, upload
-from parts import read_only
+from support.stores_and_records import read_only
 
 EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
 TAKES_HOLD_SECONDS = 10

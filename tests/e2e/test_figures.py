@@ -7,11 +7,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running import kill, kill_supervisor, part_pids, wait_for_first_sweep, wait_until
 
-from conftest import Service, upload
-from parts import small_disk
-from prshots.figures import JUST_MADE_SECONDS, PREFIX, figures_folder
+from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, figures_folder
+from support.service import Service, upload
+from support.service_processes import kill, kill_supervisor, part_pids, wait_for_first_sweep, wait_until
+from support.stores_and_records import small_disk
 
 
 def stored(address: str) -> float:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from conftest import PRSHOTS, Service, upload
-from forges.bitbucket_look_alike import bitbucket_look_alike
-from forges.forge_server import ForgeServer
-from forges.gitea_look_alike import gitea_look_alike
-from forges.gitlab_look_alike import gitlab_look_alike
+from support.forges.bitbucket_look_alike import bitbucket_look_alike
+from support.forges.forge_server import ForgeServer
+from support.forges.gitea_look_alike import gitea_look_alike
+from support.forges.gitlab_look_alike import gitlab_look_alike
+from support.service import PRSHOTS, Service, upload
 
 KINDS = {"gitlab": gitlab_look_alike, "gitea": gitea_look_alike, "bitbucket": bitbucket_look_alike}
 

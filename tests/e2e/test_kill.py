@@ -6,8 +6,9 @@ import threading
 import time
 
 import pytest
-from load import Load, is_whole
-from running import (
+
+from support.service import Service
+from support.service_processes import (
     fetch,
     image_files,
     is_alive,
@@ -19,8 +20,7 @@ from running import (
     serve,
     wait_until,
 )
-
-from conftest import Service
+from support.upload_load import Load, is_whole
 
 KILLS = 50
 VICTIMS = ("api", "delivery", "web", "api", "delivery", "supervisor", "sweeper")

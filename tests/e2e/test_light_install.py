@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import structlog.testing
 
-from ci_issuer import CiIssuer
-from conftest import PNG, SHA, Service, png
-from prshots.http.web import create_web
+from prshots.server.web.app import create_web
+from support.ci_issuer import CiIssuer
+from support.service import PNG, SHA, Service, png
 
 ROOT = Path(__file__).parents[2]
 OF_THE_SERVER = ["starlette", "sqlalchemy", "pydantic", "structlog", "granian", "PIL"]
@@ -65,7 +65,7 @@ print(json.dumps({{
     "client": of_client,
     "commands": found(),
     "installed": [name for name in {OF_THE_SERVER} if importlib.util.find_spec(name)],
-    "dashboard": (pathlib.Path(prshots.__file__).parent / "dashboard").exists(),
+    "dashboard": (pathlib.Path(prshots.__file__).parent / "server" / "web" / "dashboard").exists(),
 }}))
 """
     said = json.loads(run(venv, "python", "-I", "-c", code).stdout)
@@ -79,7 +79,7 @@ print(json.dumps({{
 
 def test_imports_nothing_of_the_server_where_it_is_installed() -> None:
     code = (
-        "import sys, prshots.client.service, prshots.client.keyless, prshots.client.jobs, prshots.cli\n"
+        "import sys, prshots.client.service, prshots.client.keyless, prshots.client.ci, prshots.cli\n"
         f"print(*sorted(set({OF_THE_SERVER}) & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,16 +7,16 @@ from datetime import datetime
 
 import httpx
 import pytest
-from running import fetch, wait_for_first_sweep, wait_until
 
-from conftest import Service, upload
+from support.service import Service, upload
+from support.service_processes import fetch, wait_for_first_sweep, wait_until
 
 FAULT = """
 import logging, warnings
 
-from prshots.accounts import Accounts
+from prshots.accounts import Projects
 
-authenticate = Accounts.authenticate
+authenticate = Projects.authenticate
 
 async def faulty(self, secret):
     if secret.startswith("fault-"):
@@ -26,7 +26,7 @@ async def faulty(self, secret):
         raise ZeroDivisionError(f"in the middle of it: Bearer {secret}")
     return await authenticate(self, secret)
 
-Accounts.authenticate = faulty
+Projects.authenticate = faulty
 """
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-from running import part_pids, resident_bytes, supervisor_pid, wait_for_first_sweep
 
-from conftest import MAX_BYTES, Service, png, upload
+from support.service import MAX_BYTES, Service, png, upload
+from support.service_processes import part_pids, resident_bytes, supervisor_pid, wait_for_first_sweep
 
 IDLE_MB = 250
 ADDED_MB = 250

@@ -16,12 +16,12 @@ from pathlib import Path
 import httpx
 import obstore
 import pytest
-from front import NGINX, Front
-from running import key_of, records, wait_until
 
-from conftest import MAX_BYTES, PNG, PRSHOTS, Service, free_port, png, upload
-from prshots.signing import KeyRing
-from servers import S3_KEY, S3_SECRET, SeaweedFS, Server
+from prshots.server.domain.signing import KeyRing
+from support.engine_servers import S3_KEY, S3_SECRET, SeaweedFS, Server
+from support.nginx_front import NGINX, Front
+from support.service import MAX_BYTES, PNG, PRSHOTS, Service, free_port, png, upload
+from support.service_processes import key_of, records, wait_until
 
 DAY = 86_400
 NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}

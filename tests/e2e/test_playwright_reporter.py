@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from chromium import QUIET
-from ci_issuer import CiIssuer
-from conftest import SHA, Service
-from forges.bitbucket_look_alike import BitbucketLookAlike, bitbucket_look_alike
-from forges.forge_server import ForgeServer
-from forges.gitea_look_alike import gitea_look_alike
-from forges.gitlab_look_alike import gitlab_look_alike
-from forges.look_alikes import GitHubLookAlike, github_look_alike
-from unreliable import Unreliable, refuse
+from support.chromium import QUIET
+from support.ci_issuer import CiIssuer
+from support.forges.bitbucket_look_alike import BitbucketLookAlike, bitbucket_look_alike
+from support.forges.forge_server import ForgeServer
+from support.forges.gitea_look_alike import gitea_look_alike
+from support.forges.gitlab_look_alike import gitlab_look_alike
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.service import SHA, Service
+from support.unreliable_proxy import Unreliable, refuse
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "playwright"
 

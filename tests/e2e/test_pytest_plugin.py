@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from chromium import QUIET
-from conftest import SHA, Service
-from forges.look_alikes import GitHubLookAlike, github_look_alike
 from prshots.client import sending
-from unreliable import Unreliable, refuse
+from support.chromium import QUIET
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.service import SHA, Service
+from support.unreliable_proxy import Unreliable, refuse
 
 pytest_plugins = ["pytester"]
 

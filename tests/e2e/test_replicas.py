@@ -10,11 +10,19 @@ from pathlib import Path
 import httpx
 import obstore
 import pytest
-from load import Load
-from running import children, kill, kill_supervisor, part_of, serve, supervisor_pid, wait_until
 
-from conftest import Service, free_port, png, upload
-from servers import PostgreSQL, SeaweedFS, Valkey
+from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
+from support.service import Service, free_port, png, upload
+from support.service_processes import (
+    children,
+    kill,
+    kill_supervisor,
+    part_of,
+    serve,
+    supervisor_pid,
+    wait_until,
+)
+from support.upload_load import Load
 
 DUE, TWO_DAYS = 300, 2 * 86_400
 

@@ -13,7 +13,9 @@ from datetime import datetime
 
 import httpx
 import pytest
-from running import (
+
+from support.service import PNG, Service, png, upload
+from support.service_processes import (
     WORKERS,
     SlowUpload,
     change_database,
@@ -31,9 +33,7 @@ from running import (
     wait_for_first_sweep,
     wait_until,
 )
-
-from conftest import PNG, Service, png, upload
-from parts import read_only
+from support.stores_and_records import read_only
 
 DAY = 86_400
 

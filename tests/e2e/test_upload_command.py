@@ -19,12 +19,12 @@ import httpx
 import pytest
 from PIL import Image
 
-from conftest import PRSHOTS, SHA, Service
 from prshots.cli import main
 from prshots.cli.upload import AT_ONCE
 from prshots.client import Client, upload_all
 from prshots.client import sending as sending_module
-from unreliable import CUT, LOSE_REPLY, Unreliable, refuse, slow
+from support.service import PRSHOTS, SHA, Service
+from support.unreliable_proxy import CUT, LOSE_REPLY, Unreliable, refuse, slow
 
 UPLOAD = "POST /v1/upload"
 WRONG_TOKEN = "msr_" + "0123456789abcdef" * 4

@@ -4,9 +4,9 @@ import json
 
 import httpx
 import pytest
-from wire import Reply, post_body, send
 
-from conftest import Service, upload
+from support.raw_requests import Reply, post_body, send
+from support.service import Service, upload
 
 ROUTES = [
     ("POST", "/v1/upload"),

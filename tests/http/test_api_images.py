@@ -11,11 +11,11 @@ from urllib.parse import quote
 import httpx
 import pytest
 from sqlalchemy import event
-from wire import Reply, send
 
-from conftest import SHA, Service, png, upload
-from prshots.stores.engine import Database, open_sqlite
-from prshots.stores.sql import SqlRecords
+from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.records import SqlRecords
+from support.raw_requests import Reply, send
+from support.service import SHA, Service, png, upload
 
 NOBODYS_ID = "0123456789abcdef" * 2
 

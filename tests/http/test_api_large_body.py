@@ -7,16 +7,16 @@ from pathlib import Path
 
 import httpx
 import pytest
-from wire import MULTIPART, Memory, image_head
 
-from conftest import Service, upload
+from support.raw_requests import MULTIPART, Memory, image_head
+from support.service import Service, upload
 
 GIGABYTE = 1024**3
 LARGE = GIGABYTE // 8
 """Enough for what keeps it to be seen, and it costs an eighth: a gigabyte itself is sent once in each way."""
 
 CHUNK = bytes(1024**2)
-CLIENTS = Path(__file__).parents[1] / "clients"
+CLIENTS = Path(__file__).parents[1] / "support" / "node_clients"
 TOO_LARGE = (413, '{"error":"payload too large (max 5MB)"}')
 UNAUTHORIZED = (401, '{"error":"unauthorized"}')
 

@@ -11,9 +11,19 @@ from itertools import pairwise
 
 import httpx
 import pytest
-from wire import TEXTS, Reply, body_of, image_part, part, post_body, running, text_part, text_parts
 
-from conftest import JPEG, MAX_BYTES, PNG, SHA, WEBP, Service, png, upload
+from support.raw_requests import (
+    TEXTS,
+    Reply,
+    body_of,
+    image_part,
+    part,
+    post_body,
+    running,
+    text_part,
+    text_parts,
+)
+from support.service import JPEG, MAX_BYTES, PNG, SHA, WEBP, Service, png, upload
 
 YEAR = 365 * 86_400
 

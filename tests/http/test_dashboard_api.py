@@ -10,9 +10,9 @@ import httpx
 import pytest
 from PIL import Image as Picture
 
-from conftest import SHA, Service, upload
-from parts import an_image, open_all
-from people import Person, sign_in
+from support.service import SHA, Service, upload
+from support.signed_in_people import Person, sign_in
+from support.stores_and_records import an_image, open_all
 
 
 @pytest.fixture(scope="module")

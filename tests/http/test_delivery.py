@@ -12,15 +12,22 @@ import structlog
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from prshots.errors import StoreError
-from prshots.http.delivery import Delivery, FileSlice, Reply, Request
-from prshots.models import THUMBNAIL_EXT, origin_key
-from prshots.ports import FileReader, KeySource, ObjectStore, ObjectStream, OpenObject, RemoteReader
-from prshots.signing import Key, KeyRing
-from prshots.stores.cloud import CloudReader, CloudStore
-from prshots.stores.disk import DiskReader, DiskStore
-from prshots.stores.keys import FixedKeys, KeyFile
-from servers import SeaweedFS
+from prshots.contract.errors import StoreError
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.keys import FixedKeys, KeyFile
+from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
+from prshots.server.adapters.objects.disk import DiskReader, DiskStore
+from prshots.server.delivery.decision import Delivery, FileSlice, Reply, Request
+from prshots.server.domain.ports import (
+    FileReader,
+    KeySource,
+    ObjectStore,
+    ObjectStream,
+    OpenObject,
+    RemoteReader,
+)
+from prshots.server.domain.signing import Key, KeyRing
+from support.engine_servers import SeaweedFS
 
 NOW = 1_800_000_000
 EXP = NOW + 365 * 86_400

@@ -10,14 +10,14 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 import pytest
 import structlog
 import uvloop
-from delivery_served import EXP, RING, Served, get
 
-from prshots.errors import StoreError
-from prshots.models import origin_key
-from prshots.ports import ObjectStream
-from prshots.stores.cloud import CloudReader, CloudStore
-from prshots.stores.cloud_client import Limits
-from servers import SeaweedFS, running_seaweedfs
+from prshots.contract.errors import StoreError
+from prshots.contract.object_names import origin_key
+from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
+from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.domain.ports import ObjectStream
+from support.delivery_sockets import EXP, RING, Served, get
+from support.engine_servers import SeaweedFS, running_seaweedfs
 
 MB = 1_000_000
 SHORT = Limits(silence_seconds=0.5, total_seconds=1.5)

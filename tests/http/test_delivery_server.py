@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 import structlog
 import uvloop
-from delivery_served import EXP, RING, Served, Wire, get, open_files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prshots.http import delivery_connection
-from prshots.http.delivery import Delivery
-from prshots.http.delivery_server import DeliveryServer
-from prshots.models import origin_key
-from prshots.stores.disk import DiskReader
-from prshots.stores.keys import FixedKeys
+from prshots.contract.object_names import origin_key
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.adapters.objects.disk import DiskReader
+from prshots.server.delivery import connection
+from prshots.server.delivery.decision import Delivery
+from prshots.server.delivery.server import DeliveryServer
+from support.delivery_sockets import EXP, RING, Served, Wire, get, open_files
 
 HOST = b"Host: localhost\r\n\r\n"
 
@@ -192,7 +192,7 @@ def test_a_slow_client_gets_every_byte(served: ServedFromDisk) -> None:
 
 def test_an_abrupt_end_leaves_nothing_open(served: ServedFromDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     # Of a reset in the midst of a head, uvloop tells nothing: the limit ends that connection.
-    monkeypatch.setattr(delivery_connection, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
     target = served.store(bytes(4_000_000))
     with served.client() as client:
         client.get("/healthz")
@@ -427,7 +427,7 @@ def test_without_descriptors_it_waits_and_recovers(served: ServedFromDisk) -> No
 def test_nobody_holds_a_connection_for_ever(
     served: ServedFromDisk, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery_connection, limit, -1.0)
+    monkeypatch.setattr(connection, limit, -1.0)
     target = served.store(bytes(8_000_000))
     sent = {
         "IDLE_SECONDS": b"",

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
-from forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
-from forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
-from forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike, gitlab_look_alike
-from prshots import markdown
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.gitlab import GitLab
-from prshots.client.sticky import Outcome, keep_current
-from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.client.sticky_comment import Outcome, keep_current
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.server.domain import comment
+from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
+from support.forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
+from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike, gitlab_look_alike
 
 ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
 
@@ -163,10 +163,10 @@ def test_bitbucket_access_token_that_may_only_read_is_told_so(bitbucket: Bitbuck
 
 def test_bitbucket_comment_has_no_html_and_no_backslash_at_the_end_of_a_line() -> None:
     entries = [
-        markdown.Entry(f"page {number} <details>`\\", "1280x800", "0123456789", f"{ELSEWHERE}&n={number}" * 4)
+        comment.Entry(f"page {number} <details>`\\", "1280x800", "0123456789", f"{ELSEWHERE}&n={number}" * 4)
         for number in range(400)
     ]
-    said = markdown.comment(7, 2000, entries, "https://prshots.example.com/p/1")
+    said = comment.comment(7, 2000, entries, "https://prshots.example.com/p/1")
     assert "<details><summary>" in said
     with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
         written = forge.written(said)

@@ -11,22 +11,22 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from forges.bitbucket_look_alike import bitbucket_look_alike
-from forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
-from forges.forge_server import Written
-from forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
-from forges.gitlab_look_alike import gitlab_look_alike
-from forges.look_alikes import GitHubLookAlike, github_look_alike
-from prshots import markdown
 from prshots.client import sending
 from prshots.client.forges import Forge
 from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
-from prshots.client.sticky import Outcome, keep_current
-from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
-from unreliable import CUT, LOSE_REPLY, Unreliable, refuse, slow
+from prshots.client.sticky_comment import Outcome, keep_current
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
+from prshots.server.domain import comment
+from support.forges.bitbucket_look_alike import bitbucket_look_alike
+from support.forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
+from support.forges.forge_server import Written
+from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.forges.gitlab_look_alike import gitlab_look_alike
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.unreliable_proxy import CUT, LOSE_REPLY, Unreliable, refuse, slow
 
 ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
 
@@ -135,15 +135,15 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
 
 @pytest.fixture
 def text(place: Place) -> str:
-    """Return a comment as the service writes it, in the forge's markdown."""
+    """Return a comment as the service writes it, in the forge's comment."""
     return _text(place)
 
 
 def _text(place: Place, *names: str) -> str:
     entries = [
-        markdown.Entry(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)
+        comment.Entry(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)
     ]
-    said = markdown.comment(place.pr_number, len(entries), entries, "https://prshots.example.com")
+    said = comment.comment(place.pr_number, len(entries), entries, "https://prshots.example.com")
     return place.forge.written(said)
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from forges.look_alikes import GitHubLookAlike, github_look_alike
 from prshots.client import sending
+from prshots.client.ci import ForgeKind, Job
 from prshots.client.forges import forge_of
 from prshots.client.forges.forks import refused
 from prshots.client.forges.github import GitHub
-from prshots.client.jobs import ForgeKind, Job
 from prshots.client.sending import limit_of
-from prshots.client.sticky import Outcome, keep_current
-from prshots.errors import ForgeError, ForgeRefusedError, InvalidInputError
-from unreliable import Unreliable, refuse
+from prshots.client.sticky_comment import Outcome, keep_current
+from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
+from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.unreliable_proxy import Unreliable, refuse
 
 MARKER = "<!-- svc:pr-{} -->"
 

@@ -12,15 +12,15 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
-from http_server import QuietHandler, serving
-from prshots.errors import ExchangeRefusedError, ProviderError
-from prshots.stores.issuers import (
+from prshots.contract.errors import ExchangeRefusedError, ProviderError
+from prshots.server.adapters.identity.issuers import (
     CLOCK_LEEWAY_SECONDS,
     FRESH_SECONDS,
     PAUSE_SECONDS,
     STALE_SECONDS,
     CiIssuers,
 )
+from support.http_server import QuietHandler, serving
 
 NOW = 1_800_000_000
 

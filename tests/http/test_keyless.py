@@ -16,12 +16,12 @@ import pytest
 from joserfc import jws
 from joserfc.jwk import RSAKey
 
-from ci_issuer import JOB, CiIssuer
-from conftest import UNTRUSTED_ISSUER, Service, upload
-from people import Person, sign_in
 from prshots.client.keyless import token_source
 from prshots.client.service import Client
-from prshots.errors import UnauthorizedError
+from prshots.contract.errors import UnauthorizedError
+from support.ci_issuer import JOB, CiIssuer
+from support.service import UNTRUSTED_ISSUER, Service, upload
+from support.signed_in_people import Person, sign_in
 
 REFUSED = (401, {"error": "unauthorized"})
 

@@ -12,9 +12,13 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
-from conftest import free_port
-from http_server import QuietHandler, serving
-from login_servers import (
+from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
+from prshots.server.adapters.identity.issuers import FRESH_SECONDS
+from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
+from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
+from prshots.server.domain.ports import LoginProvider
+from support.http_server import QuietHandler, serving
+from support.login_servers import (
     CLIENT_ID,
     GITHUB_SECRET,
     OIDC_SECRET,
@@ -22,11 +26,7 @@ from login_servers import (
     sign_in_at_github,
     sign_in_at_oidc,
 )
-from prshots.errors import ProviderError, Refusal, SignInRefusedError
-from prshots.ports import LoginProvider
-from prshots.stores.issuers import FRESH_SECONDS
-from prshots.stores.login_providers import GitHubProvider, OidcProvider
-from prshots.stores.oauth import MAX_REPLY_BYTES
+from support.service import free_port
 
 BACK = "http://127.0.0.1:9/auth/callback/here"
 VERIFIER, NONCE = secrets.token_urlsafe(32), secrets.token_urlsafe(32)

@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route, Router
 
-from prshots.errors import ProviderError
-from prshots.http.bodies import MAX_JSON_BYTES
-from prshots.http.edge import Edge
-from prshots.http.login import login_routes, require_own_origin, signed_in
-from prshots.models import Identity
-from prshots.signin import AllowList, SignIn, new_secret
-from prshots.stores.engine import Database, open_sqlite
-from prshots.stores.migrate import migrate
-from prshots.stores.people import SqlPeople
+from prshots.contract.errors import ProviderError
+from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.api.login import login_routes, require_own_origin, signed_in
+from prshots.server.api.request_body import MAX_JSON_BYTES
+from prshots.server.domain.models import Identity
+from prshots.server.domain.sign_in import AllowList, SignIn, new_secret
+from prshots.server.http.error_boundary import Edge
 
 WEB = "https://shots.example.org"
 OURS = {"Origin": WEB}

@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conftest import SHA, Service, png, upload
-from prshots import metrics
-from prshots.http.delivery import Reply, Request
-from prshots.http.delivery_watch import DeliveryWatch
-from prshots.http.readiness import Readiness
+from prshots.server.delivery.decision import Reply, Request
+from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.http.readiness import Readiness
+from prshots.server.observability import metrics
+from support.service import SHA, Service, png, upload
 
 PAGE = Path(__file__).parents[2] / "docs" / "observe.md"
 LIMIT, MAX_BYTES = 4, 20_000

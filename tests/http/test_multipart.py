@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wire import (
+
+from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
+from prshots.server.api.upload_form import MAX_FIELD_BYTES, MAX_PARTS, read_upload_form
+from prshots.server.domain.images import UploadForm
+from support.raw_requests import (
     BOUNDARY,
     MULTIPART,
     TEXTS,
@@ -25,11 +29,7 @@ from wire import (
     text_part,
     text_parts,
 )
-
-from conftest import MAX_BYTES, png
-from prshots.errors import InvalidInputError, PayloadTooLargeError
-from prshots.http.upload_form import MAX_FIELD_BYTES, MAX_PARTS, read_upload_form
-from prshots.images import UploadForm
+from support.service import MAX_BYTES, png
 
 MEGABYTE = 1024**2
 END = f"--{BOUNDARY}--\r\n".encode()

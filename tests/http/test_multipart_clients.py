@@ -13,12 +13,12 @@ from pathlib import Path
 import httpx
 import pytest
 import requests
-from wire import TEXTS
 
-from chromium import chromium
-from conftest import Service, png
+from support.chromium import chromium
+from support.raw_requests import TEXTS
+from support.service import Service, png
 
-CLIENTS = Path(__file__).parents[1] / "clients"
+CLIENTS = Path(__file__).parents[1] / "support" / "node_clients"
 NAMES = [
     "checkout/cart",
     "Gr\u00f6\u00dfen\u00fcbersicht",
@@ -147,7 +147,7 @@ def test_every_client_s_form_parses_alike(shared_service, token, tmp_path, sende
         assert hashlib.sha256(delivered.content).hexdigest() == sent
 
 
-@pytest.mark.parametrize("folder", ["tests/clients", "tests/providers", "web"])
+@pytest.mark.parametrize("folder", ["tests/support/node_clients", "tests/support/providers", "web"])
 def test_the_packages_are_pinned_without_an_address(folder: str):
     lock = json.loads((CLIENTS.parents[1] / folder / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}

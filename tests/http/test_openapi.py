@@ -10,12 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from wire import running
 
-from chromium import chromium
-from conftest import Service
+from support.chromium import chromium
+from support.raw_requests import running
+from support.service import Service
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 
 
@@ -39,7 +39,7 @@ def document(roomy_service: Service) -> dict[str, Any]:
     [
         ("examples,coverage", ""),
         # Only here: with images of ours the coverage phase would leave the form's other fields empty.
-        ("fuzzing,stateful", "openapi_hooks"),
+        ("fuzzing,stateful", "support.openapi_hooks"),
     ],
     ids=["each constraint's limits", "random data, right and wrong, and what follows an upload"],
 )
@@ -58,7 +58,7 @@ def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks):
                 "--no-color",
             ),
         ],
-        env=roomy_service.env | {"SCHEMATHESIS_HOOKS": hooks, "PYTHONPATH": f"{HERE}:{HERE.parent}"},
+        env=roomy_service.env | {"SCHEMATHESIS_HOOKS": hooks, "PYTHONPATH": str(TESTS)},
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -7,11 +7,11 @@ import httpx
 import pytest
 import structlog
 
-from conftest import Service
-from prshots.errors import RecordsError
-from prshots.http import readiness
-from prshots.http.readiness import Readiness
-from servers import running_postgresql, running_valkey
+from prshots.contract.errors import RecordsError
+from prshots.server.http import readiness
+from prshots.server.http.readiness import Readiness
+from support.engine_servers import running_postgresql, running_valkey
+from support.service import Service
 
 
 class Engine:
@@ -159,7 +159,7 @@ def test_a_store_that_is_gone_is_named_by_the_parts_that_need_it(service: Servic
 
 @pytest.mark.parametrize("listens", [True, False])
 def test_without_an_api_the_web_component_still_shows_its_pages(tmp_path, listens: bool) -> None:
-    from web_component import FILES, running_web, scripted_api
+    from support.web_component import FILES, running_web, scripted_api
 
     with scripted_api() as api, running_web(tmp_path, api.port, FILES) as web:
         if listens:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from conftest import Service, upload
-from people import Person, sign_in
-from prshots.http.dashboard import ROUTES
+from prshots.server.api.dashboard.routes import ROUTES
+from support.service import Service, upload
+from support.signed_in_people import Person, sign_in
 
 OWNERS_ALONE = {
     ("POST", "/projects/{project_id}/delete"),

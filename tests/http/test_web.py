@@ -6,16 +6,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from wire import (
-    MULTIPART,
-    body_of,
-    image_part,
-    read_reply,
-    request_head,
-    text_parts,
-)
 
-from conftest import MAX_BYTES, Service, png, upload
+from support.raw_requests import MULTIPART, body_of, image_part, read_reply, request_head, text_parts
+from support.service import MAX_BYTES, Service, png, upload
 
 PER_REPLY = {"date", "x-request-id"}
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import httpx
 import pytest
-from web_component import FILES, PAGE, WebComponent, running_web
 
-from chromium import chromium
-from conftest import free_port
-from prshots.http.relay import Relay
-from prshots.http.web import Web, security_headers
-from prshots.http.web_files import WebFile, accepts_gzip, choose_file
-from prshots.settings import Settings
-from prshots.wiring import avatar_origins
+from prshots.server.config.settings import Settings
+from prshots.server.web.app import Web, security_headers
+from prshots.server.web.files import WebFile, accepts_gzip, choose_file
+from prshots.server.web.relay import Relay
+from prshots.server.wiring import avatar_origins
+from support.chromium import chromium
+from support.service import free_port
+from support.web_component import FILES, PAGE, WebComponent, running_web
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from web_component import FILES, Peer, ScriptedApi, WebComponent, running_web, scripted_api
 
-from conftest import free_port
-from prshots.http.relay import end_to_end, outgoing_request
+from prshots.server.web.relay import end_to_end, outgoing_request
+from support.service import free_port
+from support.web_component import FILES, Peer, ScriptedApi, WebComponent, running_web, scripted_api
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 UPLOAD_BYTES = 5_000_000

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prshots.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE, NAMING, anchor_of, anchors_of, check_claims, unmet
-from prshots.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError
+from prshots.server.domain.claims import (
+    MAX_CLAIMS,
+    MAX_NAME,
+    MAX_VALUE,
+    NAMING,
+    anchor_of,
+    anchors_of,
+    check_claims,
+    unmet,
+)
 
 PARTS = st.text(st.sampled_from("ab*/:"), min_size=1, max_size=8)
 

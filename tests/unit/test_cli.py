@@ -16,11 +16,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from conftest import PRSHOTS, Service, upload
-from parts import open_records, read_only
-from prshots.accounts import Accounts
 from prshots.cli import app
-from prshots.stores.keys import KeyFile
+from prshots.server.adapters.keys import KeyFile
+from prshots.server.domain.projects import Projects
+from support.service import PRSHOTS, Service, upload
+from support.stores_and_records import open_records, read_only
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Service:
 
 async def with_project(service: Service, name: str) -> None:
     records = open_records(service.data_dir)
-    await Accounts(records).create_project(name)
+    await Projects(records).create_project(name)
     await records.close()
 
 

@@ -11,14 +11,14 @@ import httpx
 import pytest
 import typer
 
-from conftest import Service, png
 from prshots.cli import app
-from prshots.http.api import create_api
-from prshots.http.dashboard import PREFIX, ROUTES
-from prshots.http.delivery_watch import DeliveryWatch
-from prshots.http.login import login_routes
-from prshots.http.observing import service_routes
-from prshots.settings import SETTINGS
+from prshots.server.api.app import create_api
+from prshots.server.api.dashboard.routes import PREFIX, ROUTES
+from prshots.server.api.login import login_routes
+from prshots.server.config.settings import SETTINGS
+from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.http.telemetry import service_routes
+from support.service import Service, png
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMON_OPTIONS = {"--help", "-h", "--config"}  # said once for all commands

@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 from PIL import Image as Picture
 
-from conftest import free_port
-from parts import open_records, small_disk
-from prshots.doctor import Finding, State
-from prshots.doctor.addresses import check_addresses, check_parts
-from prshots.doctor.engines import Engines, described
-from prshots.doctor.examination import examine, examine_settings
-from prshots.doctor.image_proxy import fetched_as_by_github, png_of
-from prshots.settings import Settings
-from prshots.signing import Key, KeyRing
-from prshots.stores.keys import KeyFile
+from prshots.server.adapters.keys import KeyFile
+from prshots.server.config.settings import Settings
+from prshots.server.doctor import Finding, State
+from prshots.server.doctor.addresses import check_addresses, check_parts
+from prshots.server.doctor.engines import Engines, described
+from prshots.server.doctor.examination import examine, examine_settings
+from prshots.server.doctor.image_proxy import fetched_as_by_github, png_of
+from prshots.server.domain.signing import Key, KeyRing
+from support.service import free_port
+from support.stores_and_records import open_records, small_disk
 
 RING = KeyRing([Key("k1", b"s" * 32)])
 
@@ -84,7 +84,7 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
 
 
 def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
-    from prshots.signing import Verdict, check
+    from prshots.server.domain.signing import Verdict, check
 
     if check(RING, target, time.time()).verdict is not Verdict.VALID:
         return 403, {"Content-Type": "application/json"}, b'{"error":"invalid signature"}'
@@ -142,7 +142,7 @@ class TestTheImageProxy:
         assert "warning something in front sets a cookie" in words
 
     async def test_what_is_too_slow(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("prshots.doctor.fetching.REQUEST_SECONDS", 0.5)
+        monkeypatch.setattr("prshots.server.doctor.fetching.REQUEST_SECONDS", 0.5)
         (tmp_path / "data" / "images").mkdir(parents=True)
         async with answering(lambda _: None) as url:
             findings = await fetched_as_by_github(settings(tmp_path, img_url=url), RING, can_store=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageOps
 
-from prshots.formats import BY_CONTENT_TYPE, BY_EXT, FORMATS, LEADING_BYTES, format_of, pixel_size
+from prshots.contract.formats import BY_CONTENT_TYPE, BY_EXT, FORMATS, LEADING_BYTES, format_of, pixel_size
 
 HEADS = {
     "png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0d",

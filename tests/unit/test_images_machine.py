@@ -29,18 +29,21 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from conftest import SHA
-from parts import DAY, open_records, people_beside
-from prshots.accounts import Accounts, ProjectChanges
-from prshots.errors import ExpireFailedError, NotFoundError
-from prshots.images import Images, UploadedFile, UploadForm
-from prshots.models import THUMBNAIL_EXT, Policy, Project, origin_key
-from prshots.signing import KeyRing
-from prshots.stores.counters import MemoryCounter
-from prshots.stores.disk import DiskStore
-from prshots.stores.keys import FixedKeys
-from prshots.sweep import LEFTOVER_AGE_SECONDS, sweep
-from prshots.thumbnails import Thumbnails
+from prshots.contract.errors import ExpireFailedError, NotFoundError
+from prshots.contract.limits import Policy
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.counters.memory import MemoryCounter
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.thumbnail_rendering import render_thumbnail
+from prshots.server.domain.images import Images, UploadedFile, UploadForm
+from prshots.server.domain.models import Project
+from prshots.server.domain.projects import ProjectChanges, Projects
+from prshots.server.domain.signing import KeyRing
+from prshots.server.domain.sweep import LEFTOVER_AGE_SECONDS, sweep
+from prshots.server.domain.thumbnails import Thumbnails
+from support.service import SHA
+from support.stores_and_records import DAY, open_records, people_beside
 
 HOUR = 3600
 PRS = (1, 2)
@@ -91,7 +94,7 @@ class ImagesMachine(RuleBasedStateMachine):
     def _open(self) -> None:
         self.records = open_records(self.folder)
         self.store = DiskStore(self.folder / "images")
-        self.accounts = Accounts(self.records, self.clock)
+        self.accounts = Projects(self.records, self.clock)
         self.service = Images(
             records=self.records,
             store=self.store,
@@ -102,7 +105,7 @@ class ImagesMachine(RuleBasedStateMachine):
             max_image_bytes=5 * 1024**2,
             clock=self.clock,
         )
-        self.thumbnails = Thumbnails(records=self.records, store=self.store)
+        self.thumbnails = Thumbnails(records=self.records, store=self.store, render=render_thumbnail)
 
     def _close(self) -> None:
         self.run(self.thumbnails.close())

@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from http_server import QuietHandler, serving
 from prshots.client import keyless, sending
 from prshots.client.keyless import ExchangedToken, token_source
 from prshots.client.service import Client
 from prshots.client.tokens import FixedToken
-from prshots.errors import CallError, InvalidInputError, UnauthorizedError, UnreachableError
-from unreliable import CUT, Unreliable, refuse
+from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError, UnreachableError
+from support.http_server import QuietHandler, serving
+from support.unreliable_proxy import CUT, Unreliable, refuse
 
 TOKEN = "msr_" + "0123456789abcdef" * 4
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJl"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from parts import at_once, filled_up, read_only, small_disk
-from prshots.errors import ConflictError, NotFoundError, SettingsError
-from prshots.signing import KeyRing
-from prshots.stores.keys import RECHECK_SECONDS, SECRET_BYTES, KeyFile
+from prshots.contract.errors import ConflictError, NotFoundError, SettingsError
+from prshots.server.adapters.keys import RECHECK_SECONDS, SECRET_BYTES, KeyFile
+from prshots.server.domain.signing import KeyRing
+from support.stores_and_records import at_once, filled_up, read_only, small_disk
 
 
 @pytest.fixture

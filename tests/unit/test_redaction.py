@@ -2,7 +2,7 @@
 
 import pytest
 
-from prshots.redaction import HIDDEN, redact
+from prshots.contract.redaction import HIDDEN, redact
 
 HEX = "0123456789abcdef" * 4
 # Its first part has 43 characters, as a session has.

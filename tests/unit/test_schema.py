@@ -16,15 +16,15 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from typer.testing import CliRunner
 
-from parts import ENGINES, at_once
-from prshots import wiring
 from prshots.cli import app
-from prshots.errors import SchemaTooNewError
-from prshots.settings import Settings
-from prshots.stores.migrate import MIGRATIONS, migrate
-from prshots.stores.postgresql import open_postgresql
-from prshots.stores.schema import SCHEMA_VERSION, metadata
-from servers import PostgreSQL
+from prshots.contract.errors import SchemaTooNewError
+from prshots.server import wiring
+from prshots.server.adapters.sql.migrate import MIGRATIONS, migrate
+from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
+from prshots.server.config.settings import Settings
+from support.engine_servers import PostgreSQL
+from support.stores_and_records import ENGINES, at_once
 
 SCHEMA = {
     "sqlite": "SELECT sql FROM sqlite_master WHERE sql NOT NULL",

@@ -14,12 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conftest import SHA, Service, free_port, png
 from prshots.client import Client, Outcome, Shot, upload_all
 from prshots.client import sending as sending_module
 from prshots.client.sending import LIMITS, TRIES, Sender, limit_of, retry_after
 from prshots.client.uploading import NOT_TRIED
-from prshots.errors import (
+from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
     InvalidInputError,
@@ -30,7 +29,8 @@ from prshots.errors import (
     UnreachableError,
     UnsupportedTypeError,
 )
-from unreliable import CUT, LOSE_REPLY, Misbehaviour, Unreliable, refuse, slow
+from support.service import SHA, Service, free_port, png
+from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, Unreliable, refuse, slow
 
 A_TOKEN = "msr_" + "a" * 64
 UPLOAD = "POST /v1/upload"

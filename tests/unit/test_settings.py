@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from prshots.errors import SettingsError
-from prshots.settings import SETTINGS, Settings, load_settings
+from prshots.contract.errors import SettingsError
+from prshots.server.config.settings import SETTINGS, Settings, load_settings
 
 KEYS = f"k1:{'5e' * 32}"
 

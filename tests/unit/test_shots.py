@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from conftest import MAX_BYTES, png
 from prshots.client.shots import Found, Shot, find_shots
 from prshots.client.shrinking import MAX_PIXELS, shrunk
-from prshots.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError
+from support.service import MAX_BYTES, png
 
 
 def picture(size: tuple[int, int] = (20, 10), kind: str = "PNG", **how: object) -> bytes:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.client.forges import Comment
-from prshots.client.sticky import ROUNDS, Outcome, Posted, keep_current
-from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.client.sticky_comment import ROUNDS, Outcome, Posted, keep_current
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
 MARKER = "<!-- svc:pr-7 -->"
 BOT = "prshots-bot"

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from parts import DAY, NOW, a_project, a_token, an_image, open_records, people_beside
-from prshots.errors import RecordsError, StoreError
-from prshots.models import THUMBNAIL_EXT, Image, LoginState, Policy, Project, Session, User, origin_key
-from prshots.signin import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
-from prshots.stores.disk import DiskStore
-from prshots.stores.sql import SqlRecords
-from prshots.sweep import BATCH, LEFTOVER_AGE_SECONDS, Report, sweep
+from prshots.contract.errors import RecordsError, StoreError
+from prshots.contract.limits import Policy
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.models import Image, LoginState, Project, Session, User
+from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
+from prshots.server.domain.sweep import BATCH, LEFTOVER_AGE_SECONDS, Report, sweep
+from support.stores_and_records import DAY, NOW, a_project, a_token, an_image, open_records, people_beside
 
 
 @dataclass
@@ -70,7 +72,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 async def test_short_lived_tokens_go_once_their_time_is_over(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prshots.sweep.BATCH", 2)
+    monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 2)
     project = a_project()
     await place.records.add_project(project)
     expired = [a_token(project, expires_at=NOW - age) for age in (0, 1, 900)]

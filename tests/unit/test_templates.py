@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prshots.client.ci import Job
 from prshots.client.comment_text import CommentText, count_in, count_of, gone, shortened, size
 from prshots.client.forges.bitbucket import Bitbucket
-from prshots.client.jobs import Job
 from prshots.client.posting import Composer
 from prshots.client.templates import MAX_BYTES, Template
-from prshots.errors import InvalidInputError
-from prshots.markdown import MAX_LISTED, Entry, comment
+from prshots.contract.errors import InvalidInputError
+from prshots.server.domain.comment import MAX_LISTED, Entry, comment
 
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
 DASHBOARD = "https://shots.example.com/projects/web/prs/7"

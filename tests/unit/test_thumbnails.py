@@ -11,14 +11,22 @@ import PIL.Image
 import pytest
 import structlog
 
-from parts import NOW, a_project, an_image, filled_up, open_records, people_beside, small_disk
-from prshots.expiry import expire_scheduled
-from prshots.models import Image
-from prshots.renditions import MAX_BYTES
-from prshots.stores.disk import DiskStore
-from prshots.stores.sql import SqlRecords
-from prshots.sweep import LEFTOVER_AGE_SECONDS, sweep
-from prshots.thumbnails import AT_ONCE, Thumbnails
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.thumbnail_rendering import MAX_BYTES, render_thumbnail
+from prshots.server.domain.expiry import expire_scheduled
+from prshots.server.domain.models import Image
+from prshots.server.domain.sweep import LEFTOVER_AGE_SECONDS, sweep
+from prshots.server.domain.thumbnails import AT_ONCE, Thumbnails
+from support.stores_and_records import (
+    NOW,
+    a_project,
+    an_image,
+    filled_up,
+    open_records,
+    people_beside,
+    small_disk,
+)
 
 
 def a_picture(colour: str = "red") -> bytes:
@@ -60,7 +68,7 @@ class Place:
     thumbnails: Thumbnails = field(init=False)
 
     def __post_init__(self) -> None:
-        self.thumbnails = Thumbnails(records=self.records, store=self.store)
+        self.thumbnails = Thumbnails(records=self.records, store=self.store, render=render_thumbnail)
         self.project = a_project()
 
     async def image(self, data: bytes = PICTURE) -> Image:

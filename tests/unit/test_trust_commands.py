@@ -10,10 +10,10 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from parts import open_records
-from prshots.accounts import Accounts
 from prshots.cli import app
-from prshots.errors import ConflictError, InvalidInputError, NotFoundError
+from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError
+from prshots.server.domain.projects import Projects
+from support.stores_and_records import open_records
 
 Run = Callable[..., Result]
 GITHUB = "https://token.actions.githubusercontent.com"
@@ -25,7 +25,7 @@ def run(tmp_path: Path) -> Run:
 
     async def with_project() -> None:
         records = open_records(tmp_path)
-        await Accounts(records).create_project("web")
+        await Projects(records).create_project("web")
         await records.close()
 
     def run(*args: str, **env: str) -> Result:

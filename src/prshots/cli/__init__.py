@@ -21,7 +21,7 @@ from prshots.cli import (
     tokens,
     upload,
 )
-from prshots.errors import PrshotsError
+from prshots.contract.errors import PrshotsError
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -20,7 +20,7 @@ def backup(
 
     For SQLite with images on disk. The file holds secrets: whoever has it can sign image URLs.
     """
-    from prshots.backup.writing import back_up
+    from prshots.server.backup.writing import back_up
 
     settings = settings_from(config)
     to_output = str(file) == "-"
@@ -37,7 +37,7 @@ def restore(
     config: ConfigOption = None,
 ) -> None:
     """Put a backup into an empty data folder. Image URLs, tokens and sign-ins stay valid."""
-    from prshots.backup.restoring import restore as put_back
+    from prshots.server.backup.restoring import restore as put_back
 
     settings = settings_from(config)
     with _cleaned_up_after(), _progress("Restoring") as progress:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.calling import (
+from prshots.cli.common import say
+from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
     ForgeUrlOption,
@@ -21,7 +22,6 @@ from prshots.cli.calling import (
     pull_request,
     say_wait,
 )
-from prshots.cli.common import say
 
 
 def comment(

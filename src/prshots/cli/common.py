@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from prshots.accounts import Accounts
-    from prshots.settings import Settings
+    from prshots.server.config.settings import Settings
+    from prshots.server.domain.projects import Projects
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -25,19 +25,19 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 def settings_from(config: Path | None, part: str = "command") -> "Settings":
     """Load the settings, and have this process log as they say. Raises SettingsError."""
-    from prshots.processes.logs import configure_logs
-    from prshots.settings import load_settings
+    from prshots.server.config.settings import load_settings
+    from prshots.server.observability.logs import configure_logs
 
     settings = load_settings(config)
     configure_logs(settings.log_format, part)
     return settings
 
 
-def with_accounts(config: Path | None, work: Callable[["Accounts"], Awaitable[T]]) -> T:
+def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
     """Open the database, do the work and close it again, whether or not the service runs."""
-    from prshots.wiring import opened_accounts
+    from prshots.server.wiring import opened_projects
 
-    return run_with(opened_accounts(settings_from(config)), work)
+    return run_with(opened_projects(settings_from(config)), work)
 
 
 def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:

@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.calling import ProjectOption, TokenOption, UrlOption, connected
 from prshots.cli.common import say
-from prshots.errors import ExpireFailedError, InvalidInputError, NotFoundError
+from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connected
+from prshots.contract.errors import ExpireFailedError, InvalidInputError, NotFoundError
 
 IdsArgument = Annotated[
     list[str], typer.Argument(metavar="ID…", help="The ids that the uploads answered with.")

@@ -9,8 +9,8 @@ import typer
 from prshots.cli.common import ConfigOption, print_json, say
 
 if TYPE_CHECKING:
-    from prshots.doctor import Finding
-    from prshots.settings import Settings
+    from prshots.server.config.settings import Settings
+    from prshots.server.doctor import Finding
 
 _COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
 
@@ -27,8 +27,8 @@ def doctor(
     """
     import asyncio
 
-    from prshots.doctor import State
-    from prshots.doctor.examination import examine_settings
+    from prshots.server.doctor import State
+    from prshots.server.doctor.examination import examine_settings
 
     settings, findings = examine_settings(config)
     show: Callable[[Finding], None] = (lambda _: None) if as_json else _print
@@ -47,7 +47,7 @@ def doctor(
 async def _examined(settings: "Settings", show: "Callable[[Finding], None]") -> "list[Finding]":
     from rich.console import Console
 
-    from prshots.doctor.examination import examine
+    from prshots.server.doctor.examination import examine
 
     findings = []
     with Console(stderr=True).status("Checking …") as status:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.calling import (
+from prshots.cli.common import print_json, say
+from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
     ForgeUrlOption,
@@ -20,8 +21,7 @@ from prshots.cli.calling import (
     pull_request,
     say_wait,
 )
-from prshots.cli.common import print_json, say
-from prshots.models import Policy
+from prshots.contract.limits import Policy
 
 if TYPE_CHECKING:
     from prshots.client.closing import Closed

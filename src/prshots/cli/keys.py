@@ -12,7 +12,7 @@ app = typer.Typer(help="List, rotate and retire the keys that sign image URLs.",
 @app.command("list")
 def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """List the keys by name, never their secrets."""
-    from prshots.wiring import key_source
+    from prshots.server.wiring import key_source
 
     ring = key_source(settings_from(config)).ring()
     rows = [
@@ -27,7 +27,7 @@ def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> No
 @app.command()
 def rotate(config: ConfigOption = None) -> None:
     """Make a new key that signs from now on. URLs signed before stay valid."""
-    from prshots.wiring import key_file, key_source
+    from prshots.server.wiring import key_file, key_source
 
     settings = settings_from(config)
     key_source(settings)
@@ -43,7 +43,7 @@ def retire(
     """Remove a key. Every URL signed with it stops working within 10 seconds."""
     import asyncio
 
-    from prshots.wiring import key_file, key_source, open_records
+    from prshots.server.wiring import key_file, key_source, open_records
 
     settings = settings_from(config)
     key_source(settings)

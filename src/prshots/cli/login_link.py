@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from prshots.cli.common import ConfigOption, run_with, say, settings_from
 
 if TYPE_CHECKING:
-    from prshots.settings import Settings
+    from prshots.server.config.settings import Settings
 
 
 def login_link(config: ConfigOption = None) -> None:
@@ -16,7 +16,7 @@ def login_link(config: ConfigOption = None) -> None:
 
 def new_link(settings: "Settings") -> str:
     """Make a one-time sign-in link, whether or not the service runs."""
-    from prshots.wiring import opened_sign_in
+    from prshots.server.wiring import opened_sign_in
 
     code = run_with(opened_sign_in(settings), lambda signin: signin.make_link())
     return f"{settings.web_url}/sign-in#{code}"  # after the #, where no server and no log ever sees it

@@ -5,7 +5,7 @@ from prshots.cli.common import ConfigOption, say, settings_from
 
 def migrate(config: ConfigOption = None) -> None:
     """Bring the database to this version's schema. Every start does so too, if need be."""
-    from prshots.wiring import migrate_database
+    from prshots.server.wiring import migrate_database
 
     settings = settings_from(config)
     before, now = migrate_database(settings)

@@ -7,10 +7,11 @@ import typer
 
 from prshots.cli import trusts
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
-from prshots.models import Policy, Project
+from prshots.contract.limits import Policy
+from prshots.server.domain.models import Project
 
 if TYPE_CHECKING:
-    from prshots.accounts import Accounts, ProjectChanges
+    from prshots.server.domain.projects import ProjectChanges, Projects
 
 app = typer.Typer(help="Create, list and change projects, and let CI jobs upload.", no_args_is_help=True)
 
@@ -82,7 +83,7 @@ def set_project(
     if retain_days is not None or no_retain_days:
         changes["retain_days"] = retain_days
 
-    async def change(accounts: "Accounts") -> Project:
+    async def change(accounts: "Projects") -> Project:
         return await accounts.change_project(await accounts.project(name), **changes)
 
     project = with_accounts(config, change)

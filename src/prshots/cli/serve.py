@@ -17,8 +17,8 @@ from prshots import __version__
 from prshots.cli.common import ConfigOption, print_json, say, settings_from
 
 if TYPE_CHECKING:
-    from prshots.settings import Settings
-    from prshots.sweep import Report
+    from prshots.server.config.settings import Settings
+    from prshots.server.domain.sweep import Report
 
 
 _WHERE_THE_DATA_IS = ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL")
@@ -43,8 +43,8 @@ def serve(
     """
     import asyncio
 
-    from prshots import wiring
-    from prshots.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
+    from prshots.server import wiring
+    from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
 
     settings = settings_from(config, part="serve")
     settings.check_providers()
@@ -81,7 +81,7 @@ def sweep(
     else:
         print(_summary(report, seconds))
     if report.foreign_store:
-        from prshots.sweep import FOREIGN_STORE
+        from prshots.server.domain.sweep import FOREIGN_STORE
 
         say(f"Warning: {FOREIGN_STORE}.")
     if report.failed:
@@ -92,8 +92,8 @@ def sweep(
 async def _sweep(settings: "Settings") -> tuple["Report", float]:
     from rich.console import Console
 
-    from prshots.sweep import sweep as run_sweep
-    from prshots.wiring import opened_for_sweep
+    from prshots.server.domain.sweep import sweep as run_sweep
+    from prshots.server.wiring import opened_for_sweep
 
     started = time.monotonic()
     async with opened_for_sweep(settings) as (records, people, store):

@@ -7,8 +7,8 @@ import typer
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
 
 if TYPE_CHECKING:
-    from prshots.accounts import Accounts
-    from prshots.models import UploadToken
+    from prshots.server.domain.models import UploadToken
+    from prshots.server.domain.projects import Projects
 
 app = typer.Typer(help="Issue, list and revoke upload tokens.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ def create(
 ) -> None:
     """Issue a token. It is printed alone on standard output, this once; only its hash is kept."""
 
-    async def issue(accounts: "Accounts") -> tuple["UploadToken", str]:
+    async def issue(accounts: "Projects") -> tuple["UploadToken", str]:
         return await accounts.create_token(await accounts.project(project), label)
 
     token, secret = with_accounts(config, issue)
@@ -39,7 +39,7 @@ def list_tokens(
 ) -> None:
     """List a project's tokens, without their secrets."""
 
-    async def find(accounts: "Accounts") -> list["UploadToken"]:
+    async def find(accounts: "Projects") -> list["UploadToken"]:
         return await accounts.tokens(await accounts.project(project))
 
     tokens = with_accounts(config, find)

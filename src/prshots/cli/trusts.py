@@ -18,10 +18,10 @@ from prshots.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from prshots.accounts import Accounts
-    from prshots.models import Trust
-    from prshots.settings import Settings
-    from prshots.trusts import Trusts
+    from prshots.server.config.settings import Settings
+    from prshots.server.domain.keyless import Trusts
+    from prshots.server.domain.models import Trust
+    from prshots.server.domain.projects import Projects
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def trust(
         if value and wanted.setdefault(claim, value) != value:
             raise typer.BadParameter(f"the claim {claim} is given twice")
 
-    async def add(accounts: "Accounts", trusts: "Trusts") -> "Trust":
+    async def add(accounts: "Projects", trusts: "Trusts") -> "Trust":
         return await trusts.add(await accounts.project(name), forge.issuer, wanted)
 
     made = _with_trusts(settings, add)
@@ -83,7 +83,7 @@ def trust(
 def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: ConfigOption = None) -> None:
     """List what a project trusts."""
 
-    async def find(accounts: "Accounts", trusts: "Trusts") -> list["Trust"]:
+    async def find(accounts: "Projects", trusts: "Trusts") -> list["Trust"]:
         return await trusts.of(await accounts.project(name))
 
     found = _with_trusts(settings_from(config), find)
@@ -116,15 +116,15 @@ def distrust(
     say(f"Removed trust {trust_id}, and the tokens that were given by it.")
 
 
-def _with_trusts(settings: "Settings", work: Callable[["Accounts", "Trusts"], Awaitable[T]]) -> T:
-    from prshots.wiring import opened_trusts
+def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:
+    from prshots.server.wiring import opened_trusts
 
     return run_with(opened_trusts(settings), lambda opened: work(*opened))
 
 
 def _forge(settings: "Settings", issuer: str) -> Forge:
     """Return the forge that is meant: by a short name, then the one of the settings, or by its address."""
-    from prshots.settings import GITHUB_ISSUER
+    from prshots.server.config.settings import GITHUB_ISSUER
 
     own = settings.github_url != "https://github.com"
     known = {

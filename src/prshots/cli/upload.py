@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.calling import (
+from prshots.cli.common import say
+from prshots.cli.service_options import (
     CommitOption,
     ProjectOption,
     PrOption,
@@ -17,12 +18,11 @@ from prshots.cli.calling import (
     current_job,
     pull_request,
 )
-from prshots.cli.calling import commit as commit_of
-from prshots.cli.common import say
+from prshots.cli.service_options import commit as commit_of
 from prshots.cli.upload_output import OutputFormat, Report, printable
 from prshots.cli.upload_progress import Bar, Lines
 from prshots.client import AT_ONCE
-from prshots.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from prshots.client.shots import Found

@@ -3,8 +3,8 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from prshots.cli.calling import wait_words
 from prshots.cli.common import say
+from prshots.cli.service_options import wait_words
 from prshots.cli.upload_output import printable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from prshots.client.ci import ForgeKind, Job, detected
     from prshots.client.forges import forge_of
-    from prshots.client.jobs import ForgeKind, Job, detected
     from prshots.client.posting import Composer, post
     from prshots.client.service import Client, Expired, Uploaded
     from prshots.client.shots import Found, Problem, Shot, find_shots

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from prshots.client.ci import Job
 from prshots.client.comment_text import CommentText, count_in, gone
 from prshots.client.forges import Comment, Forge
 from prshots.client.forges.forks import refused
-from prshots.client.jobs import Job
 from prshots.client.posting import Composer
 from prshots.client.service import Client, Expired
-from prshots.client.sticky import OurComments, Outcome, Posted, keep_current
-from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
-from prshots.models import Policy
+from prshots.client.sticky_comment import OurComments, Outcome, Posted, keep_current
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
+from prshots.contract.limits import Policy
 
 PURGES_AT_ONCE = 8
 LONGEST_PURGE_SECONDS = 60.0

@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 
 from prshots import __version__
-from prshots.client.jobs import detected, well_formed
+from prshots.client.ci import detected, validate
 from prshots.client.sending import OnWait, Sender, no_words
 from prshots.client.tokens import FixedToken, TokenSource
-from prshots.errors import CallError, InvalidInputError, UnauthorizedError
-from prshots.models import UPLOAD_TOKEN
-from prshots.redaction import redact
+from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
+from prshots.contract.limits import UPLOAD_TOKEN
+from prshots.contract.redaction import redact
 
 LIFETIME_SECONDS = 15 * 60.0
 """How long the service lets such a token live."""
@@ -98,10 +98,10 @@ class ExchangedToken:
 
 def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
     """Return where this job's ID tokens come from: GitLab gives one, GitHub makes them when asked."""
-    if given := well_formed.token(environ.get("PRSHOTS_ID_TOKEN", "")):
+    if given := validate.token(environ.get("PRSHOTS_ID_TOKEN", "")):
         return lambda _sender, _client: given
-    address = well_formed.address(environ.get("ACTIONS_ID_TOKEN_REQUEST_URL"))
-    secret = well_formed.token(environ.get("ACTIONS_ID_TOKEN_REQUEST_TOKEN", ""))
+    address = validate.address(environ.get("ACTIONS_ID_TOKEN_REQUEST_URL"))
+    secret = validate.token(environ.get("ACTIONS_ID_TOKEN_REQUEST_TOKEN", ""))
     if not address or not secret:
         return None
     asking = httpx.URL(address).copy_merge_params({"audience": url})
@@ -136,7 +136,7 @@ def _what_to_do(url: str, environ: Mapping[str, str]) -> str:
         case "GitLab CI":
             wanted = f"`id_tokens: {{PRSHOTS_ID_TOKEN: {{aud: {url}}}}}`"
             return f"{setting}, or let the job have an ID token: {wanted}"
-        case "Gitea Actions" if well_formed.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea has none
+        case "Gitea Actions" if validate.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea has none
             return f"{setting}, or let the job have an ID token: `enable-openid-connect: true`"
         case _:
             return f"{setting}, or give --token"

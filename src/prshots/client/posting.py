@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from prshots.client.ci import Job
 from prshots.client.comment_text import count_of, shortened, size
 from prshots.client.forges import Forge
 from prshots.client.forges.forks import refused
-from prshots.client.jobs import Job
 from prshots.client.service import Client
-from prshots.client.sticky import Posted, keep_current
+from prshots.client.sticky_comment import Posted, keep_current
 from prshots.client.templates import Template
-from prshots.errors import ForgeRefusedError
+from prshots.contract.errors import ForgeRefusedError
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from contextlib import suppress
 
 import httpx
 
-from prshots.errors import CallError, RateLimitedError, UnreachableError
-from prshots.redaction import redact
+from prshots.contract.errors import CallError, RateLimitedError, UnreachableError
+from prshots.contract.redaction import redact
 
 TRIES = 5
 """How often a request is sent that gets no answer or a 5xx."""

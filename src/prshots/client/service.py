@@ -11,10 +11,10 @@ from typing import Any, BinaryIO, Self, TypeVar, cast
 import httpx
 
 from prshots import __version__
-from prshots.client.jobs import well_formed
+from prshots.client.ci import validate
 from prshots.client.sending import OnWait, Sender, no_words
 from prshots.client.tokens import FixedToken, TokenSource
-from prshots.errors import (
+from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
     InvalidInputError,
@@ -23,8 +23,8 @@ from prshots.errors import (
     UnauthorizedError,
     UnsupportedTypeError,
 )
-from prshots.models import IMAGE_ID
-from prshots.redaction import redact
+from prshots.contract.limits import IMAGE_ID
+from prshots.contract.redaction import redact
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -69,7 +69,7 @@ class Client:
 
     def __init__(self, url: str, token: str | TokenSource, *, on_wait: OnWait = no_words) -> None:
         """Raise InvalidInputError when there can be no service at this address; nothing is sent yet."""
-        self.url = well_formed.root(url)
+        self.url = validate.root(url)
         if not self.url:
             raise InvalidInputError("a service has an address such as https://prshots.example.com, no other")
         self._tokens = FixedToken(token) if isinstance(token, str) else token

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from prshots.errors import InvalidInputError
-from prshots.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
-from prshots.models import MAX_IMAGE_BYTES, MAX_NAME_CHARACTERS, VIEWPORT
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
+from prshots.contract.limits import MAX_IMAGE_BYTES, MAX_NAME_CHARACTERS, VIEWPORT
 
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
 """What a folder is searched for; and what a file is by its name. What it really is, its content says."""

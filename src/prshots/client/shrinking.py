@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from prshots.errors import InvalidInputError
-from prshots.models import MAX_IMAGE_BYTES
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
     from PIL import Image

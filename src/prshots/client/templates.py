@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prshots.client.comment_text import CommentText
-from prshots.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError
 
 MAX_BYTES = 65_536
 """Of a template's file: no comment may be longer."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from prshots.errors import InvalidInputError
-from prshots.models import UPLOAD_TOKEN
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.limits import UPLOAD_TOKEN
 
 
 class TokenSource(Protocol):

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from prshots.client import AT_ONCE
 from prshots.client.service import Client, Uploaded
 from prshots.client.shots import Shot, megabytes
-from prshots.errors import CallError, PrshotsError, RateLimitedError, UnauthorizedError, UnreachableError
+from prshots.contract.errors import (
+    CallError,
+    PrshotsError,
+    RateLimitedError,
+    UnauthorizedError,
+    UnreachableError,
+)
 
 NOT_TRIED = "not tried: nothing could be uploaded any more"
 

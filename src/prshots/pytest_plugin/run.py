@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from prshots.errors import InvalidInputError, PrshotsError
+from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.pytest_plugin.report import Report
 from prshots.pytest_plugin.taking import name_of, shortened, way_to_take
 
 if TYPE_CHECKING:
-    from prshots.pytest_plugin.delivery import Delivery
+    from prshots.pytest_plugin.uploads import Delivery
 
 _BROWSERS = ("page", "driver", "selenium", "browser")
 """The fixtures that a failed test is looked for, in this order."""
@@ -107,8 +107,8 @@ class Run:
 
     def _deliver(self, image: bytes, name: str, viewport: str) -> None:
         from prshots.client.shots import megabytes, shot_from
-        from prshots.formats import format_of
-        from prshots.models import MAX_IMAGE_BYTES
+        from prshots.contract.formats import format_of
+        from prshots.contract.limits import MAX_IMAGE_BYTES
 
         image_format = format_of(image)
         if image_format is None:
@@ -149,7 +149,7 @@ def _delivery(mode: str) -> "Delivery | None":
     """Return where to upload to; None when it is off, or nobody says where. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
-    from prshots.pytest_plugin.delivery import Delivery
+    from prshots.pytest_plugin.uploads import Delivery
 
     return Delivery.from_environment(os.environ, only_if_known=mode == "auto")
 
@@ -158,7 +158,7 @@ def _words(error: Exception) -> str:
     """Return what went wrong in one line: browsers add whole logs to theirs."""
     if isinstance(error, PrshotsError):
         return str(error)
-    from prshots.redaction import redact
+    from prshots.contract.redaction import redact
 
     said = redact(str(error)).strip().partition("\n")[0][:300]
     return f"no screenshot: {said or type(error).__name__}"

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from prshots.models import MAX_NAME_CHARACTERS, VIEWPORT
+from prshots.contract.limits import MAX_NAME_CHARACTERS, VIEWPORT
 
 Develop = Callable[[Callable[[], bytes], str, str], None]
 """Takes what takes a screenshot, its name and its viewport ("" for its pixels), and sees to the rest."""

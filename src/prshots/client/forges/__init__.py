@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
 
-from prshots.client.jobs import ForgeKind, Job
+from prshots.client.ci import ForgeKind, Job
 from prshots.client.sending import OnWait, no_words
-from prshots.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError
 
 _KINDS = {
     ForgeKind.GITHUB: ("github", "GitHub"),

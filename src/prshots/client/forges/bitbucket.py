@@ -12,7 +12,7 @@ from prshots.client.forges import Comment
 from prshots.client.forges.calling import MAX_PAGES, ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
 from prshots.client.sending import OnWait, no_words
-from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
 _NEEDS = (
     "Bitbucket takes a repository, project or workspace access token that may write pull requests, "

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 
 from prshots.client.sending import OnWait, Sender, no_words
-from prshots.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.redaction import redact
+from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from prshots.contract.redaction import redact
 
 TIMEOUT_SECONDS = 30.0
 MAX_PAGES = 1000

@@ -1,7 +1,7 @@
 """A fork's pull request: its job gets no secret, and a token that may only read. What to do about it."""
 
-from prshots.client.jobs import ForgeKind, Job
-from prshots.errors import ForgeError, ForgeRefusedError
+from prshots.client.ci import ForgeKind, Job
+from prshots.contract.errors import ForgeError, ForgeRefusedError
 
 _FROM_A_FORK = {
     ForgeKind.GITHUB: (

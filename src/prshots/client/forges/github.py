@@ -12,8 +12,8 @@ from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi, said
 from prshots.client.forges.plain import PlainForge, text_at
 from prshots.client.sending import OnWait, no_words
-from prshots.errors import ForgeError, NotFoundError
-from prshots.redaction import redact
+from prshots.contract.errors import ForgeError, NotFoundError
+from prshots.contract.redaction import redact
 
 API_VERSION = "2022-11-28"
 PURGE_SECONDS = 5.0

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
-from prshots.errors import ForgeError, NotFoundError
+from prshots.contract.errors import ForgeError, NotFoundError
 
 
 class PlainForge:

@@ -1,0 +1,132 @@
+"""Which forge an address belongs to, where its API is, and with which token it is called."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from prshots.client.ci import validate
+from prshots.client.ci.job import ForgeKind
+from prshots.client.ci.validate import LONGEST
+
+TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - the name of a variable
+
+_PUBLIC = {
+    ForgeKind.GITHUB: "https://github.com",
+    ForgeKind.GITLAB: "https://gitlab.com",
+    ForgeKind.GITEA: "",  # there is no one Gitea
+    ForgeKind.BITBUCKET: "https://bitbucket.org",
+}
+_TOKENS = {
+    ForgeKind.GITHUB: ("GITHUB_TOKEN", "GH_TOKEN"),
+    ForgeKind.GITLAB: ("GITLAB_TOKEN",),  # CI_JOB_TOKEN may not write notes
+    ForgeKind.GITEA: ("GITEA_TOKEN", "FORGEJO_TOKEN"),
+    ForgeKind.BITBUCKET: ("BITBUCKET_TOKEN",),
+}
+_HOSTS = (
+    (re.compile(r"github|\.ghe\.com\Z"), ForgeKind.GITHUB),
+    (re.compile(r"gitlab"), ForgeKind.GITLAB),
+    (re.compile(r"gitea|forgejo|\Acodeberg\.org\Z"), ForgeKind.GITEA),
+    (re.compile(r"\Abitbucket\.org\Z"), ForgeKind.BITBUCKET),
+)
+_PULL_REQUESTS = (
+    (re.compile(r"(?P<repository>.+)/-/merge_requests/(?P<number>\d+)"), ForgeKind.GITLAB),
+    (re.compile(r"(?P<repository>[^/]+/[^/]+)/pull/(?P<number>\d+)"), ForgeKind.GITHUB),
+    (re.compile(r"(?P<repository>[^/]+/[^/]+)/pulls/(?P<number>\d+)"), ForgeKind.GITEA),
+    (re.compile(r"(?P<repository>[^/]+/[^/]+)/pull-requests/(?P<number>\d+)"), ForgeKind.BITBUCKET),
+)
+_REMOTES = (
+    re.compile(
+        r"(?P<scheme>https?|ssh|git)://(?:[^/]*@)?(?P<host>[\w.-]+)(?P<port>:\d+)?/+(?P<path>.+?)/*", re.ASCII
+    ),
+    re.compile(r"(?P<scheme>)(?:[^/]*@)?(?P<host>[\w.-]+):(?P<port>)(?!//)/?(?P<path>.+?)/*", re.ASCII),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository at a forge, as an address tells of it; the kind is None when the address does not tell."""
+
+    kind: ForgeKind | None = None
+    url: str = ""
+    repository: str = ""
+    pr_number: int | None = None
+
+
+def place_of_pull_request(address: str) -> Place:
+    """Return the repository of a pull request's own page, and which kind of forge has pages like that."""
+    parts = urlsplit(validate.address(address))
+    for pattern, kind in _PULL_REQUESTS:
+        if found := pattern.match(parts.path.strip("/")):
+            if kind is ForgeKind.BITBUCKET and kind_of_host(parts.netloc) is not kind:
+                return Place()  # a Bitbucket of one's own has another API
+            return Place(
+                kind,
+                f"{parts.scheme}://{parts.netloc}",
+                validate.repository(found["repository"]),
+                validate.pr_number(found["number"]),
+            )
+    return Place()
+
+
+def place_of_remote(remote: str) -> Place:
+    """Return the repository that git fetches from: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r."""
+    matches = (pattern.fullmatch(remote.strip()) for pattern in _REMOTES) if len(remote) <= LONGEST else ()
+    found = next(filter(None, matches), None)
+    repository = validate.repository(found["path"].removesuffix(".git")) if found else ""
+    if found is None or "/" not in repository:
+        return Place()
+    # Only of the web's own schemes is the port also that of the API.
+    web = f"{found['scheme']}://{found['host']}{found['port'] or ''}" if "http" in found["scheme"] else ""
+    return Place(kind_of_host(found["host"]), web or f"https://{found['host']}", repository)
+
+
+def kind_of_host(host: str) -> ForgeKind | None:
+    """Return the kind of a forge by its name, if that tells."""
+    return next((kind for pattern, kind in _HOSTS if pattern.search(host.lower())), None)
+
+
+def api_root(kind: ForgeKind | None, url: str = "") -> str:
+    """Return the root of a forge's API from its address for people; by default the public forge's."""
+    if kind is None or not (url := url or _PUBLIC[kind]):
+        return ""
+    scheme, _, host = url.partition("://")
+    match kind:
+        case ForgeKind.GITHUB if host.lower() == "github.com" or host.lower().endswith(".ghe.com"):
+            return f"{scheme}://api.{host}"
+        case ForgeKind.GITHUB:
+            return f"{url}/api/v3"
+        case ForgeKind.GITLAB:
+            return f"{url}/api/v4"
+        case ForgeKind.GITEA:
+            return f"{url}/api/v1"
+        case ForgeKind.BITBUCKET:
+            return "https://api.bitbucket.org/2.0"
+
+
+def kind_of_api(api: str) -> ForgeKind | None:
+    """Return the kind of a forge by the root of its API, if that tells."""
+    host, path = urlsplit(api).netloc, urlsplit(api).path
+    versions = {"/api/v3": ForgeKind.GITHUB, "/api/v4": ForgeKind.GITLAB, "/api/v1": ForgeKind.GITEA}
+    by_path = next((kind for version, kind in versions.items() if path.endswith(version)), None)
+    return by_path or kind_of_host(host.removeprefix("api."))
+
+
+def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:
+    """Return the token for a forge of this kind: the one that is set for us, or the usual variable's."""
+    names = _TOKENS.get(kind, ()) if kind else ()
+    # Gitea's runner calls its own token GITHUB_TOKEN: it is not one of GitHub's.
+    if runs_on_gitea(environ):
+        own = ("GITHUB_TOKEN",)
+        names = (
+            (*names, *own) if kind is ForgeKind.GITEA else tuple(name for name in names if name not in own)
+        )
+    return validate.token(validate.first(environ, TOKEN_VARIABLE, *names))
+
+
+def runs_on_gitea(environ: Mapping[str, str]) -> bool:
+    """Return whether the Actions that run us are Gitea's or Forgejo's, which set GitHub's variables too."""
+    if validate.is_on(environ, "GITEA_ACTIONS") or validate.is_on(environ, "FORGEJO_ACTIONS"):
+        return True
+    api = validate.root(environ.get("GITHUB_API_URL"))
+    return validate.is_on(environ, "GITHUB_ACTIONS") and api.endswith("/api/v1")

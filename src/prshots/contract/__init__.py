@@ -1,0 +1,1 @@
+"""What the client and the server agree on. Pure Python: it needs nothing installed."""

@@ -1,0 +1,21 @@
+"""What an upload may be. The service checks it; the client checks it before it sends anything."""
+
+import re
+from enum import StrEnum
+
+MAX_IMAGE_BYTES = 5 * 1024 * 1024
+"""The default limit: an image of this size is already too large. PRSHOTS_MAX_IMAGE_BYTES changes it."""
+MAX_NAME_CHARACTERS = 200
+MAX_PR_NUMBER = 2_147_483_647
+COMMIT_SHA = re.compile(r"[0-9a-fA-F]{7,40}")
+IMAGE_ID = re.compile(r"[0-9a-f]{32}")
+VIEWPORT = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
+UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
+
+
+class Policy(StrEnum):
+    """When a project's images expire. `retain_days`, if set, applies under every policy."""
+
+    PR_CLOSE = "pr_close"
+    RETAIN_DAYS = "retain_days"
+    MANUAL = "manual"

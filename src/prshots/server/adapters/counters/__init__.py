@@ -1,0 +1,1 @@
+"""The upload counter: in memory, or in Valkey or Redis."""

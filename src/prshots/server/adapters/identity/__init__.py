@@ -1,0 +1,1 @@
+"""Login providers and the issuers of ID tokens."""

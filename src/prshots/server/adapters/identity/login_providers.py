@@ -1,0 +1,199 @@
+"""Login providers: GitHub, and whatever speaks OpenID Connect, which GitLab, Gitea and Forgejo do.
+
+A subject names its issuer too: where the settings move on to another one, its user 1 is somebody else.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from joserfc import jwt
+
+from prshots.contract.errors import ProviderError
+from prshots.server.adapters.identity.issuers import BAD_TOKEN, CLOCK_LEEWAY_SECONDS, Issuer
+from prshots.server.adapters.identity.oauth import OAuthClient, get_json, host_of
+from prshots.server.domain.models import Identity
+
+MAX_TEXT = 200
+MAX_URL = 2000
+PAGE = 100
+MAX_PAGES = 20
+
+
+class OidcProvider:
+    """An OpenID issuer, found by discovery."""
+
+    def __init__(
+        self,
+        *,
+        provider_id: str,
+        label: str,
+        issuer: str,
+        client_id: str,
+        client_secret: str,
+        scope: str = "openid profile email",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.id = provider_id
+        self.label = label
+        self._issuer = Issuer(issuer, clock)
+        self._scope = scope
+        self._client = OAuthClient(client_id, client_secret)
+        self._clock = clock
+
+    async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
+        endpoint = self._issuer.endpoint(await self._issuer.document(), "authorization_endpoint")
+        return self._client.authorization_url(
+            endpoint,
+            redirect_uri=redirect_uri,
+            scope=self._scope,
+            state=state,
+            verifier=verifier,
+            nonce=nonce,
+        )
+
+    async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
+        document = await self._issuer.document()
+        methods = document.get("token_endpoint_auth_methods_supported")
+        tokens = await self._client.exchange(
+            self._issuer.endpoint(document, "token_endpoint"),
+            code=code,
+            redirect_uri=redirect_uri,
+            verifier=verifier,
+            in_header=not isinstance(methods, list) or "client_secret_basic" in methods,
+        )
+        claims = await self._claims(document, tokens.get("id_token"), nonce)
+        if "userinfo_endpoint" not in document:
+            return _identity_of(claims, claims)
+        url = self._issuer.endpoint(document, "userinfo_endpoint")
+        userinfo = await get_json(url, tokens["access_token"])
+        if not isinstance(userinfo, dict) or userinfo.get("sub") != claims["sub"]:
+            raise ProviderError(f"{host_of(url)} speaks of somebody else than the ID token does")
+        return _identity_of(claims, userinfo)
+
+    async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
+        """Return what the ID token says, if the issuer has signed it, for us, for this very sign-in."""
+        registry = jwt.JWTClaimsRegistry(
+            now=int(self._clock()),
+            leeway=CLOCK_LEEWAY_SECONDS,
+            iss={"essential": True, "value": document["issuer"]},
+            aud={"essential": True, "value": self._client.client_id},
+            azp={"value": self._client.client_id},
+            exp={"essential": True},
+            sub={"essential": True},
+            nonce={"essential": True, "value": nonce},
+        )
+        try:
+            token = await self._issuer.verified(str(id_token))
+            registry.validate(token.claims)
+        except BAD_TOKEN as error:
+            raise ProviderError(f"the ID token of {self._issuer.address} does not hold: {error}") from error
+        return token.claims
+
+
+class GitHubProvider:
+    """GitHub, or a GitHub Enterprise by its addresses. It speaks OAuth 2.0 and an API of its own."""
+
+    def __init__(
+        self,
+        *,
+        client_id: str,
+        client_secret: str,
+        url: str = "https://github.com",
+        api_url: str = "https://api.github.com",
+        asks_for_organizations: bool = False,
+        provider_id: str = "github",
+        label: str = "GitHub",
+    ) -> None:
+        self.id = provider_id
+        self.label = label
+        self._url = url
+        self._api_url = api_url
+        self._asks_for_organizations = asks_for_organizations
+        self._client = OAuthClient(client_id, client_secret)
+
+    async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
+        del nonce  # OpenID's alone
+        scope = "read:user user:email" + " read:org" * self._asks_for_organizations
+        return self._client.authorization_url(
+            f"{self._url}/login/oauth/authorize",
+            redirect_uri=redirect_uri,
+            scope=scope,
+            state=state,
+            verifier=verifier,
+        )
+
+    async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
+        del nonce
+        tokens = await self._client.exchange(
+            f"{self._url}/login/oauth/access_token",
+            code=code,
+            redirect_uri=redirect_uri,
+            verifier=verifier,
+            in_header=False,
+        )
+        token = tokens["access_token"]
+        user = await get_json(f"{self._api_url}/user", token)
+        if not isinstance(user, dict) or not isinstance(user.get("id"), int):
+            raise ProviderError(f"{host_of(self._api_url)} does not say who it is")
+        emails = await self._list("/user/emails", token)
+        organizations = await self._list("/user/orgs", token) if self._asks_for_organizations else []
+        login = _text(user.get("login")) or str(user["id"])
+        return Identity(
+            subject=f"{self._url}#{user['id']}",
+            login=login,
+            name=_text(user.get("name")) or login,
+            avatar_url=_picture(user.get("avatar_url")),
+            organizations=frozenset(_texts(entry.get("login") for entry in organizations)),
+            emails=frozenset(_texts(entry.get("email") for entry in emails if entry.get("verified") is True)),
+        )
+
+    async def _list(self, path: str, token: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for page in range(1, MAX_PAGES + 1):
+            some = await get_json(f"{self._api_url}{path}?per_page={PAGE}&page={page}", token)
+            if not isinstance(some, list) or not all(isinstance(entry, dict) for entry in some):
+                raise ProviderError(
+                    f"{host_of(self._api_url)} answers {path} with something else than a list"
+                )
+            found += some
+            if len(some) < PAGE:
+                break
+        return found
+
+
+def _identity_of(claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Identity:
+    """Put together what the ID token and the userinfo say; of the same thing, the userinfo is the newer."""
+    known = {**claims, **userinfo}
+    verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]
+    emails = list(_texts(source.get("email") for source in verified))
+    names = [
+        known.get("preferred_username"),
+        known.get("nickname"),
+        *(mail.partition("@")[0] for mail in emails),
+    ]
+    login = next(_texts([*names, claims["sub"]]), "user")
+    groups = known.get("groups")
+    return Identity(
+        subject=f"{claims['iss']}#{claims['sub']}",
+        login=login,
+        name=_text(known.get("name")) or login,
+        avatar_url=_picture(known.get("picture")),
+        organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),
+        emails=frozenset(emails),
+    )
+
+
+def _texts(values: Iterable[object]) -> Iterator[str]:
+    return (text for text in map(_text, values) if text)
+
+
+def _text(value: object) -> str:
+    """Return a name that is fit to be shown and kept; "" for anything else."""
+    text = value.strip() if isinstance(value, str) else ""
+    return text if text.isprintable() and len(text) <= MAX_TEXT else ""
+
+
+def _picture(value: object) -> str:
+    url = value if isinstance(value, str) and value.isprintable() and len(value) <= MAX_URL else ""
+    return url if url.startswith(("https://", "http://")) else ""

@@ -1,0 +1,122 @@
+"""Our side of OAuth 2.0: the code flow with PKCE, and JSON over HTTP with a provider nobody here runs.
+
+Every call has its time and its size. Errors name the host and the reason, and hold no secret.
+"""
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+import ssl
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+from urllib.parse import quote_plus, urlsplit
+
+import httpx
+
+from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
+
+TIMEOUT_SECONDS = 10.0
+MAX_REPLY_BYTES = 1024 * 1024
+
+_STALE_CODE = {"invalid_grant", "bad_verification_code"}
+_ERROR_CODE = re.compile(r"[\w.-]{1,64}", re.ASCII)
+
+
+class Reply(NamedTuple):
+    status: int
+    value: Any
+
+
+class OAuthClient:
+    """What we are to one provider: a client with an id and a secret."""
+
+    def __init__(self, client_id: str, client_secret: str) -> None:
+        self.client_id = client_id
+        self._client_secret = client_secret
+
+    def authorization_url(
+        self, endpoint: str, *, redirect_uri: str, scope: str, state: str, verifier: str, **more: str
+    ) -> str:
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+        asked = {
+            "response_type": "code",
+            "client_id": self.client_id,
+            "redirect_uri": redirect_uri,
+            "scope": scope,
+            "state": state,
+            "code_challenge": challenge.decode(),
+            "code_challenge_method": "S256",
+        }
+        return str(httpx.URL(endpoint).copy_merge_params(asked | more))
+
+    async def exchange(
+        self, endpoint: str, *, code: str, redirect_uri: str, verifier: str, in_header: bool
+    ) -> dict[str, Any]:
+        """Exchange a code for tokens. Raises SignInRefusedError for one that is used or too old."""
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect_uri,
+            "code_verifier": verifier,
+        }
+        headers = {}
+        if in_header:
+            pair = f"{quote_plus(self.client_id)}:{quote_plus(self._client_secret)}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        else:
+            form |= {"client_id": self.client_id, "client_secret": self._client_secret}
+        status, reply = await _fetch("POST", endpoint, headers=headers, data=form)
+        error = reply.get("error") if isinstance(reply, dict) else None
+        if error in _STALE_CODE:
+            raise SignInRefusedError(Refusal.EXPIRED, f"{host_of(endpoint)} says {error}")
+        if isinstance(error, str) and _ERROR_CODE.fullmatch(error):
+            raise ProviderError(f"{host_of(endpoint)} gave no token: {error}")
+        if not isinstance(reply, dict) or not isinstance(reply.get("access_token"), str):
+            raise ProviderError(f"{host_of(endpoint)} answered {status}, without a token")
+        return reply
+
+
+async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - anything JSON can say
+    headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
+    status, value = await _fetch("GET", url, headers=headers)
+    if status != httpx.codes.OK:
+        raise ProviderError(f"{host_of(url)} answered {status} for {urlsplit(url).path}")
+    return value
+
+
+async def _fetch(
+    method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
+) -> Reply:
+    # Uncompressed, so that what is counted is what is kept.
+    said = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
+    try:
+        async with (
+            asyncio.timeout(TIMEOUT_SECONDS),
+            httpx.AsyncClient(verify=_trusted(), timeout=TIMEOUT_SECONDS) as client,
+            client.stream(method, url, headers=said, data=data) as reply,
+        ):
+            body = bytearray()
+            async for chunk in reply.aiter_raw():
+                body += chunk
+                if len(body) > MAX_REPLY_BYTES:
+                    raise ProviderError(f"{host_of(url)} answered with more than {MAX_REPLY_BYTES} bytes")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ProviderError(f"{host_of(url)} did not answer: {error or type(error).__name__}") from error
+    except TimeoutError as error:
+        raise ProviderError(f"{host_of(url)} did not answer within {TIMEOUT_SECONDS:.0f} s") from error
+    try:
+        return Reply(reply.status_code, json.loads(body))
+    except (ValueError, RecursionError) as error:
+        raise ProviderError(f"{host_of(url)} answered {reply.status_code}, and not in JSON") from error
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    return httpx.create_ssl_context()  # slow to make, so once
+
+
+def host_of(url: str) -> str:
+    return urlsplit(url).netloc

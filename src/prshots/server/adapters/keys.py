@@ -1,0 +1,135 @@
+"""Where the signing keys come from: a file that is re-read while the service runs, or a fixed setting."""
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+from prshots.contract.errors import ConflictError, NotFoundError, SettingsError
+from prshots.server.adapters.objects.disk import sync_folder
+from prshots.server.domain.signing import Key, KeyRing
+
+RECHECK_SECONDS = 2.0
+"""How old the keys in use may be. A stat every two seconds costs nothing, and a rotation holds within ten."""
+
+SECRET_BYTES = 32
+
+_log = structlog.get_logger()
+
+
+class FixedKeys:
+    def __init__(self, ring: KeyRing) -> None:
+        self._ring = ring
+
+    def ring(self) -> KeyRing:
+        return self._ring
+
+    def fresh_ring(self) -> KeyRing:
+        return self._ring
+
+
+class KeyFile:
+    """A file of `kid:hex` lines, mode 0600; the first signs, all verify."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._ring: KeyRing | None = None
+        self._stamp: tuple[int, int, int] | None = None
+        self._checked_at = 0.0
+
+    def ring(self) -> KeyRing:
+        if self._ring is None or time.monotonic() - self._checked_at > RECHECK_SECONDS:
+            return self.fresh_ring()
+        return self._ring
+
+    def fresh_ring(self) -> KeyRing:
+        """Re-read the file if it changed; a file that has become unreadable leaves the keys as they were."""
+        self._checked_at = time.monotonic()
+        try:
+            stamp = self._stat()
+            if stamp != self._stamp:
+                self._ring, self._stamp = self._read(), stamp
+        except (OSError, UnicodeDecodeError, SettingsError) as error:
+            if self._ring is None:
+                raise SettingsError(f"cannot read the signing keys in {self.path}: {error}") from error
+            _log.error(
+                "signing keys not re-read; the ones in use stay", file=str(self.path), reason=str(error)
+            )
+        assert self._ring is not None  # noqa: S101 - says to the type checker what the lines above do
+        return self._ring
+
+    def create_if_missing(self) -> bool:
+        """Make the file with one new key; whoever comes second finds the first one's."""
+        if self.path.exists():
+            return False
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            if self.path.exists():
+                return False
+            self._write(KeyRing([_new_key("k1")]))
+            return True
+
+    def rotate(self) -> str:
+        """Put a new key first, and return its name; the URLs signed with the others stay valid."""
+        with self._locked():
+            keys = self._read().keys
+            kid = _next_kid([key.kid for key in keys])
+            self._write(KeyRing([_new_key(kid), *keys]))
+            return kid
+
+    def retire(self, kid: str) -> None:
+        """Take a key away: every URL signed with it stops working."""
+        with self._locked():
+            ring = self._read()
+            if kid not in ring:
+                raise NotFoundError(f"no signing key {kid!r}; `prshots keys list` shows them")
+            if kid == ring.signing_kid:
+                raise ConflictError(f"key {kid!r} signs new URLs; run `prshots keys rotate` first")
+            self._write(KeyRing(key for key in ring.keys if key.kid != kid))
+
+    def _read(self) -> KeyRing:
+        return KeyRing.parse(self.path.read_text("utf-8"))
+
+    def _stat(self) -> tuple[int, int, int]:
+        stat = self.path.stat()
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+    def _write(self, ring: KeyRing) -> None:
+        unfinished = self.path.with_name(f"{self.path.name}.new")
+        unfinished.unlink(missing_ok=True)
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="utf-8") as file:  # noqa: PTH123 - a descriptor, not a path
+            file.write(ring.format())
+            file.flush()
+            os.fsync(fd)
+        unfinished.replace(self.path)
+        sync_folder(self.path.parent)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep two commands from writing at once. Raises SettingsError when there is no writing at all."""
+        lock_path = self.path.with_name(f"{self.path.name}.lock")
+        try:
+            lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(lock)
+        except OSError as error:
+            raise SettingsError(f"cannot write the signing keys to {self.path}: {error.strerror}") from error
+
+
+def _new_key(kid: str) -> Key:
+    return Key(kid, secrets.token_bytes(SECRET_BYTES))
+
+
+def _next_kid(kids: list[str]) -> str:
+    numbers = [int(match[1]) for kid in kids if (match := re.fullmatch(r"k([0-9]{1,9})", kid))]
+    return f"k{max(numbers, default=0) + 1}"

@@ -1,0 +1,1 @@
+"""Where the bytes are: a folder, or a bucket."""

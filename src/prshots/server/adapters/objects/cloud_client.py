@@ -1,0 +1,162 @@
+"""From PRSHOTS_STORE_URL to a client of S3, Google Cloud Storage or Azure Blob Storage, by way of obstore.
+
+Credentials are never in the address. They come from where each cloud's own tools take them: the environment,
+a file that it names, or the role of the machine.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from prshots.contract.errors import SettingsError
+
+if TYPE_CHECKING:  # they are there for the type checker only
+    from obstore.store import AzureConfig, ClientConfig, RetryConfig, S3Config
+
+CONNECT_SECONDS = 2
+"""A store is near its service and answers a handshake in milliseconds: one that takes longer is not there."""
+
+STREAM_SECONDS = 24 * 3600
+"""The longest that one answer may take to arrive. While it moves, a slow reader is no trouble of ours."""
+
+Client = S3Store | GCSStore | AzureStore
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_URL_QUERY = re.compile(r"\?[^\s)]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long the store may be silent in one try, and how long all tries of one question may take."""
+
+    silence_seconds: float
+    total_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    bucket: str
+    prefix: str | None
+    options: dict[str, str]
+
+
+def open_client(url: str, limits: Limits) -> Client:
+    """Make a client; nothing is asked of the store yet. Raises SettingsError."""
+    parts = urlsplit(url)
+    kinds: dict[str, tuple[Callable[[_Address, Limits], Client], str, str]] = {
+        "s3": (_s3, "s3://<bucket>/<prefix>", "endpoint region addressing"),
+        "gs": (_gs, "gs://<bucket>/<prefix>", ""),
+        "az": (_az, "az://<container>/<prefix>", "account endpoint"),
+    }
+    make, form, options = kinds[parts.scheme]
+    try:
+        return make(_parsed(parts, frozenset(options.split())), limits)
+    except ValueError as error:  # ours, or about the prefix
+        listed = f" with the options {', '.join(options.split())}" if options else ", without options"
+        raise SettingsError(f"PRSHOTS_STORE_URL: {error}; it takes {form}{listed}") from None
+    except BaseError as error:
+        raise SettingsError(f"PRSHOTS_STORE_URL: {first_line(error)}") from None
+
+
+def first_line(error: BaseException) -> str:
+    """Return what a client's error says, without what follows of its insides.
+
+    An address loses its query: there an Azure client puts its signature.
+    """
+    return _URL_QUERY.sub("", str(error).partition("\n")[0])[:300]
+
+
+def _parsed(parts: SplitResult, known: frozenset[str]) -> _Address:
+    # No message repeats what it refuses: somebody may have written a secret there.
+    if "@" in parts.netloc:
+        raise ValueError("credentials belong in the environment, not in the address")
+    if not _BUCKET.fullmatch(parts.netloc) or parts.fragment:
+        raise ValueError("no such name of a bucket or container is possible")
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    options = dict(pairs)
+    if len(pairs) != len(options) or not known.issuperset(options) or not all(options.values()):
+        raise ValueError("an option is unknown, empty or there twice")
+    if "endpoint" in options:
+        _check_endpoint(options["endpoint"])
+    return _Address(parts.netloc, parts.path.strip("/") or None, options)
+
+
+def _check_endpoint(url: str) -> None:
+    parts = urlsplit(url)
+    is_plain = not (parts.query or parts.fragment or "@" in parts.netloc or parts.path.strip("/"))
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or not is_plain:
+        raise ValueError("endpoint is not http:// or https:// with a host, and a port perhaps")
+
+
+def _s3(address: _Address, limits: Limits) -> S3Store:
+    endpoint, region = address.options.get("endpoint"), address.options.get("region")
+    addressing = address.options.get("addressing", "path" if endpoint else "virtual")
+    if addressing not in {"path", "virtual"}:
+        raise ValueError("addressing is neither path nor virtual")
+    is_virtual = addressing == "virtual"
+    if endpoint and is_virtual:
+        endpoint = endpoint.replace("://", f"://{address.bucket}.")
+    config: S3Config = {"virtual_hosted_style_request": is_virtual}
+    if endpoint:
+        config["endpoint"] = endpoint
+    if region:
+        config["region"] = region
+    return S3Store(
+        address.bucket,
+        prefix=address.prefix,
+        config=config,
+        client_options=_client(limits, endpoint),
+        retry_config=_retries(limits),
+    )
+
+
+def _gs(address: _Address, limits: Limits) -> GCSStore:
+    return GCSStore(
+        address.bucket,
+        prefix=address.prefix,
+        client_options=_client(limits),
+        retry_config=_retries(limits),
+    )
+
+
+def _az(address: _Address, limits: Limits) -> AzureStore:
+    config: AzureConfig = {}
+    endpoint = address.options.get("endpoint")
+    if endpoint:
+        config["endpoint"] = endpoint
+    if "account" in address.options:
+        config["account_name"] = address.options["account"]
+    return AzureStore(
+        address.bucket,
+        prefix=address.prefix,
+        config=config,
+        client_options=_client(limits, endpoint),
+        retry_config=_retries(limits),
+    )
+
+
+def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
+    return {
+        "allow_http": endpoint is not None and endpoint.startswith("http://"),  # it was written so
+        "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+        "read_timeout": timedelta(seconds=limits.silence_seconds),
+        "timeout": timedelta(seconds=STREAM_SECONDS),
+    }
+
+
+def _retries(limits: Limits) -> "RetryConfig":
+    """Try again what did not reach the store, or what it failed: another of its nodes may do better."""
+    return {
+        "max_retries": 3,
+        "retry_timeout": timedelta(seconds=limits.total_seconds),
+        "backoff": {
+            "init_backoff": timedelta(milliseconds=50),
+            "max_backoff": timedelta(seconds=1),
+            "base": 2,
+        },
+    }

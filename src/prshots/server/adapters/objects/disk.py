@@ -1,0 +1,264 @@
+"""The origin store on a local disk: it survives a power cut, and hands the kernel a file to send."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from prshots.contract.errors import StoreError, StoreFullError
+from prshots.contract.object_names import OBJECT_NAME
+from prshots.server.domain.ports import OpenObject
+from prshots.server.observability.metrics import STORE_SECONDS, timed
+
+WRITERS = 16
+"""Threads that write. An fsync waits on the disk, not on the processor, and the disk takes many at once."""
+
+OWNER_MARK = ".installation"
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+_IOV_MAX = 1024
+_SHARD = re.compile(r"[0-9a-f]{2}")
+_UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
+
+T = TypeVar("T")
+_log = structlog.get_logger()
+
+
+class DiskReader:
+    """Reads `<root>/<id[:2]>/<id>.<ext>`; all that delivery gets to see."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = f"{root}/"
+
+    def open(self, key: str) -> OpenObject | None:
+        try:
+            fd = os.open(self._root + key, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot open {key}: {error.strerror}") from error
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(fd)
+            raise StoreError(f"cannot read {key}: not a file")
+        return OpenObject(fd, status.st_size)
+
+    def check(self) -> None:
+        try:
+            os.listdir(self._root)
+        except FileNotFoundError:
+            pass  # nothing has been stored yet
+        except OSError as error:
+            raise StoreError(f"cannot read {self._root}: {error.strerror}") from error
+
+
+class DiskStore:
+    """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder.
+
+    The temporary file lies in the same folder, under a name of its own with a dot before it: one folder for
+    all of them would be the one place where every upload waits for every other.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._root = f"{root}/"
+        self._reader = DiskReader(root)
+        self._ready_folders: set[str] = set()
+        self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="disk")
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+    async def put(self, key: str, chunks: Sequence[bytes]) -> None:
+        await self._in_thread("put", lambda: self._put(key, chunks))
+
+    async def read(self, key: str) -> bytes | None:
+        def read() -> bytes | None:
+            opened = self._reader.open(key)
+            if opened is None:
+                return None
+            with os.fdopen(opened.fd, "rb") as file:
+                return file.read()
+
+        return await self._in_thread("get", read)
+
+    async def check(self) -> None:
+        """Look whether the folder, or the one that it will be made in, can be read and written to."""
+
+        def check() -> None:
+            folder = os.path.abspath(self.root)
+            while not os.path.exists(folder):
+                folder = os.path.dirname(folder)
+            if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                raise StoreError(f"cannot read and write in {folder}")
+
+        await self._in_thread("list", check)
+
+    async def delete(self, keys: Collection[str]) -> set[str]:
+        """Delete folder by folder, several at a time: unlinking waits for the disk, and so does syncing."""
+        by_shard: dict[str, list[str]] = {}
+        for key in keys:
+            by_shard.setdefault(key.rpartition("/")[0], []).append(key)
+        failed = await asyncio.gather(
+            *(
+                self._in_thread("delete", partial(self._delete_in, shard, some))
+                for shard, some in by_shard.items()
+            )
+        )
+        return set().union(*failed)
+
+    async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
+        for shard in await self._in_thread("list", lambda: _names(self.root, _SHARD)):
+            yield await self._in_thread(
+                "list",
+                lambda shard=shard: [  # type: ignore[misc]
+                    f"{shard}/{name}"
+                    for name in _names(self.root / shard, OBJECT_NAME, written_before=cutoff)
+                ],
+            )
+
+    async def owner(self, claimant: str) -> str:
+        def read_or_claim() -> str:
+            mark = self.root / OWNER_MARK
+            if not mark.exists():
+                self._make_ready(str(self.root))
+                claim = self.root / f".{secrets.token_hex(16)}.own"
+                with _new_file(str(claim)) as fd:
+                    _write_all(fd, [claimant.encode()])
+                    os.fsync(fd)
+                with contextlib.suppress(FileExistsError):  # somebody was faster
+                    mark.hardlink_to(claim)
+                claim.unlink()
+            return mark.read_text("utf-8", errors="replace")
+
+        return await self._in_thread("put", read_or_claim)
+
+    async def discard_unfinished(self, cutoff: float) -> int:
+        def discard() -> int:
+            folders = [self.root, *(self.root / shard for shard in _names(self.root, _SHARD))]
+            return sum(
+                _unlinked(f"{folder}/{name}")
+                for folder in folders
+                for name in _names(folder, _UNFINISHED, written_before=cutoff)
+            )
+
+        return await self._in_thread("delete", discard)
+
+    async def _in_thread(self, operation: str, work: Callable[[], T]) -> T:
+        with timed(STORE_SECONDS, operation, "store"):
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            except OSError as error:
+                kind = StoreFullError if error.errno in _NO_ROOM else StoreError
+                raise kind(f"{error.strerror}: {error.filename or self.root}") from error
+
+    def _put(self, key: str, chunks: Sequence[bytes]) -> None:
+        folder = self._root + key.rpartition("/")[0]
+        written = unfinished = f"{folder}/.{secrets.token_hex(16)}.new"
+        try:
+            self._make_ready(folder)
+            with _new_file(unfinished) as fd:
+                _write_all(fd, chunks)
+                os.fsync(fd)
+            os.rename(unfinished, self._root + key)
+            written = self._root + key
+            sync_folder(folder)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(written)
+            self._ready_folders.clear()  # perhaps somebody took a folder away
+            raise
+
+    def _make_ready(self, folder: str) -> None:
+        if folder in self._ready_folders:
+            return
+        parent = os.path.dirname(folder)
+        if not os.path.exists(parent):
+            self._make_ready(parent)  # each new folder on the way has to survive a power cut too
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder)
+        sync_folder(parent)
+        self._ready_folders.add(folder)
+
+    def _delete_in(self, shard: str, keys: Collection[str]) -> set[str]:
+        failed = {key for key in keys if not _unlinked(self._root + key)}
+        try:
+            sync_folder(self._root + shard)
+        except FileNotFoundError:
+            pass  # no folder, so no bytes either
+        except OSError as error:
+            _log.error("a delete could not be made durable", folder=shard, reason=error.strerror)
+            failed.update(keys)
+        return failed
+
+
+def _unlinked(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # one that cannot be deleted must not keep the others
+        _log.error("image bytes could not be deleted", file=path, reason=error.strerror)
+        return False
+    return True
+
+
+def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
+    """List entries that are ours by name: what somebody else put there is left alone."""
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                entry.name
+                for entry in entries
+                if pattern.fullmatch(entry.name) and (written_before is None or _older(entry, written_before))
+            ]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _older(entry: os.DirEntry[str], cutoff: float) -> bool:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime < cutoff
+    except FileNotFoundError:  # gone since it was listed
+        return False
+
+
+@contextlib.contextmanager
+def _new_file(path: str) -> Iterator[int]:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _write_all(fd: int, chunks: Sequence[bytes]) -> None:
+    rest = [memoryview(chunk) for chunk in chunks]
+    while rest:
+        rest = _without_first(rest, os.writev(fd, rest[:_IOV_MAX]))
+
+
+def _without_first(views: list[memoryview], written: int) -> list[memoryview]:
+    for index, view in enumerate(views):
+        if written < len(view):
+            return [view[written:], *views[index + 1 :]]
+        written -= len(view)
+    return []
+
+
+def sync_folder(folder: str | Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,1 @@
+"""The records in SQLite or PostgreSQL."""

@@ -1,0 +1,47 @@
+"""From rows to records: what the stores on the same database share."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy.exc import IntegrityError
+
+from prshots.contract.errors import ConflictError, RecordsError
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.schema import images, organizations, projects, pulls, tokens, users
+from prshots.server.domain.models import Image, Project, PullRequest, UploadToken, User
+
+IMAGE = [images.c[field.name] for field in fields(Image)]
+TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
+USER = [users.c[field.name] for field in fields(User)]
+PULL = [pulls.c[field.name] for field in fields(PullRequest)]
+PROJECT = [
+    projects.c.id,
+    projects.c.name,
+    projects.c.organization_id,
+    organizations.c.name.label("organization"),
+    projects.c.policy,
+    projects.c.retain_days,
+    projects.c.created_at,
+]
+PROJECTS = projects.join(organizations)
+SCHEDULED = images.c.scheduled_at.is_not(None)
+WAITING = images.c.scheduled_at.is_(None)
+LASTING = tokens.c.expires_at.is_(None)
+
+
+def project_from(row: Sequence[Any]) -> Project:
+    identity, name, organization_id, organization, policy, retain_days, created_at = row
+    return Project(identity, name, organization_id, organization, Policy(policy), retain_days, created_at)
+
+
+@contextlib.contextmanager
+def conflict_as(message: str) -> Iterator[None]:
+    """Raise ConflictError with this message where the database found that something is there already."""
+    try:
+        yield
+    except RecordsError as error:
+        if isinstance(error.__cause__, IntegrityError):
+            raise ConflictError(message) from error
+        raise

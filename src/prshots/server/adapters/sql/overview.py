@@ -1,0 +1,282 @@
+"""What the dashboard shows, read from the same database as the records."""
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    String,
+    bindparam,
+    cast,
+    func,
+    or_,
+    select,
+    tuple_,
+)
+
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.columns import (
+    IMAGE,
+    LASTING,
+    PROJECT,
+    PROJECTS,
+    PULL,
+    TOKEN,
+    WAITING,
+    project_from,
+)
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.due import due_in
+from prshots.server.adapters.sql.schema import (
+    images,
+    members,
+    project_totals,
+    projects,
+    pulls,
+    tokens,
+    uploads_by_day,
+)
+from prshots.server.domain.models import (
+    DayOfUploads,
+    Image,
+    Project,
+    ProjectSummary,
+    PullRequest,
+    Role,
+    Shot,
+    UploadToken,
+)
+
+_OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
+_PROJECT_OF_MEMBER = (
+    select(*PROJECT, members.c.role)
+    .select_from(_OF_MEMBER)
+    .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
+)
+NAMES_SEARCHED = 5000
+"""How many pull requests, the newest, are searched for names: each of their images is looked at for it."""
+
+_LIKE_SPECIAL = re.compile(r"([\\%_])")
+
+
+class SqlOverview:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # Projects
+
+    async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
+        row = await self._database.look_up(_PROJECT_OF_MEMBER, project_id=project_id, user_id=user_id)
+        return (project_from(row[:-1]), Role(row[-1])) if row else None
+
+    async def projects_of(
+        self, user_id: str, after: tuple[str, str] | None, limit: int
+    ) -> list[ProjectSummary]:
+        query = _summaries(user_id).order_by(projects.c.name, projects.c.id).limit(limit)
+        if after is not None:
+            query = query.where(tuple_(projects.c.name, projects.c.id) > tuple_(*after))
+        return [_summary(row) for row in await self._rows(query)]
+
+    async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None:
+        rows = await self._rows(_summaries(user_id).where(projects.c.id == project_id))
+        return _summary(rows[0]) if rows else None
+
+    async def days(self, project_ids: Collection[str], since_day: int) -> dict[str, list[DayOfUploads]]:
+        query = (
+            select(uploads_by_day)
+            .where(uploads_by_day.c.project_id.in_(project_ids), uploads_by_day.c.day >= since_day)
+            .order_by(uploads_by_day.c.day)
+        )
+        found: dict[str, list[DayOfUploads]] = {}
+        for project_id, day, uploads, size in await self._rows(query):
+            found.setdefault(project_id, []).append(DayOfUploads(day, uploads, size))
+        return found
+
+    async def would_expire(
+        self, project_id: str, policy: Policy, retain_days: int | None, now: int
+    ) -> tuple[int, int]:
+        due = due_in(policy, retain_days, now)
+        if not due:
+            return 0, 0
+        any_due = or_(*(rule.condition for rule in due))
+        query = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(
+            images.c.project_id == project_id, WAITING, any_due
+        )
+        rows = await self._rows(query)
+        return rows[0][0], rows[0][1]
+
+    # Pull requests
+
+    async def pulls(
+        self,
+        project_id: str,
+        *,
+        closed: bool | None,
+        search: str,
+        before: tuple[int, int] | None,
+        limit: int,
+    ) -> list[PullRequest]:
+        key = tuple_(pulls.c.last_upload_at, pulls.c.pr_number)
+        query = (
+            select(*PULL)
+            .where(pulls.c.project_id == project_id)
+            .order_by(pulls.c.last_upload_at.desc(), pulls.c.pr_number.desc())
+            .limit(limit)
+        )
+        if closed is not None:
+            query = query.where(pulls.c.closed_at.is_not(None) if closed else pulls.c.closed_at.is_(None))
+        if search:
+            query = query.where(_found_by(search, project_id))
+        if before is not None:
+            query = query.where(key < tuple_(*before))
+        return [PullRequest(*row) for row in await self._rows(query)]
+
+    async def pull(self, project_id: str, pr_number: int) -> PullRequest | None:
+        query = select(*PULL).where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
+        rows = await self._rows(query)
+        return PullRequest(*rows[0]) if rows else None
+
+    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]:
+        query = (
+            select(*PULL)
+            .where(pulls.c.project_id == project_id, pulls.c.bytes > 0)
+            .order_by(pulls.c.bytes.desc(), pulls.c.pr_number.desc())
+            .limit(limit)
+        )
+        return [PullRequest(*row) for row in await self._rows(query)]
+
+    # Images
+
+    async def newest_images(
+        self, project_id: str, pr_numbers: Collection[int], each: int
+    ) -> dict[int, list[Image]]:
+        newest = (
+            select(*IMAGE)
+            .where(images.c.project_id == project_id, images.c.pr_number == bindparam("pr_number"), WAITING)
+            .order_by(images.c.seq.desc())
+            .limit(each)
+        )
+
+        def read(connection: Connection) -> dict[int, list[Image]]:
+            return {
+                number: [Image(*row) for row in connection.execute(newest, {"pr_number": number})]
+                for number in pr_numbers
+            }
+
+        return await self._database.read(read)
+
+    async def shots(
+        self, project_id: str, pr_number: int, after: tuple[str, str] | None, limit: int
+    ) -> list[Shot]:
+        place = (images.c.name, images.c.viewport)
+        places = (
+            select(func.max(images.c.seq).label("seq"), func.count().label("images"))
+            .where(images.c.project_id == project_id, images.c.pr_number == pr_number, WAITING)
+            .group_by(*place)
+            .order_by(*place)
+            .limit(limit)
+        )
+        if after is not None:
+            places = places.where(tuple_(*place) > tuple_(*after))
+        page = places.subquery()
+        query = (
+            select(*IMAGE, page.c.images)
+            .select_from(page.join(images, images.c.seq == page.c.seq))
+            .order_by(*place)
+        )
+        return [Shot(Image(*row[:-1]), row[-1]) for row in await self._rows(query)]
+
+    async def images_of_shot(
+        self, project_id: str, pr_number: int, shot: tuple[str, str], before: int, limit: int
+    ) -> list[Image]:
+        name, viewport = shot
+        query = (
+            select(*IMAGE)
+            .where(
+                images.c.project_id == project_id,
+                images.c.pr_number == pr_number,
+                images.c.name == name,
+                images.c.viewport == viewport,
+                images.c.seq < before,
+                WAITING,
+            )
+            .order_by(images.c.seq.desc())
+            .limit(limit)
+        )
+        return [Image(*row) for row in await self._rows(query)]
+
+    async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
+        query = select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, WAITING)
+        return [Image(*row) for row in await self._rows(query)]
+
+    # Tokens
+
+    async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
+        query = (
+            select(*TOKEN)
+            .where(tokens.c.project_id == project_id, LASTING)
+            .order_by(tokens.c.created_at.desc(), tokens.c.id.desc())
+            .limit(limit)
+        )
+        if before is not None:
+            query = query.where(tuple_(tokens.c.created_at, tokens.c.id) < tuple_(*before))
+        return [UploadToken(*row) for row in await self._rows(query)]
+
+    async def _rows(self, query: Select[Any]) -> list[Any]:
+        return list(await self._database.read(lambda connection: connection.execute(query).all()))
+
+
+def _summaries(user_id: str) -> Select[Any]:
+    return (
+        select(
+            *PROJECT,
+            members.c.role,
+            func.coalesce(project_totals.c.images, 0),
+            func.coalesce(project_totals.c.bytes, 0),
+            func.coalesce(project_totals.c.open_pulls, 0),
+            project_totals.c.last_upload_at,
+        )
+        .select_from(_OF_MEMBER.outerjoin(project_totals, project_totals.c.project_id == projects.c.id))
+        .where(members.c.user_id == user_id)
+    )
+
+
+def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries`
+    *project, role, count, size, open_pulls, last_upload_at = row
+    return ProjectSummary(project_from(project), Role(role), count, size, open_pulls, last_upload_at)
+
+
+def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
+    text = _LIKE_SPECIAL.sub(r"\\\1", search)
+    # A row of a query of its own, not EXISTS: for that, PostgreSQL may go through the images of all projects.
+    named = (
+        select(images.c.seq)
+        .where(
+            images.c.project_id == project_id,
+            images.c.pr_number == pulls.c.pr_number,
+            images.c.name.ilike(f"%{text}%", escape="\\"),
+        )
+        .limit(1)
+        .scalar_subquery()
+    )
+    return or_(
+        cast(pulls.c.pr_number, String).like(f"{text.removeprefix('#')}%", escape="\\"),
+        pulls.c.last_commit.ilike(f"{text}%", escape="\\"),
+        (pulls.c.last_upload_at >= _searched_since(project_id)) & named.is_not(None),
+    )
+
+
+def _searched_since(project_id: str) -> ColumnElement[int]:
+    """Return when the oldest pull request was last uploaded to whose screenshots' names are searched."""
+    newest = pulls.alias()
+    oldest = (
+        select(newest.c.last_upload_at)
+        .where(newest.c.project_id == project_id)
+        .order_by(newest.c.last_upload_at.desc())
+        .offset(NAMES_SEARCHED - 1)
+        .limit(1)
+    )
+    return func.coalesce(oldest.scalar_subquery(), 0)

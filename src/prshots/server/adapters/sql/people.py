@@ -1,0 +1,217 @@
+"""People, their organizations, and their sign-ins, in the same database as the records."""
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Insert,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    tuple_,
+    update,
+)
+
+from prshots.contract.errors import ConflictError
+from prshots.server.adapters.sql.columns import USER, conflict_as
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.schema import login_states, members, organizations, sessions, users
+from prshots.server.domain.models import LoginState, Member, Organization, Role, Session, User
+
+_ORGANIZATION = [
+    organizations.c.id,
+    organizations.c.name,
+    organizations.c.personal,
+    organizations.c.created_at,
+]
+_STATE = [
+    login_states.c.sha256,
+    login_states.c.provider,
+    login_states.c.verifier,
+    login_states.c.nonce,
+    login_states.c.browser_sha256,
+    login_states.c.return_to,
+    login_states.c.created_at,
+]
+_SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessions.c.last_seen_at]
+_USER_OF_SESSION = (
+    select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
+)
+# The same text for SQLite and PostgreSQL. Of two who add somebody at once, the second finds them added.
+_SET_MEMBER = text(
+    "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
+    "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
+)
+
+
+class SqlPeople:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # Sign-ins under way
+
+    async def add_login_state(self, state: LoginState) -> None:
+        adding = insert(login_states).values(asdict(state))
+        await self._database.write(lambda connection: connection.execute(adding))
+
+    async def take_login_state(self, sha256: str) -> LoginState | None:
+        taking = delete(login_states).where(login_states.c.sha256 == sha256).returning(*_STATE)
+        row = await self._database.write(lambda connection: connection.execute(taking).first())
+        return LoginState(*row) if row else None
+
+    # Users
+
+    async def user_of_subject(self, provider: str, subject: str) -> User | None:
+        query = select(*USER).where(users.c.provider == provider, users.c.subject == subject)
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return User(*row) if row else None
+
+    async def users_of_login(self, login: str) -> list[User]:
+        query = select(*USER).where(func.lower(users.c.login) == login.lower()).order_by(users.c.provider)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [User(*row) for row in rows]
+
+    async def add_user(self, user: User, organization: Organization | None) -> None:
+        def add(connection: Connection) -> None:
+            connection.execute(insert(users).values(asdict(user)))
+            if organization is not None:
+                connection.execute(insert(organizations).values(asdict(organization)))
+                connection.execute(_adding(organization.id, user.id, Role.OWNER))
+
+        with conflict_as(f"user {user.login!r} or their organization is there already"):
+            await self._database.write(add)
+
+    async def update_user(self, user: User) -> None:
+        updating = (
+            update(users)
+            .where(users.c.id == user.id)
+            .values(login=user.login, name=user.name, avatar_url=user.avatar_url)
+        )
+        await self._database.write(lambda connection: connection.execute(updating))
+
+    # Sessions
+
+    async def add_session(self, session: Session) -> None:
+        adding = insert(sessions).values(asdict(session))
+        await self._database.write(lambda connection: connection.execute(adding))
+
+    async def session(self, sha256: str) -> tuple[Session, User] | None:
+        row = await self._database.look_up(_USER_OF_SESSION, sha256=sha256)
+        return (Session(*row[: len(_SESSION)]), User(*row[len(_SESSION) :])) if row else None
+
+    async def touch_session(self, sha256: str, now: int) -> None:
+        touching = update(sessions).where(sessions.c.sha256 == sha256).values(last_seen_at=now)
+        await self._database.write(lambda connection: connection.execute(touching))
+
+    async def end_session(self, sha256: str) -> None:
+        ending = delete(sessions).where(sessions.c.sha256 == sha256)
+        await self._database.write(lambda connection: connection.execute(ending))
+
+    async def end_sessions_of(self, user_id: str) -> None:
+        ending = delete(sessions).where(sessions.c.user_id == user_id)
+        await self._database.write(lambda connection: connection.execute(ending))
+
+    async def discard_old_logins(self, states: int, sessions_made: int, unseen: int) -> int:
+        old_states = delete(login_states).where(login_states.c.created_at < states)
+        old_sessions = delete(sessions).where(
+            (sessions.c.created_at < sessions_made) | (sessions.c.last_seen_at < unseen)
+        )
+        return await self._database.write(
+            lambda connection: (
+                connection.execute(old_states).rowcount + connection.execute(old_sessions).rowcount
+            )
+        )
+
+    # Organizations
+
+    async def add_organization(self, organization: Organization, owner_id: str) -> None:
+        def add(connection: Connection) -> None:
+            connection.execute(insert(organizations).values(asdict(organization)))
+            connection.execute(_adding(organization.id, owner_id, Role.OWNER))
+
+        with conflict_as(f"there is an organization {organization.name!r} already"):
+            await self._database.write(add)
+
+    async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
+        query = _organizations_of(user_id).order_by(
+            organizations.c.personal.desc(), organizations.c.name, organizations.c.id
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [(Organization(*row[:-1]), Role(row[-1])) for row in rows]
+
+    async def organization_of(self, user_id: str, organization_id: str) -> tuple[Organization, Role] | None:
+        query = _organizations_of(user_id).where(organizations.c.id == organization_id)
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return (Organization(*row[:-1]), Role(row[-1])) if row else None
+
+    # Members
+
+    async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
+        query = (
+            select(*USER, members.c.role)
+            .select_from(members.join(users))
+            .where(members.c.organization_id == organization_id)
+            .order_by(users.c.login, users.c.id)
+            .limit(limit)
+        )
+        if after is not None:
+            query = query.where(tuple_(users.c.login, users.c.id) > tuple_(*after))
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Member(User(*row[:-1]), Role(row[-1])) for row in rows]
+
+    async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
+        changing = {"organization_id": organization_id, "user_id": user_id, "role": role}
+
+        def change(connection: Connection) -> None:
+            if role is not Role.OWNER:
+                _keep_an_owner(connection, organization_id, user_id)
+            connection.execute(_SET_MEMBER, changing)
+
+        await self._database.write(change)
+
+    async def remove_member(self, organization_id: str, user_id: str) -> bool:
+        removing = delete(members).where(_membership(organization_id, user_id))
+
+        def remove(connection: Connection) -> bool:
+            _keep_an_owner(connection, organization_id, user_id)
+            return connection.execute(removing).rowcount > 0
+
+        return await self._database.write(remove)
+
+
+def _organizations_of(user_id: str) -> Select[Any]:
+    return (
+        select(*_ORGANIZATION, members.c.role)
+        .select_from(organizations.join(members))
+        .where(members.c.user_id == user_id)
+    )
+
+
+def _adding(organization_id: str, user_id: str, role: Role) -> Insert:
+    return insert(members).values(organization_id=organization_id, user_id=user_id, role=role)
+
+
+def _membership(organization_id: str, user_id: str) -> ColumnElement[bool]:
+    return and_(members.c.organization_id == organization_id, members.c.user_id == user_id)
+
+
+def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -> None:
+    """Refuse to take the last owner's rights away, in the transaction that would.
+
+    The owners' rows are locked where a database locks rows: else two owners could remove each other at once.
+    """
+    owners = (
+        select(members.c.user_id)
+        .where(members.c.organization_id == organization_id, members.c.role == Role.OWNER)
+        .order_by(members.c.user_id)
+        .with_for_update()
+    )
+    if connection.execute(owners).scalars().all() == [leaving]:
+        raise ConflictError("an organization needs an owner: make somebody else one first")

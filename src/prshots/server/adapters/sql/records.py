@@ -1,0 +1,362 @@
+"""The records in an SQL database: one SQL text for every engine."""
+
+import asyncio
+import contextlib
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from typing import Literal
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import delete as delete_from
+
+from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.server.adapters.sql.columns import (
+    IMAGE,
+    LASTING,
+    PROJECT,
+    PROJECTS,
+    SCHEDULED,
+    TOKEN,
+    WAITING,
+    conflict_as,
+    project_from,
+)
+from prshots.server.adapters.sql.database import Database, is_refusal
+from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
+from prshots.server.adapters.sql.row_locks import lock_project, lock_pull, lock_pulls_of
+from prshots.server.adapters.sql.schema import (
+    images,
+    installation,
+    project_totals,
+    projects,
+    pulls,
+    tokens,
+    trusts,
+    uploads_by_day,
+)
+from prshots.server.adapters.sql.totals import count_added, count_closed, count_removed
+from prshots.server.adapters.sql.trusts import remove_trusts
+from prshots.server.domain.models import Image, Project, UploadToken
+
+# What every request asks for is built once: building costs more than asking.
+_PROJECT_OF_TOKEN = (
+    select(*TOKEN, *PROJECT)
+    .select_from(tokens.join(PROJECTS))
+    .where(tokens.c.sha256 == bindparam("sha256"), tokens.c.revoked_at.is_(None))
+)
+_IMAGE_OF_PROJECT = select(*IMAGE).where(
+    images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
+)
+_ACTIVE_OF_PR = (
+    images.c.project_id == bindparam("project_id"),
+    images.c.pr_number == bindparam("pr_number"),
+    WAITING,
+)
+_COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
+_NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_ADD_IMAGES = insert(images)
+_GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
+_SCHEDULE = update(images).where(_GIVEN_IDS, WAITING).values(scheduled_at=bindparam("now"))
+_MARK = (
+    update(images)
+    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), WAITING)
+    .values(scheduled_at=bindparam("now"))
+)
+_REMOVE = (
+    delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
+)
+
+
+class SqlRecords:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._arriving: list[tuple[Image, asyncio.Future[None]]] = []
+        self._committing: asyncio.Task[None] | None = None
+
+    async def check(self) -> None:
+        await self._database.check()
+
+    async def close(self) -> None:
+        if self._committing:
+            await self._committing
+        await self._database.close()
+
+    # Images
+
+    async def add_image(self, image: Image) -> None:
+        """Commit together what arrives while a commit is under way: one fsync then serves many uploads."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._arriving.append((image, done))
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit_arriving())
+        await done
+
+    async def _commit_arriving(self) -> None:
+        try:
+            while self._arriving:
+                batch, self._arriving = self._arriving, []
+                await self._commit(batch)
+        finally:
+            self._committing = None
+
+    async def _commit(self, batch: list[tuple[Image, asyncio.Future[None]]]) -> None:
+        images = [image for image, _ in batch]
+        try:
+            await self._database.write(lambda connection: _add(connection, images))
+        except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
+            if len(batch) > 1 and not _is_outage(error):  # one bad record must not take the others with it
+                for alone in batch:
+                    await self._commit([alone])
+                return
+            outcome: Exception | None = error
+        else:
+            outcome = None
+        landed = await self._landed(images) if isinstance(outcome, RecordsUnsureError) else set()
+        for image, done in batch:
+            if done.cancelled():
+                continue
+            if outcome is None or image.id in landed:
+                done.set_result(None)
+            else:
+                done.set_exception(outcome)
+
+    async def _landed(self, images: list[Image]) -> set[str]:
+        """Return which of these were committed after all. What is not there now may still turn up."""
+        with contextlib.suppress(RecordsError):
+            return await self.known_ids([image.id for image in images])
+        return set()
+
+    async def image(self, project_id: str, image_id: str) -> Image | None:
+        row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
+        return Image(*row) if row else None
+
+    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+
+        def both(connection: Connection) -> tuple[int, list[Image]]:
+            found = [Image(*row) for row in connection.execute(_NEWEST_OF_PR, of_pr | {"newest": newest})]
+            cut_off = len(found) == newest
+            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
+            return count, found[::-1]
+
+        return await self._database.read(both)
+
+    async def schedule(self, image_ids: Collection[str], now: int) -> None:
+        marks = {"image_ids": list(image_ids), "now": now}
+        await self._database.write(lambda connection: connection.execute(_SCHEDULE, marks))
+
+    async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
+        of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
+        closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
+        scheduling = update(images).where(*of_pr, WAITING).values(scheduled_at=now)
+
+        def mark(connection: Connection) -> int:
+            if not lock_pull(connection, project_id, pr_number):
+                return 0
+            marked = connection.execute(closing).rowcount
+            if schedule:
+                connection.execute(scheduling)
+            count_closed(connection, project_id, pr_number, now)
+            return marked
+
+        return await self._database.write(mark)
+
+    async def scheduled(
+        self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
+    ) -> list[Image]:
+        query = select(*IMAGE).where(SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
+        if project_id is not None:
+            query = query.where(images.c.project_id == project_id)
+        if pr_number is not None:
+            query = query.where(images.c.pr_number == pr_number)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Image(*row) for row in rows]
+
+    async def schedule_due(self, now: int, limit: int) -> int:
+        with_due = await self._database.read(lambda connection: projects_with_due(connection, now))
+
+        def mark(connection: Connection) -> int:
+            marked = 0
+            for project_id, policy, retain_days in with_due:
+                for rule in due_in(policy, retain_days, now):
+                    if marked < limit:
+                        marked += _mark(
+                            connection, some_due(connection, project_id, rule, limit - marked), now
+                        )
+            return marked
+
+        return await self._database.write(mark) if with_due else 0
+
+    async def remove_images(self, image_ids: Collection[str]) -> int:
+        def remove(connection: Connection) -> int:
+            lock_pulls_of(connection, image_ids)
+            removed = connection.execute(_REMOVE, {"image_ids": list(image_ids)}).all()
+            return count_removed(connection, removed)
+
+        return await self._database.write(remove)
+
+    async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
+        noting = update(images).where(images.c.id == image_id, WAITING).values(thumbnail=outcome)
+        return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
+
+    async def known_ids(self, image_ids: Collection[str]) -> set[str]:
+        query = select(images.c.id).where(images.c.id.in_(image_ids))
+        return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    async def installation_id(self) -> str:
+        query = select(installation.c.id)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+
+    async def count_signed_with(self, kid: str) -> int:
+        query = select(func.count()).select_from(images).where(images.c.kid == kid)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+
+    # Projects and tokens
+
+    async def add_project(self, project: Project) -> None:
+        row = {key: value for key, value in asdict(project).items() if key != "organization"}
+        adding = insert(projects).values(**row)
+        with conflict_as(_name_taken(project)):
+            await self._database.write(lambda connection: connection.execute(adding))
+
+    async def project(self, name: str, organization_id: str) -> Project | None:
+        query = (
+            select(*PROJECT)
+            .select_from(PROJECTS)
+            .where(projects.c.name == name, projects.c.organization_id == organization_id)
+        )
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return project_from(row) if row else None
+
+    async def projects(self) -> list[Project]:
+        query = select(*PROJECT).select_from(PROJECTS).order_by(projects.c.name, projects.c.id)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [project_from(row) for row in rows]
+
+    async def change_project(self, project: Project) -> None:
+        changing = (
+            update(projects)
+            .where(projects.c.id == project.id)
+            .values(name=project.name, policy=project.policy, retain_days=project.retain_days)
+        )
+        with conflict_as(_name_taken(project)):
+            await self._database.write(lambda connection: connection.execute(changing))
+
+    async def retire_project(self, project_id: str, now: int, limit: int) -> int:
+        mine = images.c.project_id == project_id
+        revoking = (
+            update(tokens)
+            .where(tokens.c.project_id == project_id, tokens.c.revoked_at.is_(None))
+            .values(revoked_at=now)
+        )
+        some = (
+            select(images.c.seq)
+            .where(mine, WAITING)
+            .order_by(images.c.uploaded_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        total = select(project_totals.c.images).where(project_totals.c.project_id == project_id)
+
+        def retire(connection: Connection) -> int:
+            remove_trusts(connection, trusts.c.project_id == project_id)
+            connection.execute(revoking)
+            _mark(connection, connection.execute(some).scalars().all(), now)
+            if not _has_images(connection, project_id):
+                return 0
+            return connection.execute(total).scalar() or 1
+
+        return await self._database.write(retire)
+
+    async def remove_project(self, project_id: str) -> bool:
+        def remove(connection: Connection) -> bool:
+            lock_project(connection, project_id)
+            if _has_images(connection, project_id):
+                return False
+            for table in (tokens, trusts, pulls, uploads_by_day, project_totals):
+                connection.execute(delete_from(table).where(table.c.project_id == project_id))
+            connection.execute(delete_from(projects).where(projects.c.id == project_id))
+            return True
+
+        return await self._database.write(remove)
+
+    async def add_token(self, token: UploadToken) -> None:
+        adding = insert(tokens).values(asdict(token))
+        await self._database.write(lambda connection: connection.execute(adding))
+
+    async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
+        row = await self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)
+        return (UploadToken(*row[: len(TOKEN)]), project_from(row[len(TOKEN) :])) if row else None
+
+    async def tokens(self, project_id: str) -> list[UploadToken]:
+        query = (
+            select(*TOKEN)
+            .where(tokens.c.project_id == project_id, LASTING)
+            .order_by(tokens.c.created_at, tokens.c.id)
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [UploadToken(*row) for row in rows]
+
+    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
+        first = func.coalesce(tokens.c.revoked_at, now)
+        revoking = update(tokens).where(tokens.c.id == token_id).values(revoked_at=first)
+        if project_id is not None:
+            revoking = revoking.where(tokens.c.project_id == project_id)
+        return await self._database.write(lambda connection: connection.execute(revoking).rowcount > 0)
+
+    async def touch_token(self, token_id: str, now: int) -> None:
+        touching = update(tokens).where(tokens.c.id == token_id).values(last_used_at=now)
+        await self._database.write(lambda connection: connection.execute(touching))
+
+    async def discard_expired_tokens(self, now: int, limit: int) -> int:
+        some = (
+            select(tokens.c.id)
+            .where(tokens.c.expires_at <= now)
+            .order_by(tokens.c.expires_at)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+
+        def discard(connection: Connection) -> int:
+            ids = connection.execute(some).scalars().all()
+            return connection.execute(delete_from(tokens).where(tokens.c.id.in_(ids))).rowcount if ids else 0
+
+        return await self._database.write(discard)
+
+
+def _name_taken(project: Project) -> str:
+    return f"there is a project {project.name!r} already"
+
+
+def _add(connection: Connection, arrived: list[Image]) -> None:
+    connection.execute(_ADD_IMAGES, [_image_row(image) for image in arrived])
+    count_added(connection, arrived)
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(error, RecordsError) and not is_refusal(error)
+
+
+def _has_images(connection: Connection, project_id: str) -> bool:
+    # The order is an index's: without one, the whole table might be read for a project that has none.
+    one = select(images.c.seq).where(images.c.project_id == project_id).order_by(images.c.pr_number).limit(1)
+    return connection.execute(one).first() is not None
+
+
+def _mark(connection: Connection, seqs: Sequence[int], now: int) -> int:
+    return connection.execute(_MARK, {"seqs": seqs, "now": now}).rowcount if seqs else 0
+
+
+def _image_row(image: Image) -> dict[str, object]:
+    return {
+        "id": image.id,
+        "project_id": image.project_id,
+        "pr_number": image.pr_number,
+        "name": image.name,
+        "commit_sha": image.commit_sha,
+        "viewport": image.viewport,
+        "ext": image.ext,
+        "size": image.size,
+        "uploaded_at": image.uploaded_at,
+        "kid": image.kid,
+    }

@@ -1,0 +1,128 @@
+"""What the dashboard shows without counting: kept up in the transactions that change what there is to count.
+
+Rows are taken in the order that `locks.py` tells, those of a table in the order of their keys: so two
+transactions wait for each other in turn, never both at once. The totals come last, because all uploads to a
+project and all its expiries share that one row.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, text, update
+
+from prshots.server.adapters.sql.schema import project_totals, pulls
+from prshots.server.domain.models import SECONDS_PER_DAY, Image
+
+# The same text for SQLite and PostgreSQL, which SQLAlchemy spells as two constructs. An upload for a closed
+# pull request opens it again: its new image is not marked as a closed one's.
+_COUNT_PULLS = text(
+    "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
+    "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, 1) "
+    "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
+    "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
+    "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL, "
+    "opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE 1 END"
+)
+_COUNT_DAYS = text(
+    "INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
+    "VALUES (:project_id, :day, :uploads, :bytes) "
+    "ON CONFLICT (project_id, day) DO UPDATE SET "
+    "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
+)
+# After the pull request's row, which is ours until the commit: there it stands whether it was opened.
+_COUNT_TOTALS = text(
+    "INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at) "
+    "SELECT project_id, :images, :bytes, opened, last_upload_at FROM pulls "
+    "WHERE project_id = :project_id AND pr_number = :pr_number "
+    "ON CONFLICT (project_id) DO UPDATE SET "
+    "images = project_totals.images + excluded.images, bytes = project_totals.bytes + excluded.bytes, "
+    "open_pulls = project_totals.open_pulls + excluded.open_pulls, "
+    "last_upload_at = CASE WHEN excluded.last_upload_at > project_totals.last_upload_at "
+    "THEN excluded.last_upload_at ELSE project_totals.last_upload_at END"
+)
+_UNCOUNT_PULLS = (
+    update(pulls)
+    .where(pulls.c.project_id == bindparam("of_project"), pulls.c.pr_number == bindparam("of_pr"))
+    .values(images=pulls.c.images - bindparam("gone"), bytes=pulls.c.bytes - bindparam("freed"))
+)
+_UNCOUNT_TOTALS = (
+    update(project_totals)
+    .where(project_totals.c.project_id == bindparam("of_project"))
+    .values(
+        images=project_totals.c.images - bindparam("gone"), bytes=project_totals.c.bytes - bindparam("freed")
+    )
+)
+_CLOSE_PULL = (
+    update(pulls)
+    .where(
+        pulls.c.project_id == bindparam("of_project"),
+        pulls.c.pr_number == bindparam("of_pr"),
+        pulls.c.closed_at.is_(None),
+    )
+    .values(closed_at=bindparam("now"))
+)
+_UNCOUNT_OPEN = (
+    update(project_totals)
+    .where(project_totals.c.project_id == bindparam("of_project"))
+    .values(open_pulls=project_totals.c.open_pulls - 1)
+)
+
+
+def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
+    by_pull: dict[tuple[str, int], list[Image]] = {}
+    by_day: dict[tuple[str, int], list[Image]] = {}
+    for image in arrived:
+        by_pull.setdefault((image.project_id, image.pr_number), []).append(image)
+        by_day.setdefault((image.project_id, image.uploaded_at // SECONDS_PER_DAY), []).append(image)
+    of_pulls = [_pull_row(by_pull[key]) for key in sorted(by_pull)]
+    of_days = [
+        {"project_id": key[0], "day": key[1], "uploads": len(by_day[key]), "bytes": _bytes(by_day[key])}
+        for key in sorted(by_day)
+    ]
+    connection.execute(_COUNT_PULLS, of_pulls)
+    connection.execute(_COUNT_DAYS, of_days)
+    connection.execute(_COUNT_TOTALS, of_pulls)
+
+
+def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:
+    """Take images off the counts, each given as (project_id, pr_number, size); return how many they are."""
+    by_pull: dict[tuple[str, int], list[int]] = {}
+    by_project: dict[str, list[int]] = {}
+    for project_id, pr_number, size in removed:
+        by_pull.setdefault((project_id, pr_number), []).append(size)
+        by_project.setdefault(project_id, []).append(size)
+    if by_pull:
+        of_pulls = [
+            {"of_project": key[0], "of_pr": key[1], "gone": len(by_pull[key]), "freed": sum(by_pull[key])}
+            for key in sorted(by_pull)
+        ]
+        of_projects = [
+            {"of_project": key, "gone": len(by_project[key]), "freed": sum(by_project[key])}
+            for key in sorted(by_project)
+        ]
+        connection.execute(_UNCOUNT_PULLS, of_pulls)
+        connection.execute(_UNCOUNT_TOTALS, of_projects)
+    return sum(map(len, by_project.values()))
+
+
+def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:
+    """Mark a pull request as closed; one that is already keeps its time."""
+    closing = {"of_project": project_id, "of_pr": pr_number, "now": now}
+    if connection.execute(_CLOSE_PULL, closing).rowcount:
+        connection.execute(_UNCOUNT_OPEN, {"of_project": project_id})
+
+
+def _bytes(some: Iterable[Image]) -> int:
+    return sum(image.size for image in some)
+
+
+def _pull_row(arrived: list[Image]) -> dict[str, object]:
+    newest = arrived[-1]
+    return {
+        "project_id": newest.project_id,
+        "pr_number": newest.pr_number,
+        "images": len(arrived),
+        "bytes": _bytes(arrived),
+        "last_upload_at": newest.uploaded_at,
+        "last_commit": newest.commit_sha,
+    }

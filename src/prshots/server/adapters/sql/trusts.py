@@ -1,0 +1,117 @@
+"""The issuers that projects trust, in the same database as the records."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, func, insert, or_, select, update
+
+from prshots.contract.errors import ConflictError, RecordsError
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from
+from prshots.server.adapters.sql.database import Database, is_refusal
+from prshots.server.adapters.sql.row_locks import lock_project
+from prshots.server.adapters.sql.schema import projects, tokens, trusts
+from prshots.server.domain.models import Project, Trust, UploadToken
+
+_TRUST = [
+    trusts.c.id,
+    trusts.c.project_id,
+    trusts.c.issuer,
+    trusts.c.claims,
+    trusts.c.created_at,
+    trusts.c.created_by,
+    trusts.c.last_used_at,
+]
+# The first of an index: however many projects trust the issuer, one row is looked at.
+_FIRST_ANCHOR = select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer"))
+
+
+class SqlTrusts:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
+        row = asdict(trust) | {"claims": _as_text(trust.claims), "anchor": anchor}
+
+        def add(connection: Connection) -> None:
+            lock_project(connection, trust.project_id)  # else two at once would both be the last one
+            known = [_trust(found) for found in connection.execute(_newest_first(trust.project_id))]
+            for other in known:
+                if (other.issuer, other.claims) == (trust.issuer, trust.claims):
+                    raise ConflictError(f"the project trusts {trust.issuer} with these claims already")
+            if len(known) >= most:
+                raise ConflictError(f"a project has at most {most} trusts: remove one first")
+            connection.execute(insert(trusts).values(row))
+
+        await self._database.write(add)
+
+    async def trusts(self, project_id: str) -> list[Trust]:
+        query = _newest_first(project_id)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [_trust(row) for row in rows]
+
+    async def is_trusted(self, issuer: str) -> bool:
+        row = await self._database.look_up(_FIRST_ANCHOR, issuer=issuer)
+        return row is not None and row[0] is not None
+
+    async def trusts_by_anchor(
+        self, issuer: str, anchors: Collection[str], project: str | None
+    ) -> list[tuple[Trust, Project]]:
+        query = (
+            select(*_TRUST, *PROJECT)
+            .select_from(trusts.join(PROJECTS, trusts.c.project_id == projects.c.id))
+            .where(trusts.c.issuer == issuer, trusts.c.anchor.in_(sorted(anchors)))
+            .order_by(trusts.c.created_at, trusts.c.id)
+        )
+        if project is not None:
+            query = query.where(or_(projects.c.name == project, projects.c.id == project))
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [(_trust(row[: len(_TRUST)]), project_from(row[len(_TRUST) :])) for row in rows]
+
+    async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
+        which = trusts.c.id == trust_id
+        if project_id is not None:
+            which &= trusts.c.project_id == project_id
+        return await self._database.write(lambda connection: remove_trusts(connection, which)) > 0
+
+    async def touch_trust(self, trust_id: str, now: int) -> None:
+        touching = update(trusts).where(trusts.c.id == trust_id).values(last_used_at=now)
+        await self._database.write(lambda connection: connection.execute(touching))
+
+    async def add_token_of_trust(self, token: UploadToken) -> bool:
+        adding = insert(tokens).values(asdict(token))
+        try:
+            await self._database.write(lambda connection: connection.execute(adding))
+        except RecordsError as error:
+            if is_refusal(error):  # its foreign key has nothing to point at any more
+                return False
+            raise
+        return True
+
+
+def remove_trusts(connection: Connection, which: ColumnElement[bool]) -> int:
+    """Remove trusts with the tokens that were given by them, in a transaction; return how many trusts.
+
+    Their rows are taken first, for whoever adds a token takes its trust's too: nobody adds one in between.
+    """
+    taking = select(trusts.c.id).where(which).order_by(trusts.c.id).with_for_update()
+    ids = connection.execute(taking).scalars().all()
+    if ids:
+        connection.execute(delete(tokens).where(tokens.c.trust_id.in_(ids)))
+        connection.execute(delete(trusts).where(trusts.c.id.in_(ids)))
+    return len(ids)
+
+
+def _newest_first(project_id: str) -> Select[Any]:
+    mine = trusts.c.project_id == project_id
+    return select(*_TRUST).where(mine).order_by(trusts.c.created_at.desc(), trusts.c.id.desc())
+
+
+def _trust(row: Sequence[Any]) -> Trust:
+    identity, project_id, issuer, claims, created_at, created_by, last_used_at = row
+    return Trust(identity, project_id, issuer, json.loads(claims), created_at, created_by, last_used_at)
+
+
+def _as_text(claims: object) -> str:
+    return json.dumps(claims, ensure_ascii=False, sort_keys=True)

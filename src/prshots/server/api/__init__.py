@@ -1,0 +1,1 @@
+"""The API component: the public routes, the dashboard's routes, sign-in, keyless upload."""

@@ -1,0 +1,145 @@
+"""The public API: from HTTP to the services and back, and nothing else."""
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Route, Router
+
+from prshots import __version__
+from prshots.contract import errors
+from prshots.server.api import openapi
+from prshots.server.api.docs_page import docs_page
+from prshots.server.api.keyless import keyless_routes
+from prshots.server.api.request_body import json_object, received
+from prshots.server.api.upload_form import read_upload_form
+from prshots.server.domain.images import Images, pr_number_from_json, pr_number_from_text
+from prshots.server.domain.keyless import Exchange
+from prshots.server.domain.models import Project
+from prshots.server.domain.projects import Projects
+from prshots.server.http.error_boundary import Edge
+from prshots.server.http.readiness import Readiness
+from prshots.server.http.telemetry import Observer, names_of, service_routes
+from prshots.server.observability import metrics
+
+# What an upload counts as that ended with this error; with any other, it failed.
+_RESULTS: dict[type[Exception], str] = {
+    errors.UnauthorizedError: "unauthorized",
+    errors.InvalidInputError: "invalid",
+    errors.PayloadTooLargeError: "too_large",
+    errors.UnsupportedTypeError: "unsupported",
+    errors.RateLimitedError: "rate_limited",
+    errors.RequestTimeoutError: "timed_out",
+}
+
+
+def create_api(
+    *,
+    images: Images,
+    accounts: Projects,
+    exchange: Exchange,
+    max_image_bytes: int,
+    base_url: str,
+    for_people: Sequence[Route],
+    readiness: Readiness,
+    close: Callable[[], Awaitable[None]],
+    log_requests: bool = False,
+) -> Edge:
+    """Make the API; `for_people` are the routes of sign-in and of the dashboard."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        yield
+        await close()
+
+    document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+    routes = [
+        *_public_routes(images, accounts, max_image_bytes),
+        *keyless_routes(exchange),
+        *for_people,
+        *service_routes(readiness),
+        *_manual_routes(document),
+    ]
+    observer = Observer("api", names_of(routes), logs=log_requests)
+    return Edge(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
+
+
+def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> list[Route]:
+    async def authenticated(request: Request) -> Project:
+        return await accounts.authenticate(_bearer(request))
+
+    async def upload(request: Request) -> JSONResponse:
+        try:
+            response = await take_upload(request)
+        except Exception as error:
+            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+            raise
+        metrics.UPLOADS.labels("stored").inc()
+        return response
+
+    async def take_upload(request: Request) -> JSONResponse:
+        project, headers = await authenticated(request), request.headers
+        reading = read_upload_form(
+            headers.get("content-type", ""),
+            headers.get("content-length", ""),
+            request.stream(),
+            max_image_bytes,
+        )
+        form = await received(reading, incomplete="invalid multipart/form-data body")
+        uploaded = await images.upload(project, form)
+        metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
+        return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
+
+    async def delete(request: Request) -> JSONResponse:
+        project, image_id = await authenticated(request), request.path_params["image_id"]
+        await images.delete(project, image_id)
+        return JSONResponse({"ok": True, "id": image_id})
+
+    async def comment(request: Request) -> JSONResponse:
+        project, given = await authenticated(request), request.query_params.getlist("pr_number")
+        pr_number = pr_number_from_text(given[0] if len(given) == 1 else None)
+        return JSONResponse({"pr_number": pr_number, "markdown": await images.comment(project, pr_number)})
+
+    async def expire(request: Request) -> JSONResponse:
+        project = await authenticated(request)
+        body = await json_object(request, refusal="pr_number required")
+        pr_number = pr_number_from_json(body.get("pr_number"))
+        outcome = await images.expire(project, pr_number)
+        return JSONResponse(
+            {
+                "pr_number": pr_number,
+                "policy": outcome.policy,
+                "marked": outcome.marked,
+                "expired": outcome.expired,
+            }
+        )
+
+    return [
+        Route("/v1/upload", upload, methods=["POST"]),
+        Route("/v1/images/{image_id}", delete, methods=["DELETE"]),
+        Route("/v1/comment", comment, methods=["GET"]),
+        Route("/v1/expire", expire, methods=["POST"]),
+    ]
+
+
+def _manual_routes(document: dict[str, Any]) -> list[Route]:
+    async def openapi_json(_: Request) -> JSONResponse:
+        return JSONResponse(document)
+
+    async def docs(_: Request) -> HTMLResponse:
+        return HTMLResponse(
+            docs_page(document),
+            headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
+        )
+
+    return [Route("/openapi.json", openapi_json), Route("/docs", docs)]
+
+
+def _bearer(request: Request) -> str:
+    given = request.headers.getlist("authorization")
+    scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    if scheme.lower() != "bearer":
+        raise errors.UnauthorizedError("unauthorized")
+    return secret.strip(" ")

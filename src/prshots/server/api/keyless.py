@@ -1,0 +1,52 @@
+"""Keyless upload over HTTP: a CI job's ID token in, a short-lived upload token out."""
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from prshots.contract.errors import (
+    ExchangeRefusedError,
+    InvalidInputError,
+    ProviderError,
+    RecordsError,
+    UnauthorizedError,
+)
+from prshots.server.api.request_body import json_object
+from prshots.server.domain.keyless import Exchange, Granted
+from prshots.server.observability import metrics
+
+_log = structlog.get_logger()
+
+
+def keyless_routes(exchange: Exchange) -> list[Route]:
+    async def token(request: Request) -> JSONResponse:
+        try:
+            granted = await grant(request)
+        except ExchangeRefusedError as refused:
+            metrics.EXCHANGES.labels("refused").inc()
+            _log.warning(
+                "keyless upload refused",
+                reason=str(refused),
+                issuer=refused.issuer,
+                subject=refused.subject,
+            )
+            # To the caller every refusal looks alike: it may be somebody who tries what there is to find.
+            raise UnauthorizedError("unauthorized") from refused
+        except (ProviderError, RecordsError):
+            metrics.EXCHANGES.labels("unavailable").inc()
+            raise
+        metrics.EXCHANGES.labels("granted").inc()
+        return JSONResponse(
+            {"token": granted.secret, "expires_at": granted.expires_at, "project": granted.project.name},
+            headers={"Cache-Control": "no-store"},
+        )
+
+    async def grant(request: Request) -> Granted:
+        try:
+            body = await json_object(request)
+        except InvalidInputError as error:
+            raise ExchangeRefusedError(str(error)) from error
+        return await exchange.grant(body.get("id_token"), body.get("project"))
+
+    return [Route("/v1/oidc/token", token, methods=["POST"])]

@@ -1,0 +1,180 @@
+"""Sign-in over HTTP: `/auth/*`, the session cookie, and the check that a page of ours is asking."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
+from prshots.server.api.request_body import json_object
+from prshots.server.domain.models import User
+from prshots.server.domain.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn, is_secret, new_secret
+
+_NO_STORE = {"Cache-Control": "no-store"}
+_DEFAULT_PORT = {"http": 80, "https": 443}
+
+
+def login_routes(signin: SignIn, *, web_url: str) -> list[Route]:
+    async def providers(_: Request) -> JSONResponse:
+        offered = [{"id": provider.id, "label": provider.label} for provider in signin.providers.values()]
+        return JSONResponse({"providers": offered, "web_url": web_url}, headers=_NO_STORE)
+
+    return [
+        Route("/auth/providers", providers, methods=["GET"]),
+        *_provider_routes(signin, web_url),
+        *_session_routes(signin, web_url),
+    ]
+
+
+def _provider_routes(signin: SignIn, web_url: str) -> list[Route]:
+    """Return the way to a provider and back: pages that a person goes through, so a refusal is a page too."""
+    login_cookie = _login_cookie(web_url)
+
+    async def login(request: Request) -> RedirectResponse:
+        provider, given = request.path_params["provider"], login_cookie.read(request)
+        browser_secret = given if is_secret(given) else new_secret()  # one for all tabs that sign in
+        try:
+            url = await signin.begin(
+                provider,
+                return_to=request.query_params.get("return_to", "/"),
+                browser_secret=browser_secret,
+                redirect_uri=f"{web_url}/auth/callback/{provider}",
+            )
+        except SignInRefusedError as refused:
+            return _back_to_sign_in(web_url, refused)
+        response = RedirectResponse(url, 302, _NO_STORE)
+        login_cookie.give(response, browser_secret)
+        return response
+
+    async def callback(request: Request) -> RedirectResponse:
+        provider, query = request.path_params["provider"], request.query_params
+        try:
+            secret, return_to = await signin.complete(
+                provider,
+                state=query.get("state", ""),
+                code=query.get("code", ""),
+                error=query.get("error", ""),
+                browser_secret=login_cookie.read(request),
+                redirect_uri=f"{web_url}/auth/callback/{provider}",
+            )
+        except SignInRefusedError as refused:
+            return _back_to_sign_in(web_url, refused)
+        response = RedirectResponse(f"{web_url}{return_to}", 303, _NO_STORE)
+        _session_cookie(web_url).give(response, secret)
+        return response
+
+    return [
+        Route("/auth/login/{provider}", login, methods=["GET"]),
+        Route("/auth/callback/{provider}", callback, methods=["GET"]),
+    ]
+
+
+def _session_routes(signin: SignIn, web_url: str) -> list[Route]:
+    cookie = _session_cookie(web_url)
+
+    async def link(request: Request) -> JSONResponse:
+        require_own_origin(request, web_url)
+        code = (await json_object(request)).get("code")
+        if not isinstance(code, str):
+            raise InvalidInputError("code required")
+        response = _done()
+        cookie.give(response, await signin.redeem_link(code))
+        return response
+
+    async def sign_out(request: Request) -> JSONResponse:
+        require_own_origin(request, web_url)
+        await signin.sign_out(cookie.read(request))
+        response = _done()
+        cookie.take_back(response)
+        return response
+
+    async def sign_out_everywhere(request: Request) -> JSONResponse:
+        require_own_origin(request, web_url)
+        await signin.sign_out_everywhere(await signed_in(request, signin, web_url))
+        response = _done()
+        cookie.take_back(response)
+        return response
+
+    return [
+        Route("/auth/link", link, methods=["POST"]),
+        Route("/auth/sign-out", sign_out, methods=["POST"]),
+        Route("/auth/sign-out-everywhere", sign_out_everywhere, methods=["POST"]),
+    ]
+
+
+async def signed_in(request: Request, signin: SignIn, web_url: str) -> User:
+    """Return whose session the request carries. Raises UnauthorizedError."""
+    return await signin.user_of(_session_cookie(web_url).read(request))
+
+
+def require_own_origin(request: Request, web_url: str) -> None:
+    """Refuse what a page of another site asks for. Browsers name the page's origin with every such call.
+
+    Ours is the dashboard's own address, or whatever address the browser reached it by.
+    """
+    given = request.headers.getlist("origin")
+    origin = _origin(given[0]) if len(given) == 1 else None
+    hosts = request.headers.getlist("host")
+    if origin is None or not (
+        origin == _origin(web_url) or (len(hosts) == 1 and urlsplit(given[0]).netloc == hosts[0])
+    ):
+        raise ForbiddenError("this request did not come from the dashboard")
+
+
+def _origin(url: str) -> tuple[str, str, int] | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _DEFAULT_PORT or not parts.hostname:  # `null` has neither
+        return None
+    return parts.scheme, parts.hostname, port or _DEFAULT_PORT[parts.scheme]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cookie:
+    name: str
+    seconds: int
+    secure: bool
+
+    def read(self, request: Request) -> str:
+        """Return its value; "" when there is none, or more than one: then somebody else has set one too."""
+        pairs = (
+            pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";")
+        )
+        values = [value.strip() for name, _, value in pairs if name.strip() == self.name]
+        return values[0] if len(values) == 1 else ""
+
+    def give(self, response: Response, value: str) -> None:
+        response.set_cookie(
+            self.name, value, max_age=self.seconds, secure=self.secure, httponly=True, samesite="lax"
+        )
+
+    def take_back(self, response: Response) -> None:
+        response.delete_cookie(self.name, secure=self.secure, httponly=True, samesite="lax")
+
+
+def _session_cookie(web_url: str) -> _Cookie:
+    return _cookie("prshots_session", SESSION_SECONDS, web_url)
+
+
+def _login_cookie(web_url: str) -> _Cookie:
+    """Return the cookie that ties a sign-in under way to the browser it was begun in."""
+    return _cookie("prshots_login", STATE_SECONDS, web_url)
+
+
+def _cookie(name: str, seconds: int, web_url: str) -> _Cookie:
+    # With this prefix a browser takes it only from us, over https: not from another host of our domain.
+    secure = web_url.startswith("https://")
+    return _Cookie(f"__Host-{name}" if secure else name, seconds, secure)
+
+
+def _back_to_sign_in(web_url: str, refused: SignInRefusedError) -> RedirectResponse:
+    return RedirectResponse(f"{web_url}/sign-in?problem={refused.refusal}", 303, _NO_STORE)
+
+
+def _done() -> JSONResponse:
+    return JSONResponse({"ok": True}, headers=_NO_STORE)

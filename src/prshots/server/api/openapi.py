@@ -1,0 +1,305 @@
+"""What the OpenAPI document says of each route: the upload's form, the replies, and every error."""
+
+from typing import Any
+
+from prshots.contract.formats import FORMATS
+from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT
+from prshots.server.domain.images import payload_too_large
+
+DESCRIPTION = (
+    "Upload a screenshot, get a signed, time-limited image URL and ready-to-paste markdown. One comment per "
+    'pull request lists them all. Every error is `{"error": "<message>"}`.'
+)
+
+_ABOUT_IMAGE_ID = "The `id` that the upload answered with: 32 hexadecimal characters."
+
+_PR_NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
+_NAME = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_NAME_CHARACTERS,
+    "description": "What the screenshot shows. Any text without a NUL.",
+    "example": "checkout/cart",
+}
+_COMMIT_SHA = {
+    "type": "string",
+    "pattern": f"^{COMMIT_SHA.pattern}$",
+    "description": "7 to 40 hexadecimal characters.",
+}
+_VIEWPORT = {
+    "type": "string",
+    "pattern": f"^{VIEWPORT.pattern}$",
+    "description": "`<width>x<height>`, such as `1280x800`.",
+    "example": "1280x800",
+}
+_IMAGE_ID = {"type": "string", "pattern": f"^{IMAGE_ID.pattern}$"}
+_TOKEN: list[dict[str, list[str]]] = [{"uploadToken": []}]
+
+_SECURITY_SCHEMES = {
+    "uploadToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "`msr_` and 64 hexadecimal characters, made with `prshots token create PROJECT`, or "
+        "given for a CI job's ID token.",
+    }
+}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _error(description: str, *messages: str, retry_after: bool = False) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string"}
+    if messages:
+        schema["enum"] = list(messages)
+    reply = _json(description, _object({"error": schema}))
+    if retry_after:
+        reply["headers"] = {
+            "Retry-After": {
+                "schema": {"type": "integer"},
+                "description": "Seconds to wait before the next try.",
+            }
+        }
+    return reply
+
+
+_UNAUTHORIZED = _error("The token is missing or does not work.", "unauthorized")
+_TIMEOUT = _error("The body stopped arriving.", "request body timed out")
+_FAULT = _error("Our mistake. The log tells more, under the reply's `X-Request-Id`.", "internal error")
+_FULL = _error("There is no room to store it.", "storage full, retry later", retry_after=True)
+_UNAVAILABLE = _error(
+    "The store or the database does not answer.",
+    "storage unavailable, retry later",
+    "database unavailable, retry later",
+    retry_after=True,
+)
+
+_UPLOADED = _json(
+    "Stored. The URL is valid for 365 days, or until the image expires.",
+    _object(
+        {
+            "id": _IMAGE_ID,
+            "view_url": {"type": "string", "format": "uri"},
+            "markdown": {"type": "string", "description": "`![<name>](<view_url>)`"},
+        }
+    ),
+) | {
+    "links": {"delete": {"operationId": "deleteImage", "parameters": {"image_id": "$response.body#/id"}}},
+}
+
+
+def _upload(max_image_bytes: int) -> dict[str, Any]:
+    too_large = str(payload_too_large(max_image_bytes))
+    too_much = f"The image is {max_image_bytes:,} bytes or more, or the form around it is absurdly long."
+    return {
+        "summary": "Upload a screenshot",
+        "operationId": "upload",
+        "responses": {
+            "200": _UPLOADED,
+            "400": _error(
+                "The form is wrong; the message says where.",
+                "invalid multipart/form-data body",
+                "image file required",
+                "name required",
+                "pr_number required",
+                "commit_sha required",
+                "viewport must be like 1280x800",
+            ),
+            "401": _UNAUTHORIZED,
+            "408": _TIMEOUT,
+            "413": _error(too_much, too_large),
+            "415": _error("The image is of another type, or not of the type it says it is.", *_WRONG_TYPES),
+            "429": _error(
+                "More uploads in a minute than a project may make: 120, unless the service is set otherwise.",
+                "rate limited",
+                retry_after=True,
+            ),
+            "500": _FAULT,
+            "503": _UNAVAILABLE,
+            "507": _FULL,
+        },
+        "security": _TOKEN,
+        "requestBody": {"required": True, "content": {"multipart/form-data": _form(max_image_bytes)}},
+    }
+
+
+_WRONG_TYPES = (
+    "unsupported content-type (png/jpeg/webp)",
+    *(
+        f"declared {known.content_type}, but the file content is not a valid {known.label}"
+        for known in FORMATS
+    ),
+)
+
+
+def _form(max_image_bytes: int) -> dict[str, Any]:
+    image = {
+        "type": "string",
+        "format": "binary",
+        "description": f"A PNG, JPEG or WebP file, smaller than {max_image_bytes:,} bytes.",
+    }
+    return {
+        "schema": _object(
+            {
+                "image": image,
+                "name": _NAME,
+                "pr_number": _PR_NUMBER,
+                "commit_sha": _COMMIT_SHA,
+                "viewport": _VIEWPORT,
+            }
+        )
+        | {"propertyNames": {"minLength": 1}},  # other fields are let pass, but a field has a name
+        "encoding": {"image": {"contentType": ", ".join(known.content_type for known in FORMATS)}},
+    }
+
+
+_DELETE: dict[str, Any] = {
+    "summary": "Delete an image now, whatever the policy",
+    "operationId": "deleteImage",
+    "responses": {
+        "200": _json(
+            "Gone: the bytes first, then the record.", _object({"ok": {"const": True}, "id": _IMAGE_ID})
+        ),
+        "401": _UNAUTHORIZED,
+        "404": _error("No such image, or another project's.", "not found"),
+        "500": _FAULT,
+        "503": _error(
+            "It could not be deleted now. It is scheduled, and the hourly sweep finishes it.",
+            "expire failed, retry later",
+            "database unavailable, retry later",
+            retry_after=True,
+        ),
+        "507": _FULL,
+    },
+    "security": _TOKEN,
+    "parameters": [
+        {
+            "name": "image_id",
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "description": _ABOUT_IMAGE_ID},
+        }
+    ],
+}
+
+_COMMENT: dict[str, Any] = {
+    "summary": "The pull request's comment, as markdown",
+    "operationId": "comment",
+    "responses": {
+        "200": _json(
+            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, by which to find the comment again.",
+            _object({"pr_number": _PR_NUMBER, "markdown": {"type": "string", "maxLength": 65_536}}),
+        ),
+        "400": _error("`pr_number` is not a positive integer.", "pr_number required"),
+        "401": _UNAUTHORIZED,
+        "500": _FAULT,
+        "503": _UNAVAILABLE,
+        "507": _FULL,
+    },
+    "security": _TOKEN,
+    "parameters": [{"name": "pr_number", "in": "query", "required": True, "schema": _PR_NUMBER}],
+}
+
+_EXPIRE: dict[str, Any] = {
+    "summary": "Apply the expiry policy to a closed pull request",
+    "operationId": "expire",
+    "responses": {
+        "200": _json(
+            "Done. What could not be deleted now is scheduled, and the hourly sweep finishes it.",
+            _object(
+                {
+                    "pr_number": _PR_NUMBER,
+                    "policy": {"type": "string", "enum": ["pr_close", "retain_days", "manual"]},
+                    "marked": {"type": "integer", "minimum": 0},
+                    "expired": {"type": "integer", "minimum": 0},
+                }
+            ),
+        ),
+        "400": _error("The body is not JSON with a positive integer `pr_number`.", "pr_number required"),
+        "401": _UNAUTHORIZED,
+        "408": _TIMEOUT,
+        "500": _FAULT,
+        "503": _UNAVAILABLE,
+        "507": _FULL,
+    },
+    "security": _TOKEN,
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": _object({"pr_number": _PR_NUMBER})}},
+    },
+}
+
+_EXCHANGE: dict[str, Any] = {
+    "summary": "Exchange a CI job's ID token for an upload token",
+    "operationId": "exchangeToken",
+    "responses": {
+        "200": _json(
+            "The project trusts the job. The token works until `expires_at`, a Unix time 15 minutes away.",
+            _object(
+                {
+                    "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
+                    "expires_at": {"type": "integer"},
+                    "project": {"type": "string"},
+                }
+            ),
+        ),
+        "401": _error(
+            "There is no ID token, or not one that opens a project; the log says why.", "unauthorized"
+        ),
+        "408": _TIMEOUT,
+        "500": _FAULT,
+        "503": _error(
+            "The database, or the issuer of the ID token, does not answer.",
+            "database unavailable, retry later",
+            "issuer unavailable, retry later",
+            retry_after=True,
+        ),
+        "507": _FULL,
+    },
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["id_token"],
+                    "properties": {
+                        "id_token": {"type": "string", "description": "A JSON Web Token."},
+                        "project": {
+                            "type": "string",
+                            "description": "A project's name or id; needed where several trust the job.",
+                        },
+                    },
+                }
+            }
+        },
+    },
+}
+
+_HEALTH: dict[str, Any] = {
+    "summary": "Whether this part is up",
+    "operationId": "healthz",
+    "responses": {200: _json("It is.", _object({"status": {"const": "ok"}}))},
+}
+
+
+def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, Any]:
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "prshots", "version": version, "description": DESCRIPTION},
+        "servers": [{"url": base_url}],
+        "paths": {
+            "/v1/upload": {"post": _upload(max_image_bytes)},
+            "/v1/images/{image_id}": {"delete": _DELETE},
+            "/v1/comment": {"get": _COMMENT},
+            "/v1/expire": {"post": _EXPIRE},
+            "/v1/oidc/token": {"post": _EXCHANGE},
+            "/healthz": {"get": _HEALTH},
+        },
+        "components": {"securitySchemes": _SECURITY_SCHEMES},
+    }

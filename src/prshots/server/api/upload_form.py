@@ -1,0 +1,135 @@
+"""Read an upload's multipart body as it streams in, holding no more of it than a valid upload needs."""
+
+from collections.abc import AsyncIterator, Iterable
+
+from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
+
+from prshots.contract.errors import InvalidInputError
+from prshots.server.domain.images import UploadedFile, UploadForm, payload_too_large
+
+TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport"}
+KNOWN_FIELDS = {"image", *TEXT_FIELDS}
+MAX_PARTS = 64
+MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046
+MAX_FIELD_BYTES = 16 * 1024
+"""A field is kept up to here: far more than the longest valid one, so a longer one fails its own check."""
+
+MAX_OVERHEAD_BYTES = 1024**2
+"""What may come with the image: boundaries, headers, fields, and fields we do not know."""
+
+ABSURD_FACTOR = 4
+"""A body of this many times the largest image is not read to find out what else is wrong with it."""
+
+_AS_IT_STANDS = {"7bit", "8bit", "binary"}
+
+
+async def read_upload_form(
+    content_type: str, content_length: str, body: AsyncIterator[bytes], max_image_bytes: int
+) -> UploadForm:
+    """Raise InvalidInputError when it is not multipart, PayloadTooLargeError when it is absurdly large."""
+    absurd = ABSURD_FACTOR * max_image_bytes
+    form = _Form(max_image_bytes)
+    try:
+        parser = PushMultipartParser(_boundary(content_type), max_segment_count=MAX_PARTS)
+        if _declared(content_length) > absurd:
+            raise payload_too_large(max_image_bytes)
+        received = 0
+        async for chunk in body:
+            received += len(chunk)
+            if received > absurd:
+                raise payload_too_large(max_image_bytes)
+            if chunk:
+                form.take(parser.parse(chunk))
+        form.take(parser.parse(b""))  # that was the end, so the final boundary must have come
+    except MultipartError as error:
+        raise _invalid() from error
+    return form.finished(oversized=received > max_image_bytes + MAX_OVERHEAD_BYTES)
+
+
+class _Form:
+    """Collects the parts; of the image at most `max_image_bytes` are kept, but all are counted."""
+
+    def __init__(self, max_image_bytes: int) -> None:
+        self._max_image_bytes = max_image_bytes
+        self._seen: set[str] = set()
+        self._fields: dict[str, bytearray] = {}
+        self._image: MultipartSegment | None = None
+        self._chunks: list[bytes] = []
+        # Where the parser is now: the part, and its field, if it is one that we keep.
+        self._part: MultipartSegment | None = None
+        self._field: bytearray | None = None
+
+    def take(self, events: Iterable[MultipartSegment | bytes | None]) -> None:
+        for event in events:
+            if isinstance(event, MultipartSegment):
+                self._begin(event)
+            elif event is not None:
+                self._add(event)
+
+    def _begin(self, part: MultipartSegment) -> None:
+        if not part.name or part.name in self._seen:  # which of two would be meant?
+            raise _invalid()
+        if part.header("Content-Transfer-Encoding", "binary").lower() not in _AS_IT_STANDS:
+            raise _invalid()  # RFC 7578 is done with base64; to take the code for the text would be worse
+        self._part, self._field = part, None
+        if part.name in TEXT_FIELDS:
+            self._field = self._fields[part.name] = bytearray()
+        elif part.name == "image" and _is_file(part):
+            self._image = part
+        if part.name in KNOWN_FIELDS:  # the others are let pass, however many
+            self._seen.add(part.name)
+
+    def _add(self, data: bytes) -> None:
+        if self._field is not None:
+            self._field += data[: MAX_FIELD_BYTES - len(self._field)]
+        elif self._part is not None and self._part is self._image:
+            self._add_to_image(data, self._part.bytes_received)
+
+    def _add_to_image(self, data: bytes, received: int) -> None:
+        if received < self._max_image_bytes:
+            self._chunks.append(data)
+        else:
+            self._chunks.clear()
+
+    def finished(self, *, oversized: bool) -> UploadForm:
+        texts = {name: _text(value) for name, value in self._fields.items()}
+        fields = {name: text for name, text in texts.items() if text is not None}
+        return UploadForm(self._file(), fields, oversized)
+
+    def _file(self) -> UploadedFile | None:
+        part = self._image
+        if part is None or not (part.filename or part.bytes_received):  # a browser's file input left empty
+            return None
+        return UploadedFile(part.content_type or "", self._chunks, part.bytes_received)
+
+
+def _is_file(part: MultipartSegment) -> bool:
+    return part.filename is not None or part.header("Content-Type") is not None
+
+
+def _text(value: bytearray) -> str | None:
+    """Return the field's text, or None for bytes that are no text: it then counts as missing."""
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text.replace("\r\n", "\n")  # every newline comes as CRLF from a FormData, and as it is from others
+
+
+def _boundary(content_type: str) -> str:
+    media_type: str
+    options: dict[str, str]
+    media_type, options = parse_options_header(content_type)  # type: ignore[no-untyped-call]  # it alone is
+    boundary = options.get("boundary", "")
+    if media_type != "multipart/form-data" or not 1 <= len(boundary) <= MAX_BOUNDARY_CHARACTERS:
+        raise _invalid()
+    return boundary
+
+
+def _declared(content_length: str) -> int:
+    # The server has checked the header; a length of many digits is large enough without being a number.
+    return int(content_length[:18]) if content_length.isdecimal() else 0
+
+
+def _invalid() -> InvalidInputError:
+    return InvalidInputError("invalid multipart/form-data body")

@@ -1,0 +1,1 @@
+"""The settings, and how each kind of value is read."""

@@ -1,0 +1,259 @@
+"""Every PRSHOTS_* variable once, validated once, then passed on as plain values."""
+
+import os
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from prshots.contract.errors import SettingsError
+from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.server.config import values
+from prshots.server.domain.signing import KeyRing
+
+PREFIX = "PRSHOTS_"
+PROVIDERS = ("github", "gitlab", "gitea", "oidc")
+GITHUB_ISSUER, GITLAB_ISSUER = "https://token.actions.githubusercontent.com", "https://gitlab.com"
+
+T = TypeVar("T")
+
+
+def _setting(read: Callable[[object], T], default: T, takes: str, *, secret: bool = False) -> T:
+    """Describe a setting: how it is read, and what it takes in words. A secret one is shown to nobody."""
+    made: T = field(default=default, repr=not secret, metadata={"read": read, "takes": takes})
+    return made
+
+
+def _port(default: int) -> int:
+    return _setting(values.whole(1, 65_535), default, "a port number from 1 to 65535")
+
+
+def _address() -> str:
+    return _setting(values.public_url, "", "an http:// or https:// address without query or spaces")
+
+
+def _text(takes: str) -> str:
+    return _setting(values.text(), "", takes)
+
+
+def _secret(takes: str) -> str:
+    return _setting(values.text(), "", takes, secret=True)
+
+
+def _keys(given: object) -> str:
+    text = values.text()(given)
+    if text:
+        KeyRing.parse(text)
+    return text
+
+
+def _reachable(host: str) -> str:
+    """Return where a part on this machine is reached that listens on `host`, as it stands in a URL."""
+    own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - it is what is listened on
+    return f"[{own}]" if ":" in own else own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings, each with what `docs/settings.md` says of it. Raises SettingsError for a wrong one."""
+
+    data_dir: Path = _setting(  # noqa: RUF009 - it returns a field, and a path does not change
+        values.path, Path("data"), "a folder; everything the embedded default keeps"
+    )
+    host: str = _setting(values.text(1), "127.0.0.1", "an address to listen on")
+    api_port: int = _port(8081)
+    img_port: int = _port(8082)
+    web_port: int = _port(8080)
+    base_url: str = _address()
+    img_url: str = _address()
+    web_url: str = _address()
+    api_url: str = _address()
+    database_url: str = _setting(
+        values.database_url,
+        "",
+        "sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>",
+        secret=True,
+    )
+    store_url: str = _setting(
+        values.store_url, "", "file:///<path>, s3://<bucket>/<prefix>, gs://… or az://…", secret=True
+    )
+    counter_url: str = _setting(
+        values.counter_url,
+        "memory://",
+        "memory:// or redis://<host>:<port> (rediss, valkey, valkeys)",
+        secret=True,
+    )
+    signing_keys: str = _setting(_keys, "", "kid:hex,kid:hex; the first signs, all verify", secret=True)
+    signing_keys_file: Path = _setting(values.path, Path(), "a file of kid:hex lines")  # noqa: RUF009 - likewise
+    uploads_per_minute: int = _setting(values.whole(1), 120, "a whole number from 1")
+    max_image_bytes: int = _setting(
+        values.whole(1024, 100 * 1024**2), MAX_IMAGE_BYTES, "a whole number of bytes from 1024 to 104857600"
+    )
+    cache_seconds: int = _setting(values.whole(0, 31_536_000), 3600, "a whole number from 0 to 31536000")
+    github_client_id: str = _text("the id of an OAuth app")
+    github_client_secret: str = _secret("the secret of that OAuth app")
+    github_url: str = _setting(
+        values.public_url, "https://github.com", "GitHub's address, or your own GitHub's"
+    )
+    gitlab_client_id: str = _text("the id of an application")
+    gitlab_client_secret: str = _secret("the secret of that application")
+    gitlab_url: str = _setting(
+        values.public_url, "https://gitlab.com", "GitLab's address, or your own GitLab's"
+    )
+    gitea_client_id: str = _text("the id of an OAuth2 application")
+    gitea_client_secret: str = _secret("the secret of that application")
+    gitea_url: str = _setting(values.public_url, "", "your Gitea's or Forgejo's address")
+    oidc_client_id: str = _text("the id of a client")
+    oidc_client_secret: str = _secret("the secret of that client")
+    oidc_issuer: str = _setting(values.public_url, "", "the issuer's address")
+    oidc_name: str = _setting(values.text(1, 40), "single sign-on", "1 to 40 characters")
+    allowed_users: str = _text("logins, apart by commas; * for everyone")
+    allowed_organizations: str = _text("organizations or groups, apart by commas")
+    allowed_email_domains: str = _text("domains such as example.org, apart by commas")
+    trusted_issuers: str = _setting(
+        values.issuers,
+        f"{GITHUB_ISSUER},{GITLAB_ISSUER}",
+        "https:// addresses of OpenID issuers, apart by commas",
+    )
+    workers: int = _setting(values.whole(1, 256), 1, "a whole number from 1 to 256")
+    drain_seconds: float = _setting(values.number(0, 300), 0.0, "a number of seconds from 0 to 300")
+    grace_seconds: float = _setting(values.number(1, 600), 4.0, "a number of seconds from 1 to 600")
+    log_format: Literal["console", "json"] = _setting(values.log_format, "console", "console or json")
+    log_requests: bool = _setting(values.truth, False, "true or false")
+
+    def __post_init__(self) -> None:
+        """Read what was given, derive what depends on it, and refuse what does not go together."""
+        for known in fields(self):
+            self._set(known.name, _read(known, getattr(self, known.name)))
+        derived: dict[str, str | Path] = {
+            "base_url": f"http://localhost:{self.api_port}",
+            "img_url": f"http://localhost:{self.img_port}",
+            "web_url": f"http://localhost:{self.web_port}",
+            "api_url": f"http://{_reachable(self.host)}:{self.api_port}",
+            "database_url": f"sqlite:///{self.data_dir}/prshots.db",
+            "store_url": f"file://{self.data_dir.absolute()}/images",
+            "signing_keys_file": self.data_dir / "signing-keys",
+        }
+        for name, value in derived.items():
+            if getattr(self, name) in {"", Path()}:
+                self._set(name, value)
+        if self.workers > 1 and self.counter_url == "memory://":
+            raise SettingsError(
+                f"{PREFIX}WORKERS: got {self.workers}, takes 1 while {PREFIX}COUNTER_URL is memory://, "
+                "because each worker would count uploads on its own"
+            )
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)  # frozen for everybody else
+
+    @property
+    def providers(self) -> list[str]:
+        """The login providers that are set up, in the order of the sign-in page."""
+        return [name for name in PROVIDERS if getattr(self, f"{name}_client_id")]
+
+    def check_providers(self) -> None:
+        """Raise SettingsError for half a provider, and for one that nobody said who may come in by."""
+        for name in self.providers:
+            for part in (f"{name}_client_secret", "oidc_issuer" if name == "oidc" else f"{name}_url"):
+                if not getattr(self, part):
+                    since = f"{name}_client_id".upper()
+                    raise SettingsError(
+                        f"{PREFIX}{part.upper()}: got nothing, takes {_takes(part)}, "
+                        f"since {PREFIX}{since} is set"
+                    )
+        if self.providers and not (
+            self.allowed_users or self.allowed_organizations or self.allowed_email_domains
+        ):
+            raise SettingsError(
+                f"{PREFIX}ALLOWED_USERS: got nothing, takes logins, or * for everyone the provider lets in; "
+                f"{PREFIX}ALLOWED_ORGANIZATIONS and {PREFIX}ALLOWED_EMAIL_DOMAINS do as well"
+            )
+
+    @property
+    def issuers(self) -> list[str]:
+        """The issuers that projects may trust, exactly as their tokens name them."""
+        return values.apart_by_commas(self.trusted_issuers)
+
+    @property
+    def on_sqlite(self) -> bool:
+        return self.database_url.startswith("sqlite:")
+
+    @property
+    def on_disk(self) -> bool:
+        return self.store_url.startswith("file:")
+
+    @property
+    def database_place(self) -> str:
+        """Where the database is, in words for a message: a path, or a server without the password."""
+        if self.on_sqlite:
+            return str(self.database_path)
+        parts = urlsplit(self.database_url)
+        return f"PostgreSQL at {parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def store_place(self) -> str:
+        """Where the images are, in words for a message: a folder, or a bucket without its options."""
+        return str(self.store_path) if self.on_disk else self.store_url.partition("?")[0]
+
+    @property
+    def database_path(self) -> Path:
+        return Path(self.database_url.removeprefix("sqlite:///"))
+
+    @property
+    def store_path(self) -> Path:
+        return Path(self.store_url.removeprefix("file://"))
+
+
+SETTINGS: dict[str, Field[Any]] = {known.name: known for known in fields(Settings)}
+
+
+def load_settings(config: Path | None = None) -> Settings:
+    """Read the environment and the TOML file. Raises SettingsError, whose one line says what to change."""
+    from_file = _read_toml(config) if config else {}
+    for name in from_file:
+        if name not in SETTINGS:
+            raise SettingsError(f"{name.upper()} in {config} is not a setting; docs/settings.md lists them")
+    return Settings(**(from_file | _from_environment()))
+
+
+def _from_environment() -> dict[str, str]:
+    # An empty variable is an unset one: compose files and CI systems pass those on.
+    given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "") for name in SETTINGS}
+    return {name: text for name, text in given.items() if text}
+
+
+def _read(known: Field[Any], given: object) -> object:
+    try:
+        return known.metadata["read"](given)
+    except SettingsError as error:  # of the keys: it says what is wrong without a word of the secret
+        raise SettingsError(f"{PREFIX}{known.name.upper()}: {error}") from None
+    except ValueError as error:
+        raise SettingsError(
+            f"{PREFIX}{known.name.upper()}: got {_shown(known, given)}, takes {known.metadata['takes']}"
+        ) from error
+
+
+def _read_toml(config: Path) -> dict[str, Any]:
+    try:
+        with config.open("rb") as file:
+            table = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"cannot read the settings in {config}: {reason}") from error
+    return {key.upper().removeprefix(PREFIX).lower(): value for key, value in table.items()}
+
+
+def _takes(name: str) -> str:
+    return str(SETTINGS[name].metadata["takes"])
+
+
+def _shown(known: Field[Any], value: object) -> str:
+    """Show what was given, without a secret that it may hold."""
+    if known.repr:
+        return repr(value)
+    if known.name.endswith("_url") and isinstance(value, str):
+        return repr(re.sub(r"\?.*", "?…", re.sub(r"//.*@", "//…@", value)))
+    return "a value"

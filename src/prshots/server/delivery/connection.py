@@ -1,0 +1,375 @@
+"""One client of delivery: reading a head, sending a reply, or lingering after the last one.
+
+A request is parsed, decided and answered within the callback that found its socket readable: no task, no
+future, no other thread. A reply that the client takes slowly waits in its file, not in memory.
+
+Images from a remote store are the exception: each such reply has a task, which asks the store for the next
+chunk when the client has taken the one before.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import socket
+from collections.abc import Callable, Coroutine
+from http import HTTPStatus
+from typing import Any, Protocol
+
+import httptools
+import structlog
+
+from prshots.contract.errors import StoreError
+from prshots.server.delivery.decision import (
+    METHOD_NOT_ALLOWED,
+    FileSlice,
+    Pending,
+    Reply,
+    Request,
+    Streamed,
+    error_reply,
+)
+from prshots.server.delivery.telemetry import DeliveryWatch
+
+MAX_HEAD_BYTES = 16 * 1024
+"""A signed URL and a browser's headers take 1 KiB; other servers allow 8 to 32."""
+
+IDLE_SECONDS = 75.0
+"""Longer than the 60 s of most proxies: they close an unused connection, and we none that they just use."""
+
+HEAD_SECONDS = 10.0
+"""From a head's first byte to its last. It is a packet or two: who takes longer only holds a connection."""
+
+STALLED_SECONDS = 60.0
+"""How long a reply may rest before the client counts as gone: a phone in a tunnel is back by then."""
+
+LINGER_SECONDS = 5.0
+LINGER_BYTES = 4 * 1024 * 1024
+"""How long, and for how much, we go on reading what a client sends after its last reply. Closing with bytes
+unread resets the connection, and a reset takes the reply from the client before it has read it."""
+
+BAD_REQUEST = error_reply(400, "bad request")
+URI_TOO_LONG = error_reply(414, "uri too long")
+HEAD_TOO_LARGE = error_reply(431, "request header fields too large")
+
+_log = structlog.get_logger()
+# The parser forgives two spaces or no version. We do not: there is one way only to write a valid URL.
+_REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ \r\n]*) HTTP/1\.[01]\r\n")
+_PLAIN_LINE = re.compile(rb"GET (/i/[!-~]{1,256}) HTTP/1\.1\r\n")
+_NO_CONDITIONS: dict[str, str] = {}
+_CONDITIONS = re.compile(r"\r\n((?i:range|if-range|if-none-match)):[ \t]*([^\r\n]*)")
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+_KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
+_CLOSE = "Connection: close\r\n\r\n"
+_UNKNOWN_METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ \r\n]+ HTTP/1\.[01]\r\n")
+_MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: head and image share their first packet
+_NO_FILE = -1
+
+
+class Server(Protocol):
+    """What a connection needs of the server that accepted it."""
+
+    loop: asyncio.AbstractEventLoop
+    now: float
+    date_field: str
+    is_draining: bool
+    is_stopping: bool
+    watch: DeliveryWatch
+    respond: Callable[[Request], Reply | Pending]
+    storage_failed: Callable[[StoreError], object]
+
+    def relay(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]": ...
+
+    def forget(self, connection: "Connection") -> None: ...
+
+
+class Connection:
+    def __init__(self, server: Server, sock: socket.socket) -> None:
+        self._server = server
+        self._sock = sock
+        self._fd = sock.fileno()
+        self._parser = httptools.HttpRequestParser(self)
+        self._received = b""
+        self._parsed = 0  # how much of it the parser has had
+        self._unsent = b""
+        self._file_fd = _NO_FILE
+        self._file_offset = self._file_left = 0
+        self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
+        self._taken: asyncio.Future[None] | None = None  # by the client: all that the store has sent so far
+        self._is_reading = True
+        self._is_sending = self._is_lingering = self._is_closed = False
+        self._is_last = False  # the connection ends with this reply
+        self._may_discard = LINGER_BYTES
+        self._keep_alive = False
+        self.deadline = server.now + IDLE_SECONDS
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # reset already
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server.loop.add_reader(sock, self._on_readable)
+
+    def on_message_complete(self) -> None:
+        """Learn from the parser that nothing belongs to the request but its head: with a body, it goes on."""
+        self._keep_alive = self._parser.should_keep_alive()
+
+    def _on_readable(self) -> None:
+        if self._is_sending:  # one reply at a time: what the client sends meanwhile waits in the kernel
+            self._is_reading = False
+            self._server.loop.remove_reader(self._sock)
+            return
+        try:
+            data = self._sock.recv(MAX_HEAD_BYTES)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+        elif self._is_lingering:
+            self._discard(data)
+        elif not self._received and (target := _plain_target(data)) is not None:
+            self._is_last = self._server.is_draining
+            self._send(self._server.respond(Request("GET", target, _NO_CONDITIONS)))
+        else:
+            self._received = self._received + data if self._received else data.lstrip(b"\r\n")
+            self._answer_received()
+
+    def _answer_received(self) -> None:
+        """Answer one request after the other, until one is incomplete or a reply has to wait."""
+        while self._received and not self._is_sending:
+            blank_line = self._received.find(b"\r\n\r\n", max(0, self._parsed - 3))
+            end = blank_line + 4 if blank_line >= 0 else len(self._received)
+            if end > MAX_HEAD_BYTES:
+                in_first_line = b"\r\n" not in self._received[:MAX_HEAD_BYTES]
+                self._send_last(URI_TOO_LONG if in_first_line else HEAD_TOO_LARGE)
+            elif (refusal := self._parse(end)) is not None:
+                self._send_last(refusal)
+            elif blank_line >= 0:
+                self._answer(end)
+            else:
+                return
+
+    def _parse(self, end: int) -> Reply | None:
+        """Give the parser the head up to `end`, and never a byte of what follows it; return its refusal."""
+        if not self._parsed:
+            self.deadline = self._server.now + HEAD_SECONDS
+        try:
+            self._parser.feed_data(self._received[self._parsed : end])
+        except httptools.HttpParserUpgrade:  # to something we do not speak: answered as if it had not asked
+            self._keep_alive = False
+        except httptools.HttpParserInvalidMethodError:
+            return METHOD_NOT_ALLOWED if _UNKNOWN_METHOD.match(self._received) else BAD_REQUEST
+        except httptools.HttpParserError:
+            return BAD_REQUEST
+        self._parsed = end
+        return None
+
+    def _answer(self, end: int) -> None:
+        head = self._received[:end].decode("latin-1")
+        line = _REQUEST_LINE.match(head)
+        if line is None:
+            self._send_last(BAD_REQUEST)
+            return
+        request = Request(line[1], line[2], _conditions(head))
+        # A body may look like a next request: so none is taken from a connection after it.
+        self._is_last = not self._keep_alive or self._server.is_draining
+        self._received = self._received[end:].lstrip(b"\r\n")
+        self._parsed = 0
+        self._keep_alive = False
+        self._send(self._server.respond(request))
+
+    def _send_last(self, reply: Reply) -> None:
+        self._is_last = True
+        self._send(reply)
+
+    def _send(self, reply: Reply | Pending) -> None:
+        self._is_sending = True
+        if not isinstance(reply, Reply):
+            self._relaying = self._server.relay(self._relay(reply))
+            return
+        body = reply.body
+        if isinstance(body, FileSlice):
+            self._unsent = self._head(reply)
+            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
+        elif isinstance(body, bytes):
+            self._unsent = self._head(reply) + body
+        self._push()
+        if self._is_sending:
+            self._server.loop.add_writer(self._sock, self._on_writable)
+
+    def _head(self, reply: Reply) -> bytes:
+        persistence = _CLOSE if self._is_last else _KEEP_ALIVE
+        head = f"{_STATUS_LINES[reply.status]}{self._server.date_field}{reply.fields}{persistence}"
+        return head.encode("latin-1")
+
+    async def _relay(self, pending: Pending) -> None:
+        """Send a reply that had to wait for a remote store, then go on with the next request."""
+        self.deadline = self._server.now + STALLED_SECONDS  # the store has its own, shorter limits
+        reply = await pending()
+        self._is_last = self._is_last or self._server.is_draining
+        if isinstance(reply.body, Streamed):
+            is_whole = await self._pass_on(reply, reply.body)
+            self._relaying = None
+            if is_whole:
+                self._reply_is_sent()
+            else:  # the client must not take this for the whole
+                self.close()
+        else:
+            self._relaying = None
+            self._send(reply)
+        if not (self._is_sending or self._is_closed):
+            self._go_on()
+
+    async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
+        """Pass the store's chunks on, each when the client has taken the one before; return if all came."""
+        self._unsent, left = self._head(reply), body.length
+        try:
+            async with contextlib.aclosing(body.chunks) as chunks:
+                async for chunk in chunks:
+                    left -= len(chunk)
+                    self._server.watch.bytes_sent += len(chunk)
+                    self._unsent += chunk
+                    if left < 0 or not await self._is_taken():
+                        return False
+                return left == 0 and await self._is_taken()
+        except StoreError as error:
+            self._server.storage_failed(error)
+        except Exception:  # noqa: BLE001 - a fault of ours, after the head
+            _log.exception("internal error")
+        return False
+
+    async def _is_taken(self) -> bool:
+        """Wait until the client has taken everything so far; return False if it has hung up."""
+        self.deadline = self._server.now + STALLED_SECONDS
+        self._push()
+        if self._unsent and not self._is_closed:
+            self._taken = self._server.loop.create_future()
+            self._server.loop.add_writer(self._sock, self._on_writable)
+            await self._taken
+        return not self._is_closed
+
+    def _on_writable(self) -> None:
+        self._push()
+        if self._is_closed or self._unsent or self._file_left:
+            return
+        self._server.loop.remove_writer(self._sock)
+        if self._taken is not None:
+            self._taken.set_result(None)
+            self._taken = None
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Turn to what the client has sent meanwhile."""
+        if not self._is_reading:
+            self._is_reading = True
+            self._server.loop.add_reader(self._sock, self._on_readable)
+        self._answer_received()
+        if self._server.is_stopping:
+            self.finish()
+
+    def _push(self) -> None:
+        """Give the kernel as much of the reply as it takes now."""
+        try:
+            if self._unsent:
+                sent = self._sock.send(self._unsent, _MORE_FOLLOWS if self._file_left else 0)
+                self._unsent = self._unsent[sent:]
+            if self._file_left and not self._unsent:
+                sent = os.sendfile(self._fd, self._file_fd, self._file_offset, self._file_left)
+                if not sent:  # the file has become shorter, and the client must not take this for the whole
+                    self.close()
+                    return
+                self._server.watch.bytes_sent += sent
+                self._file_offset += sent
+                self._file_left -= sent
+        except (BlockingIOError, InterruptedError):
+            pass
+        except OSError:
+            self.close()
+            return
+        if self._unsent or self._file_left:
+            self.deadline = self._server.now + STALLED_SECONDS
+        elif self._relaying is None:
+            self._reply_is_sent()
+
+    def _reply_is_sent(self) -> None:
+        self._is_sending = False
+        self._close_file()
+        self.deadline = self._server.now + IDLE_SECONDS
+        if self._is_last:
+            self._linger()
+
+    def is_idle(self) -> bool:
+        return not (self._received or self._is_sending or self._is_lingering or self._is_closed)
+
+    def finish(self) -> None:
+        """Answer what has already arrived, and close when nothing is under way."""
+        if self.is_idle():
+            self._on_readable()
+        if self.is_idle():
+            self.close()
+
+    def _linger(self) -> None:
+        self._is_lingering = True
+        self._received = b""
+        self.deadline = self._server.now + LINGER_SECONDS
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.close()
+
+    def _discard(self, data: bytes) -> None:
+        self._may_discard -= len(data)
+        if self._may_discard < 0:
+            self.close()
+
+    def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._is_sending = False
+        self._received = b""
+        self._close_file()
+        if self._relaying is not None and self._relaying is not asyncio.current_task():
+            self._relaying.cancel()
+        self._server.loop.remove_reader(self._sock)
+        self._server.loop.remove_writer(self._sock)
+        self._sock.close()
+        del self._parser  # it refers to us, and both would wait for the garbage collector
+        self._server.forget(self)
+
+    def _close_file(self) -> None:
+        if self._file_fd != _NO_FILE:
+            os.close(self._file_fd)
+            self._file_fd = _NO_FILE
+            self._file_left = 0
+
+
+def _plain_target(data: bytes) -> str | None:
+    """Return the target if this is one whole request for an image that names nothing else we heed.
+
+    Most are. It has no body and no conditions, so the parser has nothing to find in it, and need not look.
+    """
+    line = _PLAIN_LINE.match(data)
+    if line is None or data.find(b"\r\n\r\n") != len(data) - 4:
+        return None
+    lower = data.lower()
+    if (
+        b"connection" in lower
+        or b"content-length" in lower
+        or b"transfer-encoding" in lower
+        or b"upgrade" in lower
+        or b"range" in lower
+        or b"if-none-match" in lower
+    ):
+        return None
+    return line[1].decode("ascii")
+
+
+def _conditions(head: str) -> dict[str, str]:
+    """Return the headers that change the reply. The parser has been over the head: it is well-formed."""
+    conditions: dict[str, str] = {}
+    for name, value in _CONDITIONS.findall(head):
+        # Several of one name are one list: right for If-None-Match, and no Range that is honoured.
+        key = name.lower()
+        conditions[key] = f"{conditions[key]}, {value.rstrip()}" if key in conditions else value.rstrip()
+    return conditions

@@ -1,0 +1,121 @@
+"""What operators see of delivery: how each request ended and how long it took, `/readyz`, `/metrics`.
+
+An image is answered in some thirty microseconds, and a figure of Prometheus takes one or two to change. So
+the figures are plain numbers here, and are handed over once a second.
+"""
+
+import asyncio
+from bisect import bisect_left
+from functools import partial
+from time import perf_counter
+
+import structlog
+
+from prshots.server.delivery.decision import (
+    RETRY_LATER,
+    Delivery,
+    Pending,
+    Reply,
+    Request,
+    error_reply,
+    json_reply,
+)
+from prshots.server.http.readiness import Kept, Readiness
+from prshots.server.observability import metrics
+from prshots.server.observability.metrics import BUCKETS
+
+QUICK = BUCKETS[0]
+
+_log = structlog.get_logger()
+
+
+class DeliveryWatch:
+    """Stands before Delivery and answers as it does, but for the paths that are for operators."""
+
+    ROUTES = ("GET /readyz", "GET /metrics")
+
+    def __init__(self, delivery: Delivery, readiness: Readiness) -> None:
+        self._respond, self._readiness = delivery.respond, readiness
+        self._figures = Kept(lambda: asyncio.to_thread(metrics.render))
+        answers: list[Pending] = [self._readyz, self._metrics]
+        self._for_operators = dict(zip(self.ROUTES, answers, strict=True))
+        self.bytes_sent = 0
+        self._results = dict.fromkeys(metrics.DELIVERY_RESULTS, 0)
+        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; all that are not here were quick
+        self._seconds = 0.0
+
+    def respond(self, request: Request) -> Reply | Pending:
+        began = perf_counter()
+        reply = self._respond(request)
+        if not isinstance(reply, Reply):
+            return partial(self._when_it_comes, reply, began)
+        result = reply.result
+        if not result:
+            return self._operators_reply(request) or reply
+        # As in `_note`, and written out here because a call would cost as much as a part of it.
+        self._results[result] += 1
+        seconds = perf_counter() - began
+        self._seconds += seconds
+        if seconds > QUICK:
+            self._slower[bisect_left(BUCKETS, seconds)] += 1
+        return reply
+
+    def drain(self) -> None:
+        self._readiness.is_stopping = True
+
+    def hand_over(self) -> None:
+        """Add what happened since the last time to the figures of `/metrics`."""
+        total = sum(self._results.values())
+        for result, count in self._results.items():
+            if count:
+                metrics.DELIVERIES.labels(result).inc(count)
+                self._results[result] = 0
+        if total:
+            quick = total - sum(self._slower)
+            metrics.add_observations(metrics.DELIVERY_SECONDS, [quick, *self._slower[1:]], self._seconds)
+        if self.bytes_sent:
+            metrics.DELIVERY_BYTES.inc(self.bytes_sent)
+        self._slower = [0] * len(self._slower)
+        self._seconds, self.bytes_sent = 0.0, 0
+
+    def _note(self, result: str, began: float) -> None:
+        self._results[result] += 1
+        seconds = perf_counter() - began
+        self._seconds += seconds
+        if seconds > QUICK:
+            self._slower[bisect_left(BUCKETS, seconds)] += 1
+
+    async def _when_it_comes(self, pending: Pending, began: float) -> Reply:
+        reply = await pending()
+        self._note(reply.result, began)
+        return reply
+
+    def _operators_reply(self, request: Request) -> Pending | None:
+        path = request.target.partition("?")[0]
+        answer = self._for_operators.get(f"{request.method.replace('HEAD', 'GET')} {path}")
+        if answer is None:
+            return None
+
+        async def answered() -> Reply:
+            try:
+                reply = await answer()
+            except Exception:  # noqa: BLE001 - who waits for it must get a reply
+                _log.exception("internal error", path=path)
+                reply = error_reply(500, "internal error")
+            return reply._replace(body=b"") if request.method == "HEAD" else reply
+
+        return answered
+
+    async def _readyz(self) -> Reply:
+        status, content = await self._readiness.report()
+        return json_reply(status, content, RETRY_LATER if "error" in content else "")
+
+    async def _metrics(self) -> Reply:
+        body = await self._figures.get()
+        fields = (
+            f"Content-Type: {metrics.CONTENT_TYPE}\r\n"
+            f"Content-Length: {len(body)}\r\n"
+            "Cache-Control: no-store\r\n"
+            "X-Content-Type-Options: nosniff\r\n"
+        )
+        return Reply(200, fields, body)

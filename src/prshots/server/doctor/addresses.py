@@ -1,0 +1,107 @@
+"""The public addresses: who can reach them, and whether the parts answer there."""
+
+import json
+from urllib.parse import urlsplit
+
+from prshots.contract.redaction import redact
+from prshots.server.config.settings import Settings
+from prshots.server.config.values import ip_address_of, is_this_machine
+from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
+from prshots.server.doctor.engines import described
+from prshots.server.doctor.fetching import Reply, UnreachableError, fetch
+
+GITHUB_LIMIT = 5 * 1024**2
+"""GitHub's image proxy takes nothing larger."""
+
+_HIDDEN = {401, 403, 404}
+
+
+async def check_addresses(settings: Settings) -> list[Finding]:
+    found = [*_reach(settings), *_encryption(settings)]
+    if settings.max_image_bytes > GITHUB_LIMIT:
+        words = "PRSHOTS_MAX_IMAGE_BYTES is over 5 MB: GitHub's image proxy does not show images that large"
+        found.append(warning("addresses", words))
+    return found or [ok("addresses", "public, and on https")]
+
+
+def _reach(settings: Settings) -> list[Finding]:
+    host = urlsplit(settings.img_url).hostname or ""
+    if is_this_machine(host):
+        words = (
+            "GitHub's image proxy cannot reach this machine by that name: set PRSHOTS_IMG_URL to a public one"
+        )
+    elif _is_private(host):
+        words = "an address of a private network: github.com cannot reach it, a GitHub or GitLab inside can"
+    else:
+        return []
+    return [warning("addresses", f"PRSHOTS_IMG_URL is {settings.img_url}: {words}")]
+
+
+def _encryption(settings: Settings) -> list[Finding]:
+    risks = {
+        "PRSHOTS_WEB_URL": (settings.web_url, "session cookies are not Secure"),
+        "PRSHOTS_BASE_URL": (settings.base_url, "upload tokens travel readable"),
+        "PRSHOTS_IMG_URL": (settings.img_url, "browsers may refuse such images in a page on https"),
+    }
+    return [
+        warning("addresses", f"{variable} is on http, so {risk}: put TLS in front and set it to https://…")
+        for variable, (url, risk) in risks.items()
+        if urlsplit(url).scheme == "http" and not is_this_machine(urlsplit(url).hostname or "")
+    ]
+
+
+def _is_private(host: str) -> bool:
+    address = ip_address_of(host)
+    return (
+        address.is_private if address else "." not in host or host.endswith((".local", ".internal", ".lan"))
+    )
+
+
+async def check_parts(settings: Settings) -> list[Finding]:
+    """Ask each part at its public address whether it lives, and whether it is ready."""
+    parts = {"API": settings.base_url, "dashboard": settings.web_url, "delivery": settings.img_url}
+    return [finding for about, url in parts.items() for finding in await _check_part(about, url)]
+
+
+async def _check_part(about: str, url: str) -> list[Finding]:
+    try:
+        alive, ready = await fetch(f"{url}/healthz"), await fetch(f"{url}/readyz")
+    except UnreachableError as error:
+        return [problem(about, f"{url} does not answer: {error}")]
+    found = []
+    if alive.clock_ahead is not None and abs(alive.clock_ahead) > CLOCK_SECONDS:
+        found.append(warning(about, f"its clock is {described(alive.clock_ahead)}: set both by NTP"))
+    if not alive.is_ok or _json(alive).get("status") != "ok":
+        words = f"{url}/healthz gives {_described(alive)} instead of prshots: something else answers there"
+        return [*found, problem(about, words)]
+    return [*found, _readiness(about, url, ready)]
+
+
+def _readiness(about: str, url: str, ready: Reply) -> Finding:
+    said = _json(ready)
+    checks = said.get("checks")
+    down = (
+        [f"{name}: {state}" for name, state in checks.items() if state != "ok"]
+        if isinstance(checks, dict)
+        else []
+    )
+    if ready.is_ok and not down:
+        return ok(about, f"{url} answers, and is ready")
+    if ready.is_ok:
+        return warning(about, redact(f"{url} is ready, but {'; '.join(down)}"))
+    if ready.status in _HIDDEN and not said.get("checks"):
+        return ok(about, f"{url} answers (its /readyz is not open to the public)")
+    return problem(about, redact(f"{url} is not ready: {'; '.join(down) or _described(ready)}"))
+
+
+def _json(reply: Reply) -> dict[str, object]:
+    try:
+        value = json.loads(reply.body)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _described(reply: Reply) -> str:
+    location = reply.headers.get("Location")
+    return f"{reply.status}, a redirect to {location.partition('?')[0]}" if location else str(reply.status)

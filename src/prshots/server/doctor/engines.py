@@ -1,0 +1,177 @@
+"""The data folder, the keys, and the three engines."""
+
+import os
+import secrets
+import shutil
+import stat
+
+from prshots.contract.errors import SettingsError, StoreError
+from prshots.contract.object_names import origin_key
+from prshots.server import wiring
+from prshots.server.adapters.objects.disk import OWNER_MARK
+from prshots.server.adapters.sql.inspection import Condition, condition_of
+from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.config.settings import Settings
+from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
+from prshots.server.domain.ports import ObjectStore
+from prshots.server.domain.signing import KeyRing
+
+LITTLE_ROOM, NO_ROOM = 1024**3, 100 * 1024**2
+
+
+class Engines:
+    """Checks each, and keeps what later checks need: the keys, and whether something can be stored."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._installation_id = ""
+        self.ring: KeyRing | None = None
+        self.can_store = False
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nobody has started a service with these settings: then there is nothing to be missed."""
+        settings = self._settings
+        return settings.on_sqlite and not settings.database_path.exists()
+
+    async def check_data_folder(self) -> list[Finding]:
+        folder = self._settings.data_dir.absolute()
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        if not existing.is_dir():
+            return [problem("data folder", f"{existing} is a file: set PRSHOTS_DATA_DIR to a folder")]
+        if not os.access(existing, os.W_OK | os.X_OK):
+            return [problem("data folder", f"{existing} cannot be written to: make it this user's (chown)")]
+        found = [
+            ok("data folder", f"{folder} can be written to")
+            if existing == folder
+            else warning("data folder", f"{folder} is not there yet: the first start makes it")
+        ]
+        free = shutil.disk_usage(existing).free
+        room = f"{free / 1024**2:,.0f} MB are free on the disk of {existing}"
+        if free < NO_ROOM:
+            found.append(
+                problem("data folder", f"only {room}: make room, or uploads will be refused with 507")
+            )
+        elif free < LITTLE_ROOM:
+            found.append(warning("data folder", f"only {room}"))
+        return found
+
+    async def check_keys(self) -> list[Finding]:
+        settings = self._settings
+        path = settings.signing_keys_file
+        if not settings.signing_keys and not path.exists() and self._is_new:
+            return [warning("signing keys", f"there are none yet: the first start makes {path}")]
+        try:
+            self.ring = wiring.existing_keys(settings).fresh_ring()
+        except SettingsError as error:
+            hint = "every process needs the same keys: give it the file, or restore it from a backup"
+            return [problem("signing keys", f"{error}; {hint}")]
+        signing = f"{self.ring.signing_kid} signs, {len(self.ring.keys)} verify"
+        if settings.signing_keys:
+            return [ok("signing keys", f"{signing}; fixed by PRSHOTS_SIGNING_KEYS")]
+        if path.stat().st_mode & stat.S_IROTH:
+            words = f"everybody on this machine can read {path}, and sign URLs with it: chmod 600 {path}"
+            return [warning("signing keys", words)]
+        return [ok("signing keys", signing)]
+
+    async def check_database(self) -> list[Finding]:
+        settings = self._settings
+        if self._is_new:
+            words = f"there is none at {settings.database_path} yet: the first start makes it"
+            return [warning("database", words)]
+        database = wiring.database_as_it_is(settings)
+        try:
+            condition = await condition_of(database, [key.kid for key in self.ring.keys] if self.ring else [])
+        finally:
+            await database.close()
+        self._installation_id = condition.installation_id
+        return [self._schema(condition), *self._clock(condition), *self._dead_urls(condition)]
+
+    def _schema(self, condition: Condition) -> Finding:
+        place = self._settings.database_place
+        if condition.is_ours:
+            return ok("database", f"{place} answers, with schema {condition.version}")
+        if condition.version is None or condition.version < SCHEMA_VERSION:
+            had = f"has schema {condition.version}" if condition.version else "is empty"
+            words = f"{place} {had}, this program's is {SCHEMA_VERSION}: run `prshots migrate`, or start it"
+            return warning("database", words)
+        words = (
+            f"{place} has schema {condition.version}, which this prshots does not know: install the newer one"
+        )
+        return problem("database", words)
+
+    def _clock(self, condition: Condition) -> list[Finding]:
+        if abs(condition.clock_ahead) <= CLOCK_SECONDS:
+            return []
+        return [warning("database", f"its clock is {described(condition.clock_ahead)}: set both by NTP")]
+
+    def _dead_urls(self, condition: Condition) -> list[Finding]:
+        if self.ring is None:
+            return []  # which has been told, and every key would be missing
+        return [
+            warning(
+                "database",
+                f"{count:,} images have URLs signed with key {kid}, which is not there any more: those URLs "
+                "get 403. Restore the key, or fetch the comments of their pull requests again",
+            )
+            for kid, count in condition.dead.items()
+        ]
+
+    async def check_store(self) -> list[Finding]:
+        settings = self._settings
+        if settings.on_disk and not settings.store_path.exists():
+            return [
+                warning("image store", f"{settings.store_path} is not there yet: the first start makes it")
+            ]
+        store = wiring.open_store(settings)
+        try:
+            await store.check()
+            await _try_out(store)
+            mark = await store.read(OWNER_MARK)
+        finally:
+            store.close()
+        self.can_store = True
+        return [self._owner(mark)]
+
+    def _owner(self, mark: bytes | None) -> Finding:
+        works = "it stores, gives back and deletes"
+        if (
+            mark is None
+            or not self._installation_id
+            or mark.decode(errors="replace") == self._installation_id
+        ):
+            return ok("image store", works)
+        return problem(
+            "image store",
+            f"{works}, but it belongs to another database: PRSHOTS_DATABASE_URL or PRSHOTS_STORE_URL is "
+            "wrong, or one was restored without the other",
+        )
+
+    async def check_counter(self) -> list[Finding]:
+        if self._settings.counter_url == "memory://":
+            words = "in memory: right for one API process. With more of them, each would count on its own: "
+            return [ok("counter", f"{words}set PRSHOTS_COUNTER_URL to a Valkey or Redis then")]
+        counter = wiring.open_counter(self._settings)
+        try:
+            await counter.check()
+        finally:
+            await counter.close()
+        return [ok("counter", "it counts")]
+
+
+async def _try_out(store: ObjectStore) -> None:
+    """Store an object, read it back and delete it. Raises StoreError when one of these does not work."""
+    key, content = origin_key(secrets.token_hex(16), "png"), secrets.token_bytes(1000)
+    await store.put(key, [content])
+    try:
+        same = await store.read(key) == content
+    finally:
+        left = await store.delete([key])
+    if not same:
+        raise StoreError("it gave back other bytes than were stored: do not use this store")
+    if left or await store.read(key) is not None:
+        raise StoreError("what was stored could not be deleted: expired images would stay. Allow deletes")
+
+
+def described(ahead: float) -> str:
+    return f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} this machine's"

@@ -1,0 +1,117 @@
+"""The claims that a trust asks for: which make sense, and whether a token carries them.
+
+A trust has to name a repository or its owner, for everybody can have tokens of a public issuer. What is so
+named begins exactly as it stands there: a `*` in it comes after a whole name, so that `octo/*` lets in the
+repositories of `octo`, and nothing lets in `octo-evil/app`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prshots.contract.errors import InvalidInputError
+
+NAMING = (
+    *("repository_id", "repository", "repository_owner_id", "repository_owner"),  # GitHub, Gitea, Forgejo
+    *("project_id", "project_path", "namespace_id", "namespace_path"),  # GitLab
+    "sub",
+)
+"""The claims that say whose repository a job runs in, the narrowest first.
+
+Not `job_workflow_ref` and its like: everybody can call a public workflow.
+"""
+
+MAX_CLAIMS = 10
+MAX_NAME = 100
+MAX_VALUE = 400
+"""Of both, because an index of PostgreSQL takes no longer entries."""
+
+_NAME = re.compile(rf"[A-Za-z0-9_.:/-]{{1,{MAX_NAME}}}")
+_PARTS = re.compile("[/:]")
+_NAMES_BEFORE_WILDCARD = {"sub": 2}  # `repo:octo/…`: its first part is only the kind of what follows
+
+
+def check_claims(claims: Mapping[str, str]) -> None:
+    """Raise InvalidInputError for claims that no trust may have, with what to change."""
+    if not 1 <= len(claims) <= MAX_CLAIMS:
+        raise InvalidInputError(f"a trust asks for 1 to {MAX_CLAIMS} claims; got {len(claims)}")
+    for name, value in claims.items():
+        if not _NAME.fullmatch(name):
+            raise InvalidInputError(f"a claim is called by letters, digits and _ . : / -; got {name!r}")
+        if not 1 <= len(value) <= MAX_VALUE or not value.isprintable():
+            raise InvalidInputError(f"the claim {name} takes 1 to {MAX_VALUE} printable characters")
+        if name in NAMING and "*" in value:
+            _check_wildcard(name, value)
+    if not any(name in NAMING for name in claims):
+        raise InvalidInputError(
+            "a trust has to name the repository, or everybody at that issuer could upload: add a claim such "
+            "as repository (GitHub) or project_path (GitLab)"
+        )
+
+
+def _check_wildcard(name: str, value: str) -> None:
+    before = value.partition("*")[0]
+    parts = _PARTS.split(before)  # the last one is what stands between a separator and the `*`
+    if parts[-1] or sum(map(bool, parts)) < _NAMES_BEFORE_WILDCARD.get(name, 1):
+        example = "repo:octo/app:*" if name == "sub" else "octo/*"
+        raise InvalidInputError(
+            f"in the claim {name}, a * may only come after a whole name, as in {example}; got {value!r}"
+        )
+
+
+def anchor_of(claims: Mapping[str, str]) -> str:
+    """Return what a token certainly has that meets these claims: by it, such trusts are found."""
+    name = next(name for name in NAMING if name in claims)
+    return f"{name}={claims[name].partition('*')[0]}"
+
+
+def anchors_of(carried: Mapping[str, Any]) -> set[str]:
+    """Return every anchor that a trust could have whose claims this token meets."""
+    return {
+        f"{name}={beginning}"
+        for name in NAMING
+        for text in _texts(carried.get(name))
+        for beginning in _beginnings(text)
+    }
+
+
+def unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
+    """Return the first of these claims that a token does not carry; None when it carries them all."""
+    return next((name for name, value in claims.items() if not _is_met(value, carried.get(name))), None)
+
+
+def _is_met(wanted: str, carried: object) -> bool:
+    return any(_matches(wanted, text) for text in _texts(carried))
+
+
+def _matches(wanted: str, text: str) -> bool:
+    """Compare, piece by piece: a regular expression would go on for hours over a value full of `*`."""
+    first, *others = wanted.split("*")
+    if not others:
+        return text == wanted
+    *between, last = others
+    position, end = len(first), len(text) - len(last)
+    if not (text.startswith(first) and text.endswith(last)):
+        return False
+    for piece in between:
+        found = text.find(piece, position, max(end, 0))
+        if found < 0:
+            return False
+        position = found + len(piece)
+    return position <= end
+
+
+def _texts(carried: object) -> Iterator[str]:
+    """Return a claim's values as text: numbers and booleans as JSON says them, of a list each member."""
+    for value in carried if isinstance(carried, list) else [carried]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, bool | int | float):
+            yield json.dumps(value)
+
+
+def _beginnings(text: str) -> Iterator[str]:
+    """Return the text, and all it begins with up to a separator; of these, what could be an anchor."""
+    ends = [found.end() for found in _PARTS.finditer(text[:MAX_VALUE])]
+    return (text[:end] for end in [*ends, len(text)] if end <= MAX_VALUE and text[:end].isprintable())

@@ -1,0 +1,73 @@
+"""What upload tokens and sessions have in common: only a hash is kept, and their last use is noted."""
+
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from prshots.contract.errors import RecordsError
+from prshots.contract.limits import UPLOAD_TOKEN
+from prshots.server.domain.models import UploadToken
+
+TOUCH_SECONDS = 60
+"""How exact a last use is: a write per credential and minute, not per request."""
+
+REMEMBERED = 10_000
+
+_log = structlog.get_logger()
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def is_upload_token(secret: str) -> bool:
+    """Tell whether it has the form of one."""
+    return UPLOAD_TOKEN.fullmatch(secret) is not None
+
+
+def new_upload_token(
+    project_id: str,
+    *,
+    label: str,
+    created_at: int,
+    created_by: str = "",
+    expires_at: int | None = None,
+    trust_id: str | None = None,
+) -> tuple[UploadToken, str]:
+    """Return the record of a new token and its secret, which is kept nowhere."""
+    secret = f"msr_{secrets.token_hex(32)}"
+    token = UploadToken(
+        id=secrets.token_hex(6),
+        project_id=project_id,
+        label=label,
+        hint=f"msr_…{secret[-4:]}",
+        sha256=hash_of(secret),
+        created_at=created_at,
+        created_by=created_by,
+        expires_at=expires_at,
+        trust_id=trust_id,
+    )
+    return token, secret
+
+
+class LastUse:
+    """Notes when credentials of one kind were last used."""
+
+    def __init__(self, kind: str, touch: Callable[[str, int], Awaitable[None]]) -> None:
+        self._kind = kind
+        self._touch = touch
+        self._noted: dict[str, int] = {}
+
+    async def note(self, key: str, known: int, now: int, **named: str) -> None:
+        """Note a use; `known` is when the records say the last one was, `named` what the log says of it."""
+        if now - self._noted.get(key, known) < TOUCH_SECONDS:
+            return
+        if len(self._noted) >= REMEMBERED:  # the records remember them too
+            self._noted.clear()
+        self._noted[key] = now
+        try:
+            await self._touch(key, now)
+        except RecordsError as error:  # not worth refusing the request
+            _log.warning(f"last use of a {self._kind} not noted", reason=str(error), **named)

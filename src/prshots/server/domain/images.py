@@ -1,0 +1,304 @@
+"""Upload, delete, comment, expire: what the service does with images."""
+
+import asyncio
+import contextlib
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from prshots.contract.errors import (
+    CounterUnavailableError,
+    ExpireFailedError,
+    InvalidInputError,
+    NotFoundError,
+    PayloadTooLargeError,
+    RateLimitedError,
+    RecordsError,
+    RecordsFullError,
+    RecordsUnsureError,
+    StoreError,
+    UnsupportedTypeError,
+)
+from prshots.contract.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
+from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT, Policy
+from prshots.contract.object_names import THUMBNAIL_EXT
+from prshots.server.domain import comment
+from prshots.server.domain.expiry import Outcome, expire_scheduled
+from prshots.server.domain.models import Image, Project
+from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
+
+EXPIRE_BATCH = 1000
+
+_PR_NUMBER = re.compile(r"[0-9]{1,10}")
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """The image as it came in. Past the size limit its bytes are not kept, but `size` still counts them."""
+
+    content_type: str
+    chunks: Sequence[bytes]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    """A parsed upload, not yet judged. `oversized`: there was more around the image than a form can need."""
+
+    image: UploadedFile | None
+    fields: Mapping[str, str]
+    oversized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    id: str
+    view_url: str
+    markdown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    policy: Policy
+    marked: int
+    expired: int
+
+
+class Images:
+    def __init__(
+        self,
+        *,
+        records: Records,
+        store: ObjectStore,
+        counter: RateCounter,
+        keys: KeySource,
+        img_url: str,
+        web_url: str,
+        max_image_bytes: int,
+        on_expired: Callable[[int], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._records = records
+        self._store = store
+        self._counter = counter
+        self._keys = keys
+        self._img_url = img_url
+        self._web_url = web_url
+        self._max_image_bytes = max_image_bytes
+        self._on_expired = on_expired
+        self._clock = clock
+        self._counter_is_down = False
+
+    async def upload(self, project: Project, form: UploadForm) -> Uploaded:
+        """Validate, count, store. Raises what each of these raises; then nothing is left behind."""
+        file, image = self._validated(project, form)
+        await self._count_upload(project)
+        # A client that hangs up now must not leave bytes without a record, or a record without bytes.
+        await asyncio.shield(self._keep(image, file))
+        url = self.url_of(image)
+        return Uploaded(image.id, url, comment.image_markdown(image.name, url))
+
+    def url_of(self, image: Image) -> str:
+        return self._signed(image, image.ext)
+
+    def thumbnail_url_of(self, image: Image) -> str:
+        """Return where the thumbnail is, if there is one; as with the image, for as long as there is."""
+        return self._signed(image, THUMBNAIL_EXT)
+
+    async def delete(self, project: Project, image_id: str) -> None:
+        """Expire one image now, whatever the policy. Raises NotFoundError, ExpireFailedError."""
+        image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
+        if image is None:
+            raise NotFoundError("not found")
+        try:
+            # On a full disk not even the mark can be written; deleting the bytes makes room for the rest.
+            with contextlib.suppress(RecordsFullError):
+                await self._records.schedule([image.id], self._now())
+            outcome = await self._expire_now([image])
+        except (RecordsError, StoreError) as error:
+            _log.error("expiry did not complete", image=image.id, reason=str(error))
+            raise ExpireFailedError("expire failed, retry later") from error
+        if outcome.failed:
+            raise ExpireFailedError("expire failed, retry later")
+
+    async def comment(self, project: Project, pr_number: int) -> str:
+        total, newest = await self._records.images_of_pr(project.id, pr_number, comment.MAX_LISTED)
+        entries = [
+            comment.Entry(image.name, image.viewport, image.commit_sha, self.url_of(image))
+            for image in newest
+        ]
+        dashboard_url = f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
+        return comment.comment(pr_number, total, entries, dashboard_url)
+
+    async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
+        """Apply the project's policy to a closed PR. What cannot be deleted now stays scheduled."""
+        at_once = whatever_the_policy or project.policy is Policy.PR_CLOSE
+        try:
+            marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
+        except RecordsFullError:
+            if not at_once or not await self._make_room(project, pr_number):
+                raise
+            marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
+        expired = await self._expire_pr(project, pr_number) if at_once else 0
+        return Expired(project.policy, marked, expired)
+
+    async def remove_project(self, project: Project, seconds: float) -> int:
+        """Remove a project and first all its images, for as long as this; return how many are left.
+
+        Its tokens are revoked at once, so that nothing new comes in. At zero, the project has gone too. What
+        is left stays scheduled for expiry. Raises ExpireFailedError.
+        """
+        until = time.monotonic() + seconds
+        while left := await self._records.retire_project(project.id, self._now(), EXPIRE_BATCH):
+            if time.monotonic() > until:
+                return left
+            batch = await self._records.scheduled("", EXPIRE_BATCH, project.id)
+            outcome = await self._expire_now(batch)
+            if outcome.failed:
+                raise ExpireFailedError("expire failed, retry later")
+        return 0 if await self._records.remove_project(project.id) else 1
+
+    async def _make_room(self, project: Project, pr_number: int) -> bool:
+        """Delete bytes of a PR that is to go anyway: the disk has no room to mark its images first."""
+        _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
+        failed = await self._store.delete([key for image in images for key in image.keys])
+        return any(image.key not in failed for image in images)
+
+    async def _expire_pr(self, project: Project, pr_number: int) -> int:
+        expired, after = 0, ""
+        while batch := await self._records.scheduled(after, EXPIRE_BATCH, project.id, pr_number):
+            outcome = await self._expire_now(batch)
+            expired, after = expired + outcome.expired, batch[-1].id
+        return expired
+
+    async def _expire_now(self, images: Sequence[Image]) -> Outcome:
+        outcome = await expire_scheduled(self._records, self._store, images)
+        self._on_expired(outcome.expired)
+        return outcome
+
+    def _validated(self, project: Project, form: UploadForm) -> tuple[UploadedFile, Image]:
+        """Check in the documented order, so that a client with two mistakes always hears of the same one."""
+        if form.image is None:
+            raise InvalidInputError("image file required")
+        fields = form.fields
+        name = _checked_name(fields.get("name"))
+        pr_number = pr_number_from_text(fields.get("pr_number"))
+        commit_sha = _matching(COMMIT_SHA, fields.get("commit_sha"), "commit_sha required")
+        viewport = _matching(VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800")
+        if form.oversized or form.image.size >= self._max_image_bytes:
+            raise payload_too_large(self._max_image_bytes)
+        image_format = _checked_format(form.image)
+        return form.image, Image(
+            id=secrets.token_hex(16),
+            project_id=project.id,
+            pr_number=pr_number,
+            name=name,
+            commit_sha=commit_sha,
+            viewport=viewport,
+            ext=image_format.ext,
+            size=form.image.size,
+            uploaded_at=self._now(),
+            kid=self._keys.ring().signing_kid,
+        )
+
+    async def _count_upload(self, project: Project) -> None:
+        """Fail open: a counter that does not answer blocks nobody. An outage is logged once, and its end."""
+        try:
+            allowed = await self._counter.hit(project.id)
+        except CounterUnavailableError as error:
+            if not self._counter_is_down:
+                _log.error("rate counter unavailable, uploads are not limited", reason=str(error))
+            self._counter_is_down, allowed = True, True
+        else:
+            if self._counter_is_down:
+                _log.info("rate counter is back, uploads are limited again")
+            self._counter_is_down = False
+        if not allowed:
+            raise RateLimitedError("rate limited")
+
+    async def _keep(self, image: Image, file: UploadedFile) -> None:
+        await self._store.put(image.key, file.chunks)
+        try:
+            await self._records.add_image(image)
+        except RecordsUnsureError:
+            raise  # perhaps there is a record, so the bytes stay; if there is none, the sweep finds them
+        except BaseException:
+            await self._discard(image)
+            raise
+
+    async def _discard(self, image: Image) -> None:
+        """Take the bytes away again; if that fails too, the sweep finds them."""
+        if await self._store.delete([image.key]):
+            _log.error("bytes without a record left for the sweep", image=image.id)
+
+    def _signed(self, image: Image, ext: str) -> str:
+        return self._img_url + self._keys.ring().sign(image.id, ext, image.url_expires_at, image.kid)
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+
+def is_image_id(text: str) -> bool:
+    return IMAGE_ID.fullmatch(text) is not None
+
+
+def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(f"payload too large (max {max_image_bytes / 1024**2:g}MB)")
+
+
+def pr_number_from_text(text: str | None) -> int:
+    """Raise InvalidInputError for anything but plain ASCII digits within range."""
+    number = int(text) if text is not None and _PR_NUMBER.fullmatch(text) else 0
+    return _in_range(number)
+
+
+def pr_number_from_json(value: object) -> int:
+    """Take a JSON integer: 7, or 7.0, which JSON does not tell apart; not "7", not true."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return _in_range(value if isinstance(value, int) and not isinstance(value, bool) else 0)
+
+
+def _in_range(pr_number: int) -> int:
+    if not 1 <= pr_number <= MAX_PR_NUMBER:
+        raise InvalidInputError("pr_number required")
+    return pr_number
+
+
+def _checked_name(name: str | None) -> str:
+    # No database text holds a NUL.
+    if not name or len(name) > MAX_NAME_CHARACTERS or "\0" in name:
+        raise InvalidInputError("name required")
+    return name
+
+
+def _matching(pattern: re.Pattern[str], text: str | None, message: str) -> str:
+    if text is None or not pattern.fullmatch(text):
+        raise InvalidInputError(message)
+    return text
+
+
+def _checked_format(file: UploadedFile) -> ImageFormat:
+    image_format = BY_CONTENT_TYPE.get(file.content_type)
+    if image_format is None:
+        raise UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")
+    if not image_format.matches(_head(file.chunks)):
+        raise UnsupportedTypeError(
+            f"declared {file.content_type}, but the file content is not a valid {image_format.label}"
+        )
+    return image_format
+
+
+def _head(chunks: Sequence[bytes]) -> bytes:
+    head = b""
+    for chunk in chunks:
+        head += chunk[: LEADING_BYTES - len(head)]
+        if len(head) == LEADING_BYTES:
+            break
+    return head

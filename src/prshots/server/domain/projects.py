@@ -1,0 +1,111 @@
+"""Projects and their upload tokens."""
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypedDict, Unpack
+
+from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
+from prshots.contract.limits import Policy
+from prshots.server.domain.credentials import LastUse, hash_of, is_upload_token, new_upload_token
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Organization, Project, UploadToken
+from prshots.server.domain.names import check_name
+from prshots.server.domain.ports import Records
+
+MAX_LABEL = 200
+MAX_RETAIN_DAYS = 36_500
+LOCAL = Organization(LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, personal=False, created_at=0)
+
+
+class ProjectChanges(TypedDict, total=False):
+    name: str
+    policy: Policy
+    retain_days: int | None
+
+
+class Projects:
+    def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
+        self._records = records
+        self._clock = clock
+        self._last_use = LastUse("token", records.touch_token)
+
+    async def create_project(
+        self,
+        name: str,
+        policy: Policy = Policy.PR_CLOSE,
+        retain_days: int | None = None,
+        organization: Organization = LOCAL,
+    ) -> Project:
+        """Raise InvalidInputError, ConflictError."""
+        project = Project(
+            secrets.token_hex(8),
+            name,
+            organization.id,
+            organization.name,
+            policy,
+            retain_days,
+            int(self._clock()),
+        )
+        _check_project(project)
+        await self._records.add_project(project)
+        return project
+
+    async def projects(self) -> list[Project]:
+        return await self._records.projects()
+
+    async def project(self, name: str) -> Project:
+        """Return a project that the command line made."""
+        project = await self._records.project(name, LOCAL_ORGANIZATION)
+        if project is None:
+            raise NotFoundError(f"no project {name!r}; `prshots project list` shows them")
+        return project
+
+    async def change_project(self, before: Project, **changes: Unpack[ProjectChanges]) -> Project:
+        """Change what is given and leave the rest. Raises InvalidInputError, ConflictError."""
+        after = replace(before, **changes)
+        _check_project(after)
+        await self._records.change_project(after)
+        return after
+
+    async def create_token(
+        self, project: Project, label: str = "", created_by: str = ""
+    ) -> tuple[UploadToken, str]:
+        """Return the new token's record and its secret, which is kept nowhere."""
+        if len(label) > MAX_LABEL or not label.isprintable():
+            raise InvalidInputError(f"a label is at most {MAX_LABEL} printable characters; got {label!r}")
+        token, secret = new_upload_token(
+            project.id, label=label, created_at=int(self._clock()), created_by=created_by
+        )
+        await self._records.add_token(token)
+        return token, secret
+
+    async def tokens(self, project: Project) -> list[UploadToken]:
+        return await self._records.tokens(project.id)
+
+    async def revoke_token(self, token_id: str, project: Project | None = None) -> None:
+        """Revoke a token, of any project or of this one. Raises NotFoundError."""
+        project_id = project.id if project else None
+        if not await self._records.revoke_token(token_id, int(self._clock()), project_id):
+            raise NotFoundError(f"no token {token_id!r}; `prshots token list PROJECT` shows them")
+
+    async def authenticate(self, secret: str) -> Project:
+        """Return the project an upload token stands for. Raises UnauthorizedError, RecordsError."""
+        found = await self._records.project_of_token(hash_of(secret)) if is_upload_token(secret) else None
+        if found is None:
+            raise UnauthorizedError("unauthorized")
+        (token, project), now = found, int(self._clock())
+        if token.expires_at is None:
+            await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
+        elif token.expires_at <= now:
+            raise UnauthorizedError("unauthorized")
+        return project
+
+
+def _check_project(project: Project) -> None:
+    check_name("a project", project.name)
+    days = project.retain_days
+    if project.policy is Policy.RETAIN_DAYS and days is None:
+        raise InvalidInputError("policy retain_days needs a number of days: give one (--retain-days N)")
+    if days is not None and not 1 <= days <= MAX_RETAIN_DAYS:
+        raise InvalidInputError(f"retain_days is 1 to {MAX_RETAIN_DAYS} days; got {days}")

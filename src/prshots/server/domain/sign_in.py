@@ -1,0 +1,314 @@
+"""Signing in, with a code host, an OpenID issuer or a one-time link; and the sessions that come of it.
+
+Every secret is 256 random bits, and only its hash is kept.
+"""
+
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import structlog
+
+from prshots.contract.errors import (
+    ConflictError,
+    NotFoundError,
+    ProviderError,
+    Refusal,
+    SignInRefusedError,
+    UnauthorizedError,
+)
+from prshots.server.domain.credentials import LastUse, hash_of
+from prshots.server.domain.models import (
+    LOCAL_ORGANIZATION,
+    SECONDS_PER_DAY,
+    Identity,
+    LoginState,
+    Organization,
+    Role,
+    Session,
+    User,
+)
+from prshots.server.domain.names import MAX_NAME
+from prshots.server.domain.ports import LoginProvider, People
+
+STATE_SECONDS = 600
+SESSION_SECONDS = 30 * SECONDS_PER_DAY
+IDLE_SECONDS = 7 * SECONDS_PER_DAY
+MAX_RETURN_TO = 500
+
+_LINK = "link"
+_OPERATOR = Identity(subject="operator", login="operator", name="Operator")
+_OPERATORS_PROVIDER = "local"
+_SAME_NAMES, _ROOM_TO_DIFFER = 1000, 20
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """Who may sign in: whoever one of the three lists names.
+
+    A user or an organization is kept as (provider, name); without a provider it holds for all of them. A name
+    as its provider spells it is never taken apart: a login `github:me` elsewhere is not GitHub's `me`.
+    """
+
+    users: frozenset[tuple[str, str]] = frozenset()
+    organizations: frozenset[tuple[str, str]] = frozenset()
+    email_domains: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, users: str, organizations: str, email_domains: str) -> Self:
+        """Read lists apart by commas: `login` or `provider:login`, `*` for everyone; domains."""
+        return cls(
+            users=frozenset(map(_with_provider, _listed(users))),
+            organizations=frozenset(map(_with_provider, _listed(organizations))),
+            email_domains=frozenset(domain.removeprefix("@") for domain in _listed(email_domains)),
+        )
+
+    def admits(self, provider_id: str, identity: Identity) -> bool:
+        logins = _named(provider_id, identity.login) | _named(provider_id, "*")
+        organizations = {name for given in identity.organizations for name in _named(provider_id, given)}
+        domains = {email.rpartition("@")[2].casefold() for email in identity.emails if "@" in email}
+        return not (
+            self.users.isdisjoint(logins)
+            and self.organizations.isdisjoint(organizations)
+            and self.email_domains.isdisjoint(domains)
+        )
+
+
+class SignIn:
+    def __init__(
+        self,
+        people: People,
+        providers: Mapping[str, LoginProvider],
+        allowed: AllowList,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.providers = providers
+        self._people = people
+        self._allowed = allowed
+        self._clock = clock
+        self._last_use = LastUse("session", people.touch_session)
+
+    async def begin(self, provider_id: str, *, return_to: str, browser_secret: str, redirect_uri: str) -> str:
+        """Return where to send the browser. Raises NotFoundError, SignInRefusedError."""
+        provider = self._provider(provider_id)
+        state, verifier, nonce = new_secret(), new_secret(), new_secret()
+        try:
+            url = await provider.authorization_url(
+                redirect_uri=redirect_uri, state=state, verifier=verifier, nonce=nonce
+            )
+        except ProviderError as error:
+            raise _refused(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
+        await self._people.add_login_state(
+            LoginState(
+                sha256=hash_of(state),
+                provider=provider_id,
+                verifier=verifier,
+                nonce=nonce,
+                browser_sha256=hash_of(browser_secret),
+                return_to=own_path(return_to),
+                created_at=self._now(),
+            )
+        )
+        return url
+
+    async def complete(
+        self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
+    ) -> tuple[str, str]:
+        """Return the secret of a new session, and the path to go on to.
+
+        Raises NotFoundError, SignInRefusedError.
+        """
+        provider = self._provider(provider_id)
+        begun = await self._take(state, provider_id)
+        if begun is None:
+            raise _refused(Refusal.EXPIRED, provider_id, "its state is unknown, used, or too old")
+        if not hmac.compare_digest(begun.browser_sha256, hash_of(browser_secret)):
+            raise _refused(Refusal.OTHER_BROWSER, provider_id, "it was begun in another browser")
+        if error or not code:
+            refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
+            raise _refused(refusal, provider_id, f"the provider sent back {error[:100]!r} for a code")
+        identity = await self._identity(provider, code, redirect_uri, begun)
+        if not self._allowed.admits(provider_id, identity):
+            raise _refused(Refusal.NOT_ALLOWED, provider_id, f"{identity.login!r} is on none of the lists")
+        user = await self._user_of_identity(provider_id, identity)
+        return await self._start_session(user), begun.return_to
+
+    async def make_link(self) -> str:
+        """Return the code of a link that signs in as the machine's operator, once."""
+        code = new_secret()
+        await self._people.add_login_state(
+            LoginState(
+                sha256=hash_of(code),
+                provider=_LINK,
+                verifier="",
+                nonce="",
+                browser_sha256="",
+                return_to="/",
+                created_at=self._now(),
+            )
+        )
+        return code
+
+    async def redeem_link(self, code: str) -> str:
+        """Return the secret of a new session. Raises SignInRefusedError."""
+        if await self._take(code, _LINK) is None:
+            raise SignInRefusedError(
+                Refusal.LINK_USED,
+                f"this sign-in link has been used, or is older than {STATE_SECONDS // 60} minutes: "
+                "`prshots login-link` makes another",
+            )
+        return await self._start_session(await self._operator())
+
+    async def user_of(self, session_secret: str) -> User:
+        """Return who is signed in. Raises UnauthorizedError."""
+        found = await self._people.session(hash_of(session_secret)) if is_secret(session_secret) else None
+        if found is None or self._is_over(found[0]):
+            raise UnauthorizedError("unauthorized")
+        session, user = found
+        await self._last_use.note(session.sha256, session.last_seen_at, self._now(), user=session.user_id)
+        return user
+
+    async def sign_out(self, session_secret: str) -> None:
+        """End a session, if it is one."""
+        if is_secret(session_secret):
+            await self._people.end_session(hash_of(session_secret))
+
+    async def sign_out_everywhere(self, user: User) -> None:
+        await self._people.end_sessions_of(user.id)
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+    def _provider(self, provider_id: str) -> LoginProvider:
+        if provider_id not in self.providers:
+            raise NotFoundError("not found")
+        return self.providers[provider_id]
+
+    async def _take(self, secret: str, provider_id: str) -> LoginState | None:
+        """Take out what was begun under this secret, whether or not it is still good for anything."""
+        if not is_secret(secret):
+            return None
+        begun = await self._people.take_login_state(hash_of(secret))
+        if begun is None or begun.provider != provider_id or self._now() - begun.created_at > STATE_SECONDS:
+            return None
+        return begun
+
+    async def _identity(
+        self, provider: LoginProvider, code: str, redirect_uri: str, begun: LoginState
+    ) -> Identity:
+        try:
+            return await provider.identity(
+                code=code, redirect_uri=redirect_uri, verifier=begun.verifier, nonce=begun.nonce
+            )
+        except SignInRefusedError as error:
+            raise _refused(error.refusal, provider.id, str(error)) from error
+        except ProviderError as error:
+            raise _refused(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
+
+    async def _user_of_identity(self, provider_id: str, identity: Identity) -> User:
+        known = await self._people.user_of_subject(provider_id, identity.subject)
+        if known is None:
+            return await self._welcome(provider_id, identity)
+        seen = replace(known, login=identity.login, name=identity.name, avatar_url=identity.avatar_url)
+        if seen != known:
+            await self._people.update_user(seen)
+        return seen
+
+    async def _welcome(self, provider_id: str, identity: Identity) -> User:
+        """Add a user with an organization of their own, under the first name that is free."""
+        user = self._new_user(provider_id, identity)
+        for name in _organization_names(identity.login, provider_id):
+            organization = Organization(secrets.token_hex(8), name, personal=True, created_at=user.created_at)
+            try:
+                await self._people.add_user(user, organization)
+            except ConflictError:
+                # The name is taken; unless they have signed in twice at once, and the other was first.
+                other = await self._people.user_of_subject(provider_id, identity.subject)
+                if other is not None:
+                    return other
+            else:
+                return user
+        raise ConflictError(f"{_SAME_NAMES} organizations are named after {identity.login!r} already")
+
+    async def _operator(self) -> User:
+        """Return who runs this machine: always an owner of what its command line makes."""
+        user = await self._people.user_of_subject(_OPERATORS_PROVIDER, _OPERATOR.subject)
+        if user is None:
+            user = self._new_user(_OPERATORS_PROVIDER, _OPERATOR)
+            try:
+                await self._people.add_user(user, None)
+            except ConflictError:  # another link, at the same time
+                return await self._operator()
+        await self._people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
+        return user
+
+    def _new_user(self, provider_id: str, identity: Identity) -> User:
+        return User(
+            id=secrets.token_hex(8),
+            provider=provider_id,
+            subject=identity.subject,
+            login=identity.login,
+            name=identity.name,
+            avatar_url=identity.avatar_url,
+            created_at=self._now(),
+        )
+
+    async def _start_session(self, user: User) -> str:
+        secret, now = new_secret(), self._now()
+        await self._people.add_session(Session(hash_of(secret), user.id, now, now))
+        return secret
+
+    def _is_over(self, session: Session) -> bool:
+        now = self._now()
+        return now - session.created_at > SESSION_SECONDS or now - session.last_seen_at > IDLE_SECONDS
+
+
+async def discard_old(people: People, now: int) -> int:
+    """Remove sign-ins and sessions past their time; return how many."""
+    return await people.discard_old_logins(now - STATE_SECONDS, now - SESSION_SECONDS, now - IDLE_SECONDS)
+
+
+def new_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def is_secret(text: str) -> bool:
+    """Tell whether this may be one of ours, before anything is made of it."""
+    return _SECRET.fullmatch(text) is not None
+
+
+def own_path(text: str) -> str:
+    """Return a path on our own site as it is, and `/` for anything that a browser might take elsewhere."""
+    ours = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
+    return text if ours and len(text) <= MAX_RETURN_TO else "/"
+
+
+def _refused(refusal: Refusal, provider_id: str, reason: str) -> SignInRefusedError:
+    _log.warning("sign-in refused", provider=provider_id, refusal=refusal.value, reason=reason)
+    return SignInRefusedError(refusal, reason)
+
+
+def _listed(text: str) -> Iterator[str]:
+    return (entry.strip().casefold() for entry in text.split(",") if entry.strip())
+
+
+def _with_provider(entry: str) -> tuple[str, str]:
+    provider, colon, name = entry.partition(":")
+    return (provider.strip(), name.strip()) if colon else ("", entry)
+
+
+def _named(provider_id: str, name: str) -> set[tuple[str, str]]:
+    return {("", name.casefold()), (provider_id, name.casefold())}
+
+
+def _organization_names(login: str, provider_id: str) -> Iterator[str]:
+    login = login[: MAX_NAME - _ROOM_TO_DIFFER].strip()
+    yield login
+    yield f"{login}-{provider_id}"
+    yield from (f"{login}-{provider_id}-{number}" for number in range(2, _SAME_NAMES))

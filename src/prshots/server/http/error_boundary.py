@@ -1,0 +1,196 @@
+"""The edge of the API: the one table of errors, request ids, and replies that a client gets to read."""
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import quote
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from prshots.contract import errors
+from prshots.server.http.readiness import Readiness
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+Observe = Callable[[Message, int, float], None]
+"""Told of every request when it is done: its scope, the status, the seconds it took."""
+
+STATUS: dict[type[errors.PrshotsError], int] = {
+    errors.PrshotsError: 500,  # any that no request should bring about
+    errors.InvalidInputError: 400,
+    errors.UnauthorizedError: 401,
+    errors.ForbiddenError: 403,
+    errors.SignInRefusedError: 403,
+    errors.NotFoundError: 404,
+    errors.RequestTimeoutError: 408,
+    errors.ConflictError: 409,
+    errors.PayloadTooLargeError: 413,
+    errors.UnsupportedTypeError: 415,
+    errors.RateLimitedError: 429,
+    errors.ExpireFailedError: 503,
+    errors.ProviderError: 503,
+    errors.StoreError: 503,
+    errors.StoreFullError: 507,
+    errors.RecordsError: 503,
+    errors.RecordsFullError: 507,
+}
+HEADERS = {
+    401: {"WWW-Authenticate": "Bearer"},
+    429: {"Retry-After": "60"},
+    503: {"Retry-After": "5"},
+    507: {"Retry-After": "60"},
+}
+# What went wrong inside is for the log; the client hears what it can do.
+PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
+    errors.PrshotsError: "internal error",
+    errors.ProviderError: "issuer unavailable, retry later",
+    errors.StoreError: "storage unavailable, retry later",
+    errors.StoreFullError: "storage full, retry later",
+    errors.RecordsError: "database unavailable, retry later",
+    errors.RecordsFullError: "storage full, retry later",
+}
+
+DRAIN_BYTES = 4 * 1024**3
+DRAIN_SECONDS = 60.0
+
+NO_REPLY = 499
+"""What a request counts as whose client had gone before there was a reply; other servers' logs say so too."""
+
+MAX_PATH_CHARACTERS = 200
+REQUEST_ID = b"x-request-id"
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,64}")
+_log = structlog.get_logger()
+
+
+def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
+    """Return the status, message and headers that a client gets for one of our errors."""
+    kind = next(base for base in type(error).__mro__ if base in STATUS)
+    status = STATUS[kind]
+    message = PUBLIC_MESSAGE.get(kind)
+    if message:
+        _log.error(message, status=status, reason=str(error))
+    return status, message or str(error), HEADERS.get(status, {})
+
+
+class Edge:
+    """Wraps the API: gives each request an id, makes replies of errors, and reads a refused body to its end.
+
+    Most clients send the whole body before they read anything. If the server replied early and closed, they
+    would find a broken pipe where the reply should be. A client that asked first (`Expect: 100-continue`) has
+    sent nothing yet, and hears at once.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        readiness: Readiness | None = None,
+        observe: Observe = lambda _scope, _status, _seconds: None,
+    ) -> None:
+        self._app, self._observe = app, observe
+        self._readiness = readiness or Readiness({})
+
+    def drain(self) -> None:
+        """Say from now on that we are about to stop: in `/readyz`, and to all who would ask again here."""
+        self._readiness.is_stopping = True
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        request_id = _take_request_id(scope)
+        body = _Body(scope, receive)
+        status = 0
+
+        async def send_finished(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if status != STATUS[errors.RequestTimeoutError]:  # it has been waited for already
+                    await body.drain()
+                message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id), *self._closing()]
+            await send(message)
+
+        # Each request is a task of its own.
+        structlog.contextvars.bind_contextvars(request_id=request_id.decode())
+        scope["app"] = self  # has the router raise what it refuses, instead of replying in plain text
+        try:
+            await self._app(scope, body.receive, send_finished)
+        except Exception as error:  # noqa: BLE001 - the one place where an error becomes a reply
+            reply = _reply_to(error, scope)
+            if not status:
+                await reply(scope, body.receive, send_finished)
+        finally:
+            self._observe(scope, status or NO_REPLY, time.perf_counter() - began)
+
+    def _closing(self) -> list[tuple[bytes, bytes]]:
+        return [(b"connection", b"close")] if self._readiness.is_stopping else []
+
+
+def _take_request_id(scope: Message) -> bytes:
+    """Return the id that the request came with, or give it one; whoever it is passed on to finds it there."""
+    given = [value for name, value in scope["headers"] if name == REQUEST_ID]
+    if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
+        return bytes(given[0])
+    made = f"{random.getrandbits(64):016x}".encode()
+    others = [header for header in scope["headers"] if header[0] != REQUEST_ID]
+    scope["headers"] = [*others, (REQUEST_ID, made)]
+    return made
+
+
+def path_for_log(scope: Message) -> str:
+    """Return the path as it stands in a URL, so that nobody writes lines of the log; without the query."""
+    return quote(scope["path"][:MAX_PATH_CHARACTERS])
+
+
+def _reply_to(error: Exception, scope: Message) -> JSONResponse:
+    headers: Mapping[str, str] | None
+    match error:
+        case errors.PrshotsError():
+            status, message, headers = error_reply(error)
+        case HTTPException():  # of the router: an unknown path, a wrong method
+            status, message, headers = error.status_code, error.detail.lower(), error.headers
+        case _:
+            _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
+            status, message, headers = 500, "internal error", None
+    return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+class _Body:
+    """Remembers how much of the request's body has been read."""
+
+    def __init__(self, scope: Message, receive: Receive) -> None:
+        headers = {name: value for name, value in scope["headers"] if name in _BODY_HEADERS}
+        has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+        self._receive = receive
+        self._ended = not has_body
+        self._asks_first = headers.get(b"expect", b"").lower() == b"100-continue"
+        self._begun = False
+
+    async def receive(self) -> Message:
+        self._begun = True
+        message = await self._receive()
+        self._ended = not message.get("more_body")
+        return message
+
+    async def drain(self) -> None:
+        if self._ended or (self._asks_first and not self._begun):
+            return
+        left, until = DRAIN_BYTES, time.monotonic() + DRAIN_SECONDS
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while not self._ended and left > 0 and time.monotonic() < until:
+                    left -= len((await self.receive()).get("body", b""))
+        except TimeoutError:
+            self._ended = True
+
+
+_BODY_HEADERS = {b"content-length", b"transfer-encoding", b"expect"}

@@ -1,0 +1,69 @@
+"""What operators see of the API and the web component: their figures, their readiness, a line per request."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from prshots.server.http.error_boundary import HEADERS, Message, path_for_log
+from prshots.server.http.readiness import Kept, Readiness
+from prshots.server.observability import metrics
+
+OTHER = "other"
+"""The one name of all paths that are none of ours: whoever tries paths must not make figures grow."""
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+_log = structlog.get_logger()
+
+
+def service_routes(readiness: Readiness) -> list[Route]:
+    figures = Kept(lambda: asyncio.to_thread(metrics.render))
+
+    async def healthz(_: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok"}, headers=NO_STORE)
+
+    async def readyz(_: Request) -> JSONResponse:
+        status, content = await readiness.report()
+        return JSONResponse(content, status, NO_STORE | HEADERS.get(status, {}))
+
+    async def show_metrics(_: Request) -> Response:
+        return Response(await figures.get(), headers={"Content-Type": metrics.CONTENT_TYPE, **NO_STORE})
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", show_metrics)]
+
+
+def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
+    """Return how a request's route is called in the figures: by its template, never by its path."""
+    by_endpoint: dict[object, Route] = {route.endpoint: route for route in routes}
+
+    def name_of(scope: Message) -> str:
+        route = by_endpoint.get(scope.get("endpoint"))
+        if route is None or scope["method"] not in (route.methods or ()):
+            return OTHER
+        return f"{'GET' if scope['method'] == 'HEAD' else scope['method']} {route.path}"
+
+    return name_of
+
+
+class Observer:
+    """Counts and times every request of one part, and logs it if that is wanted."""
+
+    def __init__(self, part: str, name_of: Callable[[Message], str], *, logs: bool) -> None:
+        self._part, self._name_of, self._logs = part, name_of, logs
+
+    def note(self, scope: Message, status: int, seconds: float) -> None:
+        route = self._name_of(scope)
+        metrics.REQUESTS.labels(self._part, route, str(status)).inc()
+        metrics.REQUEST_SECONDS.labels(self._part, route).observe(seconds)
+        if self._logs:
+            _log.info(
+                "request",
+                method=scope["method"],
+                path=path_for_log(scope),
+                status=status,
+                milliseconds=round(seconds * 1000, 1),
+            )

@@ -1,0 +1,101 @@
+"""How processes log: to standard error, for people (in colour on a terminal) or as JSON for a collector.
+
+Whatever the libraries have to say goes the same way, from warnings on, and so does an exception that nobody
+caught: a collector that takes JSON gets nothing else.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Literal
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from prshots.contract.redaction import redact
+
+
+def configure_logs(log_format: Literal["console", "json"], part: str) -> None:
+    """Set up this process's log; `part` is what each of its lines says it comes from."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            *(_as_json(part) if log_format == "json" else _for_people(part)),
+            _without_secrets,
+        ],
+        logger_factory=structlog.WriteLoggerFactory(_StandardError()),  # type: ignore[arg-type]  # has what it needs
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(handlers=[_Libraries()], level=logging.WARNING, force=True)
+    logging.captureWarnings(capture=True)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda caught: _log_uncaught(
+        caught.exc_type, caught.exc_value, caught.exc_traceback
+    )
+
+
+def _for_people(part: str) -> list[Processor]:
+    return [
+        _with(part=part),
+        structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S"),
+        structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        ),
+    ]
+
+
+def _as_json(part: str) -> list[Processor]:
+    return [
+        _with(part=part, pid=os.getpid()),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        _in_order,
+        structlog.processors.JSONRenderer(),
+    ]
+
+
+def _with(**fields: object) -> Processor:
+    """Add fields to each line; what the line itself says goes before."""
+    return lambda _, __, event: {**fields, **event}
+
+
+def _in_order(_: object, __: str, event: EventDict) -> EventDict:
+    """Put what every line has first, so that a person finds it too."""
+    return {name: event[name] for name in ("timestamp", "level", "event", "part", "pid")} | dict(event)
+
+
+def _without_secrets(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - the renderer's, a str or bytes
+    return redact(str(line))
+
+
+class _StandardError:
+    """Takes a line in one piece, so that those of several processes do not mix.
+
+    A log that cannot be written, as on a full disk, is no reason to fail a request.
+    """
+
+    def write(self, line: str) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(line)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
+
+
+class _Libraries(logging.Handler):
+    """Passes on what is logged with the standard library."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        say: Callable[..., None] = log.error if record.levelno >= logging.ERROR else log.warning
+        say(record.getMessage(), logger=record.name, exc_info=record.exc_info)
+
+
+def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as Python gives them
+    if not issubclass(kind, KeyboardInterrupt):
+        structlog.get_logger().error("internal error", exc_info=(kind, error, traceback))

@@ -1,0 +1,292 @@
+"""`prshots serve`: starts the parts, starts again what dies, sweeps every hour, and stops it all cleanly."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from prshots.contract.errors import SettingsError
+from prshots.server.config.settings import Settings
+from prshots.server.observability.metrics_folder import (
+    FOLDER_VARIABLE,
+    RESTARTED_VARIABLE,
+    SLOT_VARIABLE,
+    figures_folder,
+)
+from prshots.server.processes import BACKLOG
+
+BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
+"""How long children may take to end: asked to, so much longer than their own time for it; and killed."""
+
+SWEEP_INTERVAL_SECONDS = 3600.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
+STEADY_SECONDS = 1.0
+"""A worker that was up for this long is started again at once; one that was not waits longer each time."""
+
+PORT_TRIES, PORT_PAUSE_SECONDS = 10, 0.1
+"""The workers of a supervisor that was killed need a moment to notice, and until then they hold the port."""
+
+KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
+"""For glibc's malloc, as it starts: keep the memory of an upload's chunks for the next upload. Given back to
+the kernel and asked for again each time, it would cost a tenth of an upload in page faults."""
+
+SWEEP_SLOT = "sweep"
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    listener: socket.socket
+    workers: int
+
+    @property
+    def slots(self) -> list[str]:
+        """The places of its workers; whoever follows one that died takes over its place."""
+        return [f"{self.name}-{number}" for number in range(self.workers)]
+
+
+def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
+    """Bind here, once, so that a port in use is known before anything starts. Raises SettingsError."""
+    for tries_left in reversed(range(PORT_TRIES)):
+        try:
+            return _bound(host, port)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                reason = error.strerror or error
+                raise SettingsError(f"cannot listen on {host}:{port} for {name}: {reason}") from error
+            if tries_left:
+                time.sleep(PORT_PAUSE_SECONDS)
+    raise SettingsError(
+        f"port {port} on {host} is in use: stop what listens there, or set {variable} to another"
+    )
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Every connection has it from the listener: a reply in several pieces, as the web component relays
+        # it, would else wait 40 ms for the client to acknowledge the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def parts_of(settings: Settings, names: list[str]) -> list[Part]:
+    ports = {
+        "web": (settings.web_port, "PRSHOTS_WEB_PORT"),
+        "api": (settings.api_port, "PRSHOTS_API_PORT"),
+        "delivery": (settings.img_port, "PRSHOTS_IMG_PORT"),
+    }
+    return [
+        Part(name, listen(name, settings.host, *ports[name]), settings.workers)
+        for name in names
+        if name in ports
+    ]
+
+
+@dataclass
+class Supervisor:
+    parts: list[Part]
+    sweeps: bool
+    config: Path | None
+    stop_seconds: float
+    """How long a part may take to stop: the time to drain, and the grace."""
+    on_ready: Callable[[], None] = lambda: None
+    _children: set[asyncio.subprocess.Process] = field(default_factory=set)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _lifeline: int = -1
+    _failed: bool = False
+
+    async def run(self) -> int:
+        """Run until told to stop; return the exit code."""
+        with self._figures():
+            return await self._run()
+
+    @contextlib.contextmanager
+    def _figures(self) -> Iterator[None]:
+        """Have the children count into one folder. Without one they serve all the same, each with its own."""
+        slots = [SWEEP_SLOT, *(slot for part in self.parts for slot in part.slots)]
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(figures_folder(slots))
+            except OSError as error:
+                _log.warning("no folder for metrics; each process shows its own only", reason=str(error))
+            else:
+                os.environ[FOLDER_VARIABLE] = str(folder)
+            yield
+
+    async def _run(self) -> int:
+        self._lifeline, held_open = os.pipe()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stopping.set)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # there is somebody to take it now
+        workers = [(part, slot) for part in self.parts for slot in part.slots]
+        ready: list[asyncio.Future[None]] = [loop.create_future() for _ in workers]
+        tasks = [
+            *(
+                asyncio.create_task(self._keep_alive(part, slot, first_ready))
+                for (part, slot), first_ready in zip(workers, ready, strict=True)
+            ),
+            asyncio.create_task(self._after_start(ready)),
+        ]
+        for task in tasks:  # one that ends by itself could not start, or is a fault of ours
+            task.add_done_callback(lambda _: self._stopping.set())
+        await self._stopping.wait()
+        await self._stop(tasks)
+        os.close(self._lifeline)
+        os.close(held_open)
+        return 1 if self._failed or any(_is_fault(task) for task in tasks) else 0
+
+    async def _after_start(self, ready: list["asyncio.Future[None]"]) -> None:
+        await asyncio.gather(*ready)
+        self.on_ready()
+        while self.sweeps and not self._stopping.is_set():
+            await self._run_sweep()
+            await self._pause(SWEEP_INTERVAL_SECONDS)
+        await self._stopping.wait()
+
+    async def _keep_alive(self, part: Part, slot: str, first_ready: "asyncio.Future[None]") -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while not self._stopping.is_set():
+            code, seconds_up = await self._run_worker(part, slot, first_ready)
+            if self._stopping.is_set():
+                break
+            if not first_ready.done():  # it has said why, on standard error
+                self._failed = True
+                break
+            steady = seconds_up > STEADY_SECONDS
+            pause = FIRST_PAUSE_SECONDS if steady else min(2 * pause, LONGEST_PAUSE_SECONDS)
+            _log.error("worker died, starting it again", worker=slot, exit_code=code)
+            await self._pause(pause)
+        first_ready.cancel()  # nobody need wait for it any more
+
+    async def _pause(self, seconds: float) -> None:
+        """Sleep, but not through the word to stop."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _run_worker(
+        self, part: Part, slot: str, first_ready: "asyncio.Future[None]"
+    ) -> tuple[int | None, float]:
+        """Run a worker to its end; return its exit code and for how long it was up."""
+        ready_read, ready_write = os.pipe()
+        watching = asyncio.create_task(_closed(ready_read))
+        try:
+            again = {RESTARTED_VARIABLE: "true"} if first_ready.done() else {}
+            variables = {SLOT_VARIABLE: slot, **again}
+            child = await self._spawn(
+                "worker", part.name, fds=(part.listener.fileno(), ready_write), variables=variables
+            )
+        except OSError as error:  # no memory or no process to be had just now
+            _log.error("worker could not be started", worker=slot, reason=error.strerror)
+            return None, 0.0
+        finally:
+            os.close(ready_write)
+        with self._registered(child):
+            ended = asyncio.create_task(child.wait())
+            await watching
+            # The pipe also closes when the worker dies; then it is not ready.
+            await asyncio.wait([ended], timeout=0.05)
+            if not ended.done() and not first_ready.done():
+                first_ready.set_result(None)
+            ready_at = time.monotonic()
+            return await ended, time.monotonic() - ready_at
+
+    async def _run_sweep(self) -> None:
+        try:
+            child = await self._spawn("sweeper", fds=(), variables={SLOT_VARIABLE: SWEEP_SLOT})
+        except OSError as error:
+            _log.error("sweep could not be started; the next one tries again", reason=error.strerror)
+            return
+        with self._registered(child):
+            if await child.wait() and not self._stopping.is_set():
+                _log.error("sweep failed; the next one tries again", exit_code=child.returncode)
+
+    async def _spawn(
+        self, module: str, *arguments: str, fds: tuple[int, ...], variables: dict[str, str]
+    ) -> asyncio.subprocess.Process:
+        environment = KEEP_BUFFERS | os.environ | variables
+        if self.config:
+            environment["PRSHOTS_CONFIG"] = str(self.config)
+        fds = (*fds, self._lifeline)
+        command = [sys.executable, "-m", f"prshots.server.processes.{module}", *arguments, *map(str, fds)]
+        with _sigint_blocked():
+            return await asyncio.create_subprocess_exec(
+                *command, pass_fds=fds, env=environment, stdin=asyncio.subprocess.DEVNULL
+            )
+
+    @contextlib.contextmanager
+    def _registered(self, child: asyncio.subprocess.Process) -> Iterator[None]:
+        self._children.add(child)
+        if self._stopping.is_set():  # said while it was being started
+            _signal(child, signal.SIGTERM)
+        try:
+            yield
+        finally:
+            self._children.discard(child)
+
+    async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
+        stop_seconds = self.stop_seconds + BEYOND_GRACE_SECONDS
+        for number, seconds in ((signal.SIGTERM, stop_seconds), (signal.SIGKILL, KILL_SECONDS)):
+            for child in self._children:
+                _signal(child, number)
+            await asyncio.wait(tasks, timeout=seconds)
+
+
+def _signal(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(number)
+
+
+def _is_fault(task: "asyncio.Task[None]") -> bool:
+    error = task.exception() if task.done() and not task.cancelled() else None
+    if error:
+        _log.error("internal error", exc_info=error)
+    return error is not None
+
+
+def hold_back_ctrl_c() -> None:
+    """Let Ctrl-C wait until the supervisor runs: it would tear apart an event loop that is being made."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+@contextlib.contextmanager
+def _sigint_blocked() -> Iterator[None]:
+    """Start children deaf to Ctrl-C, which reaches them too from their first moment: stopping is our word."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+async def _closed(fd: int) -> None:
+    """Wait until the other side of the pipe is closed."""
+    loop = asyncio.get_running_loop()
+    closed = loop.create_future()
+    loop.add_reader(fd, lambda: None if closed.done() else closed.set_result(None))
+    try:
+        await closed
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)

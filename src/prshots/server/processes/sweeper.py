@@ -1,0 +1,74 @@
+"""One sweep in a process of its own: its memory is given back afterwards.
+
+Run as `python -m prshots.server.processes.sweeper LIFELINE_FD` by the supervisor.
+"""
+
+import asyncio
+import sys
+import time
+
+import structlog
+
+from prshots.contract.errors import PrshotsError
+from prshots.server import wiring
+from prshots.server.config.settings import Settings
+from prshots.server.domain.sweep import FOREIGN_STORE, Report, sweep
+from prshots.server.observability import metrics
+from prshots.server.observability.logs import configure_logs
+from prshots.server.processes import settings_of_child
+from prshots.server.processes.lifeline import hold
+
+_log = structlog.get_logger()
+
+
+def main() -> None:
+    settings = settings_of_child()
+    configure_logs(settings.log_format, "sweep")
+    try:
+        asyncio.run(_sweep_once(settings, int(sys.argv[1])))
+    except PrshotsError as error:
+        _log.error(f"sweep broke off: {error}")
+        sys.exit(1)
+
+
+async def _sweep_once(settings: Settings, lifeline_fd: int) -> None:
+    hold(lifeline_fd)
+    began = time.monotonic()
+    try:
+        async with wiring.opened_for_sweep(settings) as (records, people, store):
+            report = await sweep(records, people, store)
+    except Exception:
+        metrics.SWEEPS.labels("failed").inc()
+        raise
+    _count(report, time.monotonic() - began)
+    _say(report)
+
+
+def _count(report: Report, seconds: float) -> None:
+    metrics.SWEEPS.labels("ok").inc()
+    metrics.EXPIRED.labels("sweep").inc(report.expired)
+    metrics.SWEEP_FAILED.inc(report.failed)
+    metrics.SWEEP_ORPHANS.inc(report.orphans)
+    metrics.SWEEP_FREED_BYTES.inc(report.freed_bytes)
+    metrics.SWEEP_SECONDS.set(seconds)
+    metrics.SWEPT_AT.set_to_current_time()
+
+
+def _say(report: Report) -> None:
+    if report.foreign_store:
+        _log.error(FOREIGN_STORE)
+    if report != Report(foreign_store=report.foreign_store):
+        _log.info(
+            "swept",
+            expired=report.expired,
+            failed=report.failed,
+            orphans=report.orphans,
+            unfinished=report.unfinished,
+            logins=report.logins,
+            tokens=report.tokens,
+            freed_bytes=report.freed_bytes,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""One worker process of one part, started by the supervisor on a listening socket that it inherits.
+
+Run as `python -m prshots.server.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`. It says that it
+is ready by closing READY_FD, and stops on SIGTERM.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import structlog
+import uvloop
+
+from prshots.contract.errors import PrshotsError
+from prshots.server.config.settings import Settings
+from prshots.server.observability import metrics
+from prshots.server.observability.logs import configure_logs
+from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
+from prshots.server.processes import BACKLOG, settings_of_child
+from prshots.server.processes.lifeline import hold
+
+
+def main() -> None:
+    part, *fds = sys.argv[1:]
+    listener_fd, ready_fd, lifeline_fd = map(int, fds)
+    settings = settings_of_child()
+    configure_logs(settings.log_format, part)
+    metrics.WORKER_RESTARTS.labels(part).inc(RESTARTED_VARIABLE in os.environ)
+    try:
+        serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]
+        with socket.socket(fileno=listener_fd) as listener:
+            listener.setblocking(False)
+            uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd), lifeline_fd))
+    except PrshotsError as error:
+        structlog.get_logger().error(f"cannot start: {error}")
+        sys.exit(1)
+
+
+async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    hold(lifeline_fd)
+    await serve(stop)
+
+
+async def _serve_delivery(
+    settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
+) -> None:
+    from prshots.server.delivery.server import DeliveryServer
+    from prshots.server.wiring import delivery
+
+    decides, readiness = delivery(settings)
+    server = DeliveryServer(decides, listener, readiness)
+    server.start()
+    os.close(ready_fd)
+    await stop.wait()
+    server.drain()
+    await asyncio.sleep(settings.drain_seconds)
+    await server.stop(settings.grace_seconds)
+
+
+async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+    from prshots.server.wiring import api
+
+    await _serve_on_granian(api(settings), settings, listener, stop, ready_fd)
+
+
+async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+    from prshots.server.wiring import web
+
+    await _serve_on_granian(web(settings), settings, listener, stop, ready_fd)
+
+
+class App(Protocol):
+    """An ASGI app that can say that it is about to stop."""
+
+    def drain(self) -> None: ...
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...  # noqa: ANN401 - as ASGI has it
+
+
+async def _serve_on_granian(
+    app: App, settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
+) -> None:
+    from granian._granian import SocketHolder
+    from granian.constants import HTTPModes, Interfaces
+    from granian.server.embed import Server
+
+    class InheritedSocketServer(Server):
+        """Granian on the socket we were given: its own would be bound anew by each worker."""
+
+        def _init_shared_socket(self) -> None:
+            # It closes the descriptor when it is done, so the socket is handed over, not lent.
+            # Its stubs leave out the holder's arguments, and type the attribute by its first value, None.
+            self._shd = SocketHolder(listener.detach(), False, BACKLOG)  # type: ignore[call-arg, assignment]
+
+    server = InheritedSocketServer(
+        app,
+        interface=Interfaces.ASGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        log_enabled=False,
+    )
+    serving = asyncio.create_task(server.serve())
+    os.close(ready_fd)
+    await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
+    app.drain()
+    if not serving.done():
+        await asyncio.sleep(settings.drain_seconds)
+    server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, lets requests under way finish
+    await asyncio.wait([serving], timeout=settings.grace_seconds)
+    if not serving.done():
+        os._exit(0)  # somebody never finishes sending; Granian's threads would wait with him for ever
+    await serving
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The web component: the dashboard's files, and the API behind the same origin.
+
+The browser sees one origin only, so no CORS header exists anywhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Router
+
+from prshots.server.http.error_boundary import App, Edge, Message, Receive, Send
+from prshots.server.http.headers import origin_of
+from prshots.server.http.readiness import Readiness
+from prshots.server.http.telemetry import NO_STORE, Observer, service_routes
+from prshots.server.web.files import ASSETS, WebFile, choose_file, file_response, load_files
+from prshots.server.web.relay import Relay, resumable
+
+RELAYED = (b"/v1/", b"/auth/")
+METHODS = ("GET", "HEAD")
+NOT_BUILT = (
+    "this package of prshots was not built with the dashboard: install it again without "
+    "PRSHOTS_WITHOUT_DASHBOARD, or run make run in a checkout"
+)
+
+_log = structlog.get_logger()
+
+
+def create_web(
+    *,
+    files: Path,
+    api_url: str,
+    web_url: str,
+    img_url: str,
+    avatar_origins: Sequence[str],
+    log_requests: bool = False,
+) -> "Web":
+    # The page's own icon is an image too, to a browser; nothing else of ours is.
+    images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
+    loaded = load_files(files)
+    if not loaded:  # the API is still reached through us, so this is no reason not to start
+        _log.warning("no dashboard", reason=NOT_BUILT)
+    return Web(loaded, Relay(api_url), security_headers(images), log_requests=log_requests)
+
+
+def content_security_policy(images: Sequence[str]) -> str:
+    """Return the policy: nothing inline, no frames, nothing from elsewhere but these images."""
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        f"img-src {' '.join(dict.fromkeys(images))}; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+def security_headers(images: Sequence[str]) -> dict[str, str]:
+    return {
+        "Content-Security-Policy": content_security_policy(images),
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        "Referrer-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }
+
+
+class Web:
+    """An ASGI app. Its own replies carry the security headers; the API's go out as they came."""
+
+    def __init__(
+        self,
+        files: Mapping[str, WebFile],
+        relay: Relay,
+        headers: Mapping[str, str],
+        *,
+        log_requests: bool = False,
+    ) -> None:
+        self._files, self._relay = files, relay
+        self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        # Without the API its pages still open, and say so; a balancer's error page would not.
+        readiness = Readiness({"api": relay.check}, optional=["api"])
+        routes = service_routes(readiness)
+        self._service: App = Router(routes, redirect_slashes=False)
+        self._service_paths = {route.path for route in routes}
+        self._edge = Edge(self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note)
+        self.drain = self._edge.drain
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+
+        async def send_finished(message: Message) -> None:
+            if message["type"] == "http.response.start" and not message.pop("relayed", False):
+                message["headers"] = [*message["headers"], *self._headers]
+            await send(message)
+
+        await self._edge(scope, resumable(receive), send_finished)
+
+    async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
+        await self._app_for(scope)(scope, receive, send)
+
+    def _app_for(self, scope: Message) -> App:
+        if scope["raw_path"].startswith(RELAYED):
+            return self._relay
+        if scope["method"] not in METHODS:
+            raise HTTPException(405, headers={"Allow": ", ".join(METHODS)})
+        return self._service if scope["path"] in self._service_paths else self._file(scope)
+
+    def _file(self, scope: Message) -> Response:
+        file, headers = choose_file(self._files, scope["path"]), Headers(scope=scope)
+        if file:
+            return file_response(file, headers.get("accept-encoding", ""), headers.get("if-none-match", ""))
+        if scope["path"].startswith(ASSETS):
+            raise HTTPException(404, headers=NO_STORE)
+        raise HTTPException(503, NOT_BUILT, NO_STORE)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._relay.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _name_of(self, scope: Message) -> str:
+        """Return how a request is called in the figures: a few names for all paths there are."""
+        if scope["path"] in self._service_paths:
+            return f"GET {scope['path']}"
+        beginnings = ("/v1/", "/auth/", ASSETS, "/")
+        return next((start for start in beginnings if scope["path"].startswith(start)), "/") + "*"

@@ -1,0 +1,251 @@
+"""How the web component passes requests on to the API, and its replies back, as they come.
+
+It speaks HTTP/1.1 itself, because httpx sends a whole body before it looks for the reply: an API that refuses
+an upload halfway would be heard too late.
+"""
+
+import asyncio
+import contextlib
+import re
+import time
+from collections.abc import AsyncIterator, Iterable
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+import h11
+import structlog
+from starlette.exceptions import HTTPException
+
+from prshots.server.http.error_boundary import REQUEST_ID, Message, Receive, Send
+
+CONNECT_SECONDS = 5.0
+SILENCE_SECONDS = 150.0
+"""How long the API may say nothing; it gives a body that is slow to arrive 120 s."""
+
+IDLE_SECONDS, MAX_IDLE = 15.0, 32
+"""How long a connection is kept for the next request, and how many are."""
+
+PIECE_BYTES = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
+REPEATABLE = {b"GET", b"HEAD"}
+
+HOP_BY_HOP = {
+    b"connection",
+    b"keep-alive",
+    b"proxy-authenticate",
+    b"proxy-authorization",
+    b"te",
+    b"trailer",
+    b"transfer-encoding",
+    b"upgrade",
+}
+
+Headers = list[tuple[bytes, bytes]]
+
+_NOT_IN_A_TARGET = re.compile(rb"[^!-~]")
+_log = structlog.get_logger()
+
+
+def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Leave out what is meant for one connection only. The names are lower-case."""
+    headers = list(headers)
+    named = {
+        token.strip().lower()
+        for name, value in headers
+        if name == b"connection"
+        for token in value.split(b",")
+    }
+    return [(name, value) for name, value in headers if name not in HOP_BY_HOP | named]
+
+
+def outgoing_request(scope: Message, prefix: bytes = b"") -> tuple[h11.Request, bool]:
+    """Return the request as the API gets it, and whether a body follows. Raises h11.LocalProtocolError."""
+    chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
+    # Whoever asks before he sends (Expect) has had his answer from our own server.
+    headers = [header for header in end_to_end(scope["headers"]) if header[0] != b"expect"]
+    if chunked:  # then a length, if any, says nothing
+        headers = [header for header in headers if header[0] != b"content-length"]
+        headers.append((b"transfer-encoding", b"chunked"))
+    has_body = chunked or any(name == b"content-length" and value != b"0" for name, value in headers)
+    target = prefix + scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+    # Bytes that no target may hold, and that some clients send, go on in the form that it may hold.
+    target = _NOT_IN_A_TARGET.sub(lambda found: b"%%%02X" % ord(found[0]), target)
+    return h11.Request(method=scope["method"], target=target, headers=headers), has_body
+
+
+def resumable(receive: Receive) -> Receive:
+    """Make `receive` safe to cancel: what was about to arrive is kept for the next call."""
+    pending: asyncio.Future[Message] | None = None
+
+    async def receive_or_resume() -> Message:
+        nonlocal pending
+        pending = pending or asyncio.ensure_future(receive())
+        message = await asyncio.shield(pending)
+        pending = None
+        return message
+
+    return receive_or_resume
+
+
+class Relay:
+    """An ASGI app that is the API, seen from here. Its `receive` must be safe to cancel."""
+
+    def __init__(self, api_url: str) -> None:
+        address = urlsplit(api_url)
+        self._tls = address.scheme == "https"
+        self._address = address.hostname, address.port or (443 if self._tls else 80)
+        self._prefix = address.path.encode()
+        self._idle: list[_Connection] = []
+        self._is_up = True
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        try:
+            request, has_body = outgoing_request(scope, self._prefix)
+        except h11.LocalProtocolError as error:
+            raise HTTPException(400, f"bad request: {error}") from error
+        try:
+            connection, response = await self._ask(request, receive if has_body else None)
+        except (OSError, h11.RemoteProtocolError) as error:
+            self._note(error)
+            raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
+        self._note(None)
+        # The API has taken our request id for its own, and the edge adds it.
+        headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]
+        start = {"status": response.status_code, "headers": headers, "relayed": True}
+        try:
+            await send({"type": "http.response.start", **start})
+            await send({"type": "http.response.body", "body": b"", "more_body": True})  # or the head waits
+            async for piece in connection.body():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except (OSError, h11.RemoteProtocolError) as error:
+            # The reply stays unfinished, so the server breaks the client's connection off too.
+            _log.warning("the api broke off a reply", reason=str(error))
+            return
+        finally:
+            self._keep_or_close(connection)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def check(self) -> None:
+        """Raise OSError when the API does not answer."""
+        host = ("Host", self._address[0] or "")
+        request = h11.Request(method="GET", target=self._prefix + b"/healthz", headers=[host])
+        try:
+            connection, response = await self._ask(request, None)
+            try:
+                async for _ in connection.body():
+                    pass
+            finally:
+                self._keep_or_close(connection)
+        except h11.RemoteProtocolError as error:
+            raise ConnectionError(f"what answers there speaks no HTTP: {error}") from error
+        if response.status_code != HTTPStatus.OK:
+            raise ConnectionError(f"its /healthz answers {response.status_code}")
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    async def _ask(self, request: h11.Request, body: Receive | None) -> tuple["_Connection", h11.Response]:
+        """Send the request and return the reply's head. Raises OSError, h11.RemoteProtocolError."""
+        # The API may close a kept connection in the very moment in which we use it. What can be asked twice
+        # is asked again; anything else has a connection of its own from the start.
+        if body is None and request.method in REPEATABLE and (kept := self._kept()):
+            with contextlib.suppress(ConnectionError, h11.RemoteProtocolError):
+                return kept, await kept.exchange(request, None)
+        fresh = await self._connect()
+        return fresh, await fresh.exchange(request, body)
+
+    async def _connect(self) -> "_Connection":
+        async with asyncio.timeout(CONNECT_SECONDS):
+            streams = await asyncio.open_connection(*self._address, ssl=self._tls or None, limit=PIECE_BYTES)
+        return _Connection(*streams)
+
+    def _kept(self) -> "_Connection | None":
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable():
+                return connection
+            connection.close()
+        return None
+
+    def _keep_or_close(self, connection: "_Connection") -> None:
+        if len(self._idle) < MAX_IDLE and connection.is_ready_for_another():
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def _note(self, error: Exception | None) -> None:
+        """Log the beginning of an outage, not each request that meets it."""
+        if error is not None and self._is_up:
+            _log.error("api unavailable", reason=str(error) or type(error).__name__)
+        self._is_up = error is None
+
+
+class _Connection:
+    """A connection to the API. It listens for the reply while it still sends the body."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self._idle_since = 0.0
+
+    async def exchange(self, request: h11.Request, body: Receive | None) -> h11.Response:
+        """Send until the reply begins: a body that the API has replied to already is of no use to it."""
+        sending = asyncio.create_task(self._send_all(request, body))
+        try:
+            while not isinstance(event := await self._next_event(), h11.Response):
+                pass  # an informational reply; those are for us alone
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            sending.cancel()
+            await asyncio.wait([sending])
+        return event
+
+    async def body(self) -> AsyncIterator[bytes]:
+        while isinstance(event := await self._next_event(), h11.Data):
+            yield bytes(event.data)
+
+    def is_usable(self) -> bool:
+        return not self._reader.at_eof() and time.monotonic() - self._idle_since < IDLE_SECONDS
+
+    def is_ready_for_another(self) -> bool:
+        if {self._http.our_state, self._http.their_state} != {h11.DONE}:
+            return False
+        self._http.start_next_cycle()
+        self._idle_since = time.monotonic()
+        return True
+
+    def close(self) -> None:
+        self._writer.transport.abort()
+
+    async def _send_all(self, request: h11.Request, body: Receive | None) -> None:
+        with contextlib.suppress(ConnectionError):  # what the API has to say to that, it says in its reply
+            await self._send(request)
+            more = body is not None
+            while body is not None and more:
+                message = await body()
+                if message["type"] == "http.disconnect":
+                    self._break_off()
+                    return
+                await self._send(h11.Data(message["body"]))
+                more = message.get("more_body", False)
+            await self._send(h11.EndOfMessage())
+
+    def _break_off(self) -> None:
+        """End the request where the client ended it, but listen on: it may have closed only its own half."""
+        if self._writer.can_write_eof():
+            self._writer.write_eof()
+        else:
+            self.close()
+
+    async def _send(self, event: h11.Event) -> None:
+        self._writer.write(self._http.send(event) or b"")
+        await self._writer.drain()
+
+    async def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            async with asyncio.timeout(SILENCE_SECONDS):
+                self._http.receive_data(await self._reader.read(PIECE_BYTES))
+        return event

@@ -1,0 +1,42 @@
+"""Settings in, parts of the service out: the only place that picks an adapter.
+
+Imports stand inside the functions, so that a process loads only what its part needs.
+"""
+
+from prshots.server.wiring.components import api, avatar_origins, delivery, opened_sign_in, web
+from prshots.server.wiring.engines import (
+    database_as_it_is,
+    existing_keys,
+    key_file,
+    key_source,
+    migrate_database,
+    open_counter,
+    open_database,
+    open_reader,
+    open_records,
+    open_store,
+    opened_for_sweep,
+    opened_projects,
+    opened_trusts,
+)
+
+__all__ = [
+    "api",
+    "avatar_origins",
+    "database_as_it_is",
+    "delivery",
+    "existing_keys",
+    "key_file",
+    "key_source",
+    "migrate_database",
+    "open_counter",
+    "open_database",
+    "open_reader",
+    "open_records",
+    "open_store",
+    "opened_for_sweep",
+    "opened_projects",
+    "opened_sign_in",
+    "opened_trusts",
+    "web",
+]

@@ -1,0 +1,249 @@
+"""Settings in, the parts of the service out: API, delivery, web."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prshots.server.wiring.engines import key_source, open_counter, open_database, open_reader, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Collection
+
+    from starlette.routing import Route
+
+    from prshots.server.adapters.sql.database import Database
+    from prshots.server.config.settings import Settings
+    from prshots.server.delivery.decision import Delivery
+    from prshots.server.domain.images import Images
+    from prshots.server.domain.ports import Issuers, LoginProvider
+    from prshots.server.domain.projects import Projects
+    from prshots.server.domain.sign_in import SignIn
+    from prshots.server.domain.thumbnails import Thumbnails
+    from prshots.server.http.error_boundary import Edge
+    from prshots.server.http.readiness import Readiness
+    from prshots.server.web.app import Web
+
+
+@contextlib.asynccontextmanager
+async def opened_sign_in(settings: Settings) -> AsyncIterator[SignIn]:
+    database = open_database(settings)
+    try:
+        yield sign_in(settings, database)
+    finally:
+        await database.close()
+
+
+def sign_in(settings: Settings, database: Database) -> SignIn:
+    from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.domain.sign_in import AllowList, SignIn
+
+    allowed = AllowList.parse(
+        settings.allowed_users, settings.allowed_organizations, settings.allowed_email_domains
+    )
+    return SignIn(SqlPeople(database), login_providers(settings), allowed)
+
+
+def login_providers(settings: Settings) -> dict[str, LoginProvider]:
+    """Return the providers that are set up, by id. Raises SettingsError for half a provider."""
+    settings.check_providers()
+    if not settings.providers:
+        return {}
+    from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
+
+    def github() -> LoginProvider:
+        own = settings.github_url != "https://github.com"
+        return GitHubProvider(
+            client_id=settings.github_client_id,
+            client_secret=settings.github_client_secret,
+            url=settings.github_url,
+            api_url=f"{settings.github_url}/api/v3" if own else "https://api.github.com",
+            asks_for_organizations=bool(settings.allowed_organizations),
+        )
+
+    def oidc(provider_id: str, label: str, issuer: str, scope: str = "openid profile email") -> LoginProvider:
+        return OidcProvider(
+            provider_id=provider_id,
+            label=label,
+            issuer=issuer,
+            client_id=getattr(settings, f"{provider_id}_client_id"),
+            client_secret=getattr(settings, f"{provider_id}_client_secret"),
+            scope=scope,
+        )
+
+    make: dict[str, Callable[[], LoginProvider]] = {
+        "github": github,
+        "gitlab": lambda: oidc("gitlab", "GitLab", settings.gitlab_url),
+        "gitea": lambda: oidc("gitea", "Gitea", settings.gitea_url, "openid profile email groups"),
+        "oidc": lambda: oidc("oidc", settings.oidc_name, settings.oidc_issuer),
+    }
+    return {name: make[name]() for name in settings.providers}
+
+
+class _IssuersWhenNeeded:
+    """The issuers of CI jobs' ID tokens. Their 13 MB of code come with the first token, if one ever does."""
+
+    def __init__(self, addresses: Collection[str]) -> None:
+        self._addresses = addresses
+        self._issuers: Issuers | None = None
+
+    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+        if self._issuers is None:
+            made = await asyncio.to_thread(self._made)  # requests go on meanwhile
+            self._issuers = self._issuers or made
+        return await self._issuers.verified_claims(issuer, id_token)
+
+    def _made(self) -> Issuers:
+        from prshots.server.adapters.identity.issuers import CiIssuers
+
+        return CiIssuers(self._addresses)
+
+
+def api(settings: Settings) -> Edge:
+    from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.trusts import SqlTrusts
+    from prshots.server.adapters.thumbnail_rendering import render_thumbnail
+    from prshots.server.api.app import create_api
+    from prshots.server.domain.images import Images
+    from prshots.server.domain.keyless import Exchange
+    from prshots.server.domain.projects import Projects
+    from prshots.server.domain.thumbnails import Thumbnails
+    from prshots.server.http.readiness import Readiness
+    from prshots.server.observability import metrics
+
+    database, store, counter = open_database(settings), open_store(settings), open_counter(settings)
+    records = SqlRecords(database)
+    images = Images(
+        records=records,
+        store=store,
+        counter=counter,
+        keys=key_source(settings),
+        img_url=settings.img_url,
+        web_url=settings.web_url,
+        max_image_bytes=settings.max_image_bytes,
+        on_expired=metrics.EXPIRED.labels("request").inc,
+    )
+    accounts, thumbnails = (
+        Projects(records),
+        Thumbnails(records=records, store=store, render=render_thumbnail),
+    )
+    exchange = Exchange(
+        SqlTrusts(database),
+        _IssuersWhenNeeded(settings.issuers),
+        allowed=settings.issuers,
+        audiences=[settings.base_url, settings.web_url],
+    )
+
+    async def close() -> None:
+        await thumbnails.close()
+        await records.close()
+        await counter.close()
+        store.close()
+
+    return create_api(
+        images=images,
+        accounts=accounts,
+        exchange=exchange,
+        max_image_bytes=settings.max_image_bytes,
+        base_url=settings.base_url,
+        for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
+        readiness=Readiness(
+            {"database": records.check, "store": store.check, "counter": counter.check},
+            optional={"counter"},  # without it uploads go on, only unlimited
+        ),
+        close=close,
+        log_requests=settings.log_requests,
+    )
+
+
+def _routes_for_people(
+    settings: Settings, database: Database, images: Images, accounts: Projects, thumbnails: Thumbnails
+) -> list[Route]:
+    from prshots import __version__
+    from prshots.server.adapters.sql.overview import SqlOverview
+    from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.trusts import SqlTrusts
+    from prshots.server.api.dashboard.routes import Dashboard
+    from prshots.server.api.login import login_routes, require_own_origin, signed_in
+    from prshots.server.domain.keyless import Trusts
+    from prshots.server.domain.organizations import Organizations
+
+    signin, overview = sign_in(settings, database), SqlOverview(database)
+    dashboard = Dashboard(
+        images=images,
+        accounts=accounts,
+        trusts=Trusts(SqlTrusts(database), settings.issuers),
+        organizations=Organizations(SqlPeople(database), overview),
+        overview=overview,
+        thumbnails=thumbnails,
+        avatar_origins=frozenset(avatar_origins(settings)),
+        service={
+            "base_url": settings.base_url,
+            "img_url": settings.img_url,
+            "web_url": settings.web_url,
+            "max_image_bytes": settings.max_image_bytes,
+            "uploads_per_minute": settings.uploads_per_minute,
+            "trusted_issuers": settings.issuers,
+            "version": __version__,
+        },
+    )
+    return [
+        *login_routes(signin, web_url=settings.web_url),
+        *dashboard.routes(
+            lambda request: signed_in(request, signin, settings.web_url),
+            lambda request: require_own_origin(request, settings.web_url),
+        ),
+    ]
+
+
+def delivery(settings: Settings) -> tuple[Delivery, Readiness]:
+    from prshots.server.delivery.decision import Delivery
+    from prshots.server.domain.ports import FileReader
+    from prshots.server.http.readiness import Readiness
+
+    reader, keys = open_reader(settings), key_source(settings)
+
+    async def check_keys() -> None:
+        keys.ring()
+
+    async def check_store() -> None:
+        if isinstance(reader, FileReader):  # a disk may hang
+            await asyncio.to_thread(reader.check)
+        else:
+            await reader.check()
+
+    return (
+        Delivery(reader, keys, settings.cache_seconds),
+        Readiness({"keys": check_keys, "store": check_store}),
+    )
+
+
+def web(settings: Settings) -> Web:
+    from prshots.server.web import app
+
+    return app.create_web(
+        files=Path(app.__file__).with_name("dashboard"),
+        api_url=settings.api_url,
+        web_url=settings.web_url,
+        img_url=settings.img_url,
+        avatar_origins=avatar_origins(settings),
+        log_requests=settings.log_requests,
+    )
+
+
+def avatar_origins(settings: Settings) -> list[str]:
+    """Return where the login providers that are set up keep people's pictures."""
+    from prshots.server.http.headers import origin_of
+
+    github = origin_of(settings.github_url)
+    origins = {
+        "github": [
+            "https://avatars.githubusercontent.com" if github == "https://github.com" else github,
+        ],
+        "gitlab": [origin_of(settings.gitlab_url), "https://secure.gravatar.com"],
+        "gitea": [origin_of(settings.gitea_url)],
+        "oidc": [origin_of(settings.oidc_issuer)],
+    }
+    return [origin for provider in settings.providers for origin in origins[provider]]

@@ -1,0 +1,197 @@
+"""Settings in, engines out: keys, database, image store, counter, and what the commands do with them."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
+from prshots.server.domain.signing import KeyRing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from prshots.server.adapters.keys import KeyFile
+    from prshots.server.adapters.sql.database import Database
+    from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.config.settings import Settings
+    from prshots.server.domain.keyless import Trusts
+    from prshots.server.domain.ports import FileReader, KeySource, ObjectStore, RateCounter, RemoteReader
+    from prshots.server.domain.projects import Projects
+
+
+def key_file(settings: Settings) -> KeyFile:
+    """Return the file the keys are kept in. Raises SettingsError when they are fixed by a setting."""
+    from prshots.server.adapters.keys import KeyFile
+
+    if settings.signing_keys:
+        raise SettingsError("the keys come from PRSHOTS_SIGNING_KEYS: change them there and restart")
+    return KeyFile(settings.signing_keys_file)
+
+
+def key_source(settings: Settings) -> KeySource:
+    """Return the signing keys, made if this is the first start. Never none: no key, no start."""
+    if not settings.signing_keys:
+        keys = key_file(settings)
+        try:
+            keys.create_if_missing()
+        except OSError as error:
+            raise SettingsError(f"cannot write the signing keys to {keys.path}: {error.strerror}") from error
+    return existing_keys(settings)
+
+
+def existing_keys(settings: Settings) -> KeySource:
+    """Return the signing keys, but make none. Raises SettingsError when there are none to be read."""
+    from prshots.server.adapters.keys import FixedKeys
+
+    if settings.signing_keys:
+        return FixedKeys(KeyRing.parse(settings.signing_keys))
+    keys = key_file(settings)
+    keys.ring()
+    return keys
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database, migrated. Raises RecordsError; and SettingsError for an address that is none."""
+    database, _ = _opened_database(settings)
+    return database
+
+
+def migrate_database(settings: Settings) -> tuple[str | None, str]:
+    """Migrate the database and return its schema's version before and now. Raises as `open_database`."""
+    from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+
+    database, before = _opened_database(settings)
+    database.engine.dispose()
+    return before, SCHEMA_VERSION
+
+
+def _opened_database(settings: Settings) -> tuple[Database, str | None]:
+    from prshots.server.adapters.sql.database import translating
+    from prshots.server.adapters.sql.migrate import migrate
+
+    with contextlib.ExitStack() as unless_open:
+        try:
+            with translating():
+                database = _database(settings)
+                unless_open.callback(database.engine.dispose)
+                before = migrate(database.engine)
+        except SchemaTooNewError:
+            raise
+        except RecordsError as error:
+            raise type(error)(f"{settings.database_place}: {error}") from error
+        except OSError as error:
+            raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
+        unless_open.pop_all()
+    return database, before
+
+
+def database_as_it_is(settings: Settings) -> Database:
+    """Return the database neither made nor migrated, and not yet connected to. Raises RecordsError."""
+    if settings.on_sqlite and not settings.database_path.exists():
+        raise RecordsError(f"there is no database at {settings.database_path}")
+    return _database(settings)
+
+
+def _database(settings: Settings) -> Database:
+    if settings.on_sqlite:
+        from prshots.server.adapters.sql.database import Database, open_sqlite
+
+        return Database(open_sqlite(settings.database_path))
+    with _extra("postgresql"):
+        from prshots.server.adapters.sql.postgresql import open_postgresql
+
+    return open_postgresql(settings.database_url)
+
+
+@contextlib.contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Import what not everybody has installed. Raises SettingsError, with how to."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"these settings need the package {error.name}: pip install 'prshots[{name}]'"
+        ) from error
+
+
+def open_records(settings: Settings) -> SqlRecords:
+    """Open the database for its records alone. Raises RecordsError."""
+    from prshots.server.adapters.sql.records import SqlRecords
+
+    return SqlRecords(open_database(settings))
+
+
+def open_store(settings: Settings) -> ObjectStore:
+    """Open the image store. Raises SettingsError for an address that the store's kind does not take."""
+    if settings.on_disk:
+        from prshots.server.adapters.objects.disk import DiskStore
+
+        return DiskStore(settings.store_path)
+    with _extra("cloud"):
+        from prshots.server.adapters.objects.cloud import CloudStore
+
+    return CloudStore(settings.store_url)
+
+
+def open_reader(settings: Settings) -> FileReader | RemoteReader:
+    """Open the image store for delivery, which only reads. Raises SettingsError as `open_store` does."""
+    if settings.on_disk:
+        from prshots.server.adapters.objects.disk import DiskReader
+
+        return DiskReader(settings.store_path)
+    with _extra("cloud"):
+        from prshots.server.adapters.objects.cloud import CloudReader
+
+    return CloudReader(settings.store_url)
+
+
+def open_counter(settings: Settings) -> RateCounter:
+    from prshots.server.adapters.counters.memory import MemoryCounter
+
+    if settings.counter_url == "memory://":
+        return MemoryCounter(settings.uploads_per_minute)
+    with _extra("redis"):
+        from prshots.server.adapters.counters.redis import RedisCounter
+
+    return RedisCounter(settings.counter_url, settings.uploads_per_minute)
+
+
+@contextlib.asynccontextmanager
+async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
+    from prshots.server.domain.projects import Projects
+
+    records = open_records(settings)
+    try:
+        yield Projects(records)
+    finally:
+        await records.close()
+
+
+@contextlib.asynccontextmanager
+async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
+    """Open projects and what they trust. Raises RecordsError."""
+    from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.trusts import SqlTrusts
+    from prshots.server.domain.keyless import Trusts
+    from prshots.server.domain.projects import Projects
+
+    database = open_database(settings)
+    try:
+        yield Projects(SqlRecords(database)), Trusts(SqlTrusts(database), settings.issuers)
+    finally:
+        await database.close()
+
+
+@contextlib.asynccontextmanager
+async def opened_for_sweep(settings: Settings) -> AsyncIterator[tuple[SqlRecords, SqlPeople, ObjectStore]]:
+    from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.records import SqlRecords
+
+    database, store = open_database(settings), open_store(settings)
+    try:
+        yield SqlRecords(database), SqlPeople(database), store
+    finally:
+        await database.close()
+        store.close()

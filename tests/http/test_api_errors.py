@@ -1,0 +1,217 @@
+"""What stands around the API: request ids, faults, and bodies read to their end before a refusal."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NoReturn
+
+import httpx
+import pytest
+import structlog
+from structlog.contextvars import merge_contextvars
+
+from prshots.contract import errors
+from prshots.server.api.app import create_api
+from prshots.server.domain.projects import Projects
+from prshots.server.http.error_boundary import Edge, error_reply
+from prshots.server.http.readiness import Readiness
+
+Message = MutableMapping[str, Any]
+
+
+class Client:
+    """One request on the server's side of the wire: hands out a body piece by piece, and notes the reply."""
+
+    def __init__(self, pieces: list[bytes], *headers: tuple[bytes, bytes]) -> None:
+        self.unread = pieces
+        self.scope = {"type": "http", "method": "POST", "path": "/", "headers": list(headers)}
+        self.unread_at_reply: int | None = None
+
+    async def receive(self) -> Message:
+        if not self.unread:
+            await asyncio.sleep(3600)  # it has stopped sending
+        return {"type": "http.request", "body": self.unread.pop(0), "more_body": True}
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.unread_at_reply = len(self.unread)
+
+
+def refusing_with(status: int, *, after: int = 0) -> Callable[..., Awaitable[None]]:
+    async def app(
+        _: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+    ) -> None:
+        for _ in range(after):
+            await receive()
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    return app
+
+
+LENGTH = (b"content-length", b"300")
+
+
+@pytest.mark.parametrize("begun", [0, 1])
+async def test_a_refused_body_is_read_to_its_end_before_the_reply(begun):
+    client = Client([b"x" * 100] * 3, LENGTH)
+    client.receive = ending(client)
+    await Edge(refusing_with(413, after=begun))(client.scope, client.receive, client.send)
+    assert client.unread_at_reply == 0
+
+
+def ending(client: Client) -> Callable[[], Awaitable[Message]]:
+    async def receive() -> Message:
+        body = client.unread.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(client.unread)}
+
+    return receive
+
+
+async def test_a_client_that_asks_first_hears_at_once():
+    client = Client([b"x" * 100] * 3, LENGTH, (b"expect", b"100-Continue"))
+    await Edge(refusing_with(413))(client.scope, client.receive, client.send)
+    assert client.unread_at_reply == 3
+
+
+async def test_a_client_that_has_stopped_sending_is_not_waited_for_twice():
+    client = Client([b"x"], LENGTH)
+    await asyncio.wait_for(Edge(refusing_with(408, after=1))(client.scope, client.receive, client.send), 5)
+    assert client.unread_at_reply == 0
+
+
+async def test_a_request_without_a_body_is_not_waited_for():
+    client = Client([])
+    await asyncio.wait_for(Edge(refusing_with(404))(client.scope, client.receive, client.send), 5)
+    assert client.unread_at_reply == 0
+
+
+async def answered(edge: Edge, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of the reply to a request with these."""
+    replies: list[list[tuple[bytes, bytes]]] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            replies.append(message["headers"])
+
+    client = Client([], *headers)
+    await edge(client.scope, client.receive, send)
+    return replies[0]
+
+
+@pytest.mark.parametrize("given", [b"8-chars.", b"A" * 64, b"0_9.z-Z-"])
+async def test_a_request_keeps_the_id_it_came_with(given):
+    assert await answered(Edge(refusing_with(404)), (b"x-request-id", given)) == [(b"x-request-id", given)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [b""],
+        [b"7-chars"],
+        [b"A" * 65],
+        [b"with space"],
+        [b"<script>1"],
+        [b"\xc3\xa9" * 8],
+        [b"twice-12"] * 2,
+    ],
+)
+async def test_any_other_request_is_given_an_id(given):
+    seen: list[list[bytes]] = []
+
+    async def app(scope, receive, send):
+        seen.append([value for name, value in scope["headers"] if name == b"x-request-id"])
+        await refusing_with(404)(scope, receive, send)
+
+    ((name, value),) = await answered(Edge(app), *((b"x-request-id", each) for each in given))
+    assert (name, len(value)) == (b"x-request-id", 16)
+    assert seen == [[value]]  # whoever it is passed on to finds the same
+
+
+async def test_while_draining_every_reply_ends_its_connection():
+    readiness = Readiness({})
+    edge = Edge(refusing_with(404), readiness)
+    assert (b"connection", b"close") not in await answered(edge)
+    edge.drain()
+    assert (b"connection", b"close") in await answered(edge)
+    assert (await readiness.report())[0] == 503
+
+
+async def test_every_request_is_told_of_once():
+    told: list[tuple[int, float]] = []
+
+    async def goes_away(*_):
+        raise asyncio.CancelledError
+
+    for app in (refusing_with(404), goes_away):
+        edge = Edge(app, observe=lambda _, status, seconds: told.append((status, seconds)))
+        with contextlib.suppress(asyncio.CancelledError, IndexError):
+            await answered(edge)
+    assert [status for status, _ in told] == [404, 499]
+    assert all(0 <= seconds < 5 for _, seconds in told)
+
+
+class FaultyAccounts(Projects):
+    def __init__(self) -> None:
+        """Nothing is needed in order to fail."""
+
+    async def authenticate(self, secret: str) -> NoReturn:
+        raise ZeroDivisionError(f"with a secret in it: {secret}")
+
+
+async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_nothing():
+    async def close() -> None:
+        pass
+
+    app = create_api(
+        images=None,  # type: ignore[arg-type]  # never reached
+        accounts=FaultyAccounts(),
+        exchange=None,  # type: ignore[arg-type]  # likewise
+        max_image_bytes=1,
+        base_url="http://localhost",
+        for_people=[],
+        readiness=Readiness({}),
+        close=close,
+    )
+    with structlog.testing.capture_logs(processors=[merge_contextvars]) as log:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client:
+            reply = await client.get("/v1/comment", headers={"Authorization": "Bearer s3cret"})
+    assert (reply.status_code, reply.json()) == (500, {"error": "internal error"})
+    (entry,) = log
+    assert (entry["event"], entry["request_id"]) == ("internal error", reply.headers["x-request-id"])
+    assert (entry["method"], entry["path"]) == ("GET", "/v1/comment")
+
+
+TOLD = {
+    errors.InvalidInputError: 400,
+    errors.UnauthorizedError: 401,
+    errors.ForbiddenError: 403,
+    errors.SignInRefusedError: 403,
+    errors.NotFoundError: 404,
+    errors.ConflictError: 409,
+    errors.RequestTimeoutError: 408,
+    errors.PayloadTooLargeError: 413,
+    errors.UnsupportedTypeError: 415,
+    errors.RateLimitedError: 429,
+    errors.ExpireFailedError: 503,
+}
+
+
+def kinds(base: type[errors.PrshotsError]) -> set[type[errors.PrshotsError]]:
+    return {base}.union(*map(kinds, base.__subclasses__()))
+
+
+@pytest.mark.parametrize("kind", sorted(kinds(errors.PrshotsError), key=lambda kind: kind.__name__))
+def test_only_what_a_client_can_change_is_told(kind):
+    told = (
+        (errors.Refusal.LINK_USED, "said inside") if kind is errors.SignInRefusedError else ("said inside",)
+    )
+    status, message, _ = error_reply(kind(*told))
+    if kind in TOLD:
+        assert (status, message) == (TOLD[kind], "said inside")
+    else:
+        assert status in {500, 503, 507}
+        assert "said inside" not in message

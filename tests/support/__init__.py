@@ -1,0 +1,1 @@
+"""What the tests share: the real service and servers, clients, and look-alikes of the forges."""

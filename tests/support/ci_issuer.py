@@ -1,0 +1,69 @@
+"""A real OpenID issuer, as a forge has one for its CI's jobs, and the ID tokens that it gives them."""
+
+import contextlib
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+
+from support.login_servers import PROVIDERS
+
+JOB = {
+    "sub": "repo:octo/app:pull_request",
+    "repository": "octo/app",
+    "repository_owner": "octo",
+    "repository_id": 4711,
+    "ref": "refs/pull/7/merge",
+    "environment": "review",
+}
+"""What GitHub says of a job for a pull request, in short."""
+
+
+@dataclass(frozen=True)
+class CiIssuer:
+    url: str
+    client: httpx.Client
+    """Kept, because making one costs more than all that the tests ask for with it."""
+
+    def job_url(self, **claims: Any) -> str:
+        """Return what a runner has as ACTIONS_ID_TOKEN_REQUEST_URL; the job adds its audience to it."""
+        return f"{self.url}/job?{urlencode({'claims': json.dumps(_job(claims))})}"
+
+    def id_token(self, audience: str, *, seconds: int = 300, **claims: Any) -> str:
+        """Return the ID token of a job; a claim given as None is left out."""
+        asked = {"audience": audience, "seconds": str(seconds)}
+        reply = self.client.get(httpx.URL(self.job_url(**claims)).copy_merge_params(asked))
+        return str(reply.raise_for_status().json()["value"])
+
+    def rotate(self) -> None:
+        self.client.post(f"{self.url}/rotate").raise_for_status()
+
+
+def _job(changes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in (JOB | changes).items() if value is not None}
+
+
+@contextlib.contextmanager
+def running_ci_issuer(place: socket.socket) -> Iterator[CiIssuer]:
+    """Run it on a socket that is bound already: so its address is known before it runs."""
+    port = place.getsockname()[1]
+    with subprocess.Popen(
+        ["node", PROVIDERS / "ci_issuer.mjs", str(port), str(place.fileno())],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        pass_fds=[place.fileno()],
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", "ci_issuer.mjs did not start"
+        with httpx.Client(trust_env=False, timeout=60) as client:
+            yield CiIssuer(f"http://127.0.0.1:{port}", client)
+        process.stdin.close()  # it ends with it, as it does when the tests are killed
+        process.stdout.read()

@@ -1,0 +1,120 @@
+"""Delivery over real sockets, for the tests: a server, and clients that see every byte."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pytest
+
+from prshots.server.adapters.keys import FixedKeys
+from prshots.server.delivery.decision import Delivery
+from prshots.server.delivery.server import DeliveryServer
+from prshots.server.domain.ports import FileReader, RemoteReader
+from prshots.server.domain.signing import Key, KeyRing
+
+RING = KeyRing([Key("k1", b"1" * 32)])
+EXP = int(time.time()) + 86_400
+
+
+def get(target: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
+    head = [f"{method} {target} HTTP/{version}", "Host: localhost", *lines]
+    return ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+class Served:
+    """A delivery server in a thread of its own, and clients for it."""
+
+    def __init__(
+        self, reader: FileReader | RemoteReader, new_loop: Callable[[], asyncio.AbstractEventLoop]
+    ) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.address = self.listener.getsockname()
+        self.server = DeliveryServer(Delivery(reader, FixedKeys(RING), 3600), self.listener)
+        self.loop = new_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+        self.loop.call_soon_threadsafe(self.server.start)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
+
+    def end(self) -> None:
+        self.run(self.server.stop(0))
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(10)
+        self.loop.close()
+        self.listener.close()
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=f"http://{self.address[0]}:{self.address[1]}", trust_env=False)
+
+    def connect(self, receive_buffer: int = 0) -> "Wire":
+        sock = socket.socket()
+        if receive_buffer:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        sock.settimeout(30)
+        sock.connect(self.address)
+        return Wire(sock)
+
+    def exchange(self, sent: bytes) -> "Wire":
+        wire = self.connect()
+        wire.sock.sendall(sent)
+        return wire
+
+    def settle(self, is_settled: Callable[[], bool]) -> None:
+        for _ in range(3000):
+            if is_settled():
+                return
+            time.sleep(0.01)
+        pytest.fail("it does not settle")
+
+
+class Wire:
+    """A client that sees every byte."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.rest = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.sock.close()
+
+    def reply(self, *, has_body: bool = True) -> tuple[int, dict[str, str], bytes]:
+        while b"\r\n\r\n" not in self.rest:
+            self.rest += self._received()
+        head, _, self.rest = self.rest.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        fields = dict(line.split(": ", 1) for line in lines[1:])
+        length = int(fields.get("Content-Length", 0)) if has_body else 0
+        body = bytearray(self.rest)
+        while len(body) < length:
+            body += self._received()
+        self.rest = bytes(body[length:])
+        return int(lines[0].split()[1]), fields, bytes(body[:length])
+
+    def _received(self) -> bytes:
+        data = self.sock.recv(1 << 20)
+        assert data, f"closed after {self.rest[:200]!r}"
+        return data
+
+    def is_ended(self) -> bool:
+        """Whether the server ends the connection here, in good order and without another byte."""
+        return not self.rest and self.sock.recv(1) == b""

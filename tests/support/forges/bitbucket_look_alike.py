@@ -1,0 +1,123 @@
+"""A Bitbucket Cloud with one pull request, as API 2.0 has it. A deleted comment stays in its list."""
+
+import base64
+import html
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Written
+
+_ROUTE = re.compile(
+    r"/repositories/(?P<repository>[^/]+/[^/]+)/pullrequests/(?P<id>\d+)/comments(?:/(?P<comment>\d+))?"
+)
+DELETED = "deleted"
+INLINE = "inline"
+"""A comment on a line of the diff."""
+
+
+class BitbucketLookAlike(ForgeServer):
+    """`token` is a person's, with who they are; `access_token` a repository's, which has no account to ask for."""
+
+    name = "bitbucket"
+    root = "/2.0"
+    token = "ann@example.com:token-of-prshots-bot"
+    access_token = "token-of-the-repository"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accounts[self.access_token] = Account("shop-screenshots", may_ask_who=False)
+
+    def presented_token(self, headers: Mapping[str, str]) -> str:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind == "Basic":
+            return base64.b64decode(given).decode()
+        return given if kind == "Bearer" and ":" not in given else ""  # a person's token alone is none
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.account is None:
+            return Answer(401, self.shape("unauthorized"))
+        if asked.path == "/user":
+            if not asked.account.may_ask_who:
+                return Answer(403, self.shape("no_profile"))
+            return Answer(200, self._person(asked.account.login))
+        route = _ROUTE.fullmatch(asked.path)
+        if route is None or int(route["id"]) != self.pr_number:
+            return Answer(404, self.shape("no_pull_request"))
+        if route["repository"] != self.repository:
+            return Answer(404, self.shape("no_repository"))
+        if asked.method != "GET" and not asked.account.may_write:
+            return Answer(403, self.shape("insufficient_scope"))
+        match asked.method, route["comment"]:
+            case "GET", None:
+                return self._list(asked)
+            case "POST", None:
+                return self._create(asked)
+            case "PUT" | "DELETE", str(comment):
+                return self._change(asked, comment)
+        return Answer(405)
+
+    def _list(self, asked: Asked) -> Answer:
+        found, number, size, pages = self._page(asked, "pagelen")
+        page = self.shape("page") | {
+            "values": [self._comment(written) for written in found],
+            "pagelen": size,
+            "size": len(self._written),
+            "page": number,
+        }
+        if number < pages:
+            asks = urlencode({**asked.query, "pagelen": size, "page": number + 1})
+            page["next"] = f"{self.public_url}{self.root}{asked.path}?{asks}"
+        return Answer(200, page)
+
+    def _create(self, asked: Asked) -> Answer:
+        assert asked.account is not None
+        if not (body := _raw(asked)):
+            return Answer(400, self.shape("bad_request"))
+        return Answer(201, self._comment(self._write(asked.account.login, body)))
+
+    def _change(self, asked: Asked, comment_id: str) -> Answer:
+        assert asked.account is not None
+        if (written := self._found(comment_id)) is None:
+            return Answer(404, self.shape("no_comment"))
+        if written.author != asked.account.login:
+            return Answer(403, self.shape("not_yours"))
+        if asked.method == "DELETE":
+            written.kind, written.body = DELETED, ""
+            return Answer(204)
+        if not (body := _raw(asked)):
+            return Answer(400, self.shape("bad_request"))
+        written.body = body
+        return Answer(200, self._comment(written))
+
+    def _comment(self, written: Written) -> Any:
+        shape = self.shape("comment")
+        here = f"{self.public_url}/{self.repository}/pull-requests/{self.pr_number}"
+        shape["links"]["html"]["href"] = f"{here}/_/diff#comment-{written.id}"
+        shape["content"] |= {"raw": written.body, "html": f"<p>{html.escape(written.body)}</p>"}
+        if written.kind == INLINE:
+            shape["inline"] = self.shape("inline")
+        return shape | {
+            "id": written.id,
+            "user": self._person(written.author),
+            "deleted": written.kind == DELETED,
+        }
+
+    def _person(self, login: str) -> Any:
+        account = f"{{{uuid.uuid5(uuid.NAMESPACE_DNS, login)}}}"
+        shape = self.shape("user") | {"nickname": login, "display_name": login, "uuid": account}
+        shape["links"]["self"]["href"] = f"{self.public_url}{self.root}/users/{quote(account)}"
+        return shape
+
+
+def _raw(asked: Asked) -> str:
+    """Return the text; none when there is none, or more of it than Bitbucket takes."""
+    content = asked.body.get("content") if isinstance(asked.body, dict) else None
+    raw = content.get("raw") if isinstance(content, dict) else None
+    return raw if isinstance(raw, str) and len(raw) <= 32_768 else ""
+
+
+def bitbucket_look_alike() -> BitbucketLookAlike:
+    return BitbucketLookAlike()

@@ -1,0 +1,179 @@
+"""What the look-alikes of GitLab, Gitea and Bitbucket have in common: accounts, one pull request, its comments.
+
+with gitlab_look_alike() as gitlab:
+    gitlab.write_as("somebody", "Looks good to me")
+    … GitLab(api_url=gitlab.url, repository=gitlab.repository, token=gitlab.token) …
+    assert [comment.body for comment in gitlab.comments()] == [...]
+
+Their replies are made from the forges' own, as recorded or documented: `replies/`.
+"""
+
+import contextlib
+import copy
+import itertools
+import json
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from support.http_server import QuietHandler, serving
+
+REPLIES = Path(__file__).parent / "replies"
+
+
+@dataclass
+class Written:
+    """A comment. `kind` is what the forge makes of it: "" for what anybody sees as a comment."""
+
+    id: int
+    author: str
+    body: str
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Account:
+    login: str
+    may_write: bool = True
+    may_ask_who: bool = True
+    is_member: bool = True
+
+
+@dataclass(frozen=True)
+class Asked:
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: Any
+    account: Account | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class ForgeServer(ABC):
+    """Runs from `with` to its end. `requests` has every request as "METHOD /path?query".
+
+    `public_url` is where it believes to be, when that is not where it is: behind a front, say.
+    """
+
+    name: ClassVar[str]
+    root: ClassVar[str]
+    repository = "acme/shop"
+    pr_number = 11
+    login = "prshots-bot"
+    token = "token-of-prshots-bot"
+    read_only_token = "token-that-may-only-read"
+    outsider_token = "token-of-no-member"
+    largest_page = 100
+
+    def __init__(self) -> None:
+        self.accounts = {
+            self.token: Account(self.login),
+            self.read_only_token: Account(self.login, may_write=False),
+            self.outsider_token: Account("passer-by", is_member=False),
+        }
+        self.page_size = self.largest_page
+        self.locked = False
+        self.requests: list[str] = []
+        self._written: list[Written] = []
+        self._ids = itertools.count(4180)
+        self._replies = json.loads((REPLIES / f"{self.name}.json").read_text())
+        self._lock = threading.Lock()
+        self._running = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self.public_url = self._running.enter_context(serving(_handler_of(self)))
+        self.url = self.public_url + self.root
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def comments(self) -> list[Written]:
+        """Return what people see as comments, oldest first."""
+        with self._lock:
+            return [copy.copy(comment) for comment in self._written if not comment.kind]
+
+    def write_as(self, author: str, body: str, kind: str = "") -> Written:
+        with self._lock:
+            return self._write(author, body, kind)
+
+    def count(self, *methods: str) -> int:
+        """Return how many requests came with these methods."""
+        with self._lock:
+            return sum(request.split()[0] in methods for request in self.requests)
+
+    def answered(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        with self._lock:
+            self.requests.append(f"{method} {target}")
+            parts = urlsplit(target)
+            if not parts.path.startswith(self.root):
+                return Answer(404, {"error": "Not Found"})
+            try:
+                said = json.loads(body) if body else None
+            except ValueError:
+                return Answer(400, {"message": "invalid JSON"})
+            account = self.accounts.get(self.presented_token(headers))
+            path = parts.path.removeprefix(self.root)
+            return self.answer(Asked(method, path, dict(parse_qsl(parts.query)), said, account))
+
+    @abstractmethod
+    def presented_token(self, headers: Mapping[str, str]) -> str: ...
+
+    @abstractmethod
+    def answer(self, asked: Asked) -> Answer: ...
+
+    def shape(self, name: str) -> Any:
+        """Return one of the forge's own replies, to be filled."""
+        return copy.deepcopy(self._replies[name])
+
+    def _write(self, author: str, body: str, kind: str = "") -> Written:
+        self._written.append(Written(next(self._ids), author, body, kind))
+        return self._written[-1]
+
+    def _found(self, comment_id: str) -> Written | None:
+        return next(
+            (comment for comment in self._written if str(comment.id) == comment_id and not comment.kind), None
+        )
+
+    def _page(
+        self, asked: Asked, size_name: str, *, reverse: bool = False
+    ) -> tuple[list[Written], int, int, int]:
+        """Return a page, its number, its size, and the number of pages."""
+        size = min(int(asked.query.get(size_name, "20")), self.page_size)
+        number = max(int(asked.query.get("page", "1")), 1)
+        pages = max(-(-len(self._written) // size), 1)
+        listed = self._written[::-1] if reverse else self._written
+        return listed[(number - 1) * size : number * size], number, size, pages
+
+
+def _handler_of(forge: ForgeServer) -> type[QuietHandler]:
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = forge.answered(self.command, self.path, headers, body)
+            said = b"" if answer.body is None else json.dumps(answer.body).encode()
+            self.send_response_only(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            if answer.status != 204:
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
+
+    return Handler

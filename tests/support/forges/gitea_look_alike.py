@@ -1,0 +1,101 @@
+"""A Gitea (or Forgejo) with one pull request, as API v1 has it: routers/api/v1/repo/issue_comment.go."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Written
+
+_COMMENTS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/(?P<index>\d+)/comments")
+_COMMENT = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/comments/(?P<comment>\d+)")
+
+
+class GiteaLookAlike(ForgeServer):
+    """`pages`: should it page the comments, as it does its other lists; it does not yet."""
+
+    name = "gitea"
+    root = "/api/v1"
+    actions_token = "token-of-actions"
+    unscoped_token = "token-without-read-user"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accounts[self.actions_token] = Account("gitea-actions")
+        self.accounts[self.unscoped_token] = Account(self.login, may_ask_who=False)
+        self.pages = False
+
+    def presented_token(self, headers: Mapping[str, str]) -> str:
+        return headers.get("authorization", "").removeprefix("token ").removeprefix("Bearer ")
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.account is None:
+            return Answer(401, self.shape("unauthorized"))
+        if asked.path == "/user":
+            if not asked.account.may_ask_who:
+                return Answer(403, self.shape("no_profile"))
+            return Answer(200, self._person(asked.account.login))
+        route = _COMMENTS.fullmatch(asked.path) or _COMMENT.fullmatch(asked.path)
+        if route is None or route["repository"] != self.repository:
+            return Answer(404, self.shape("not_found"))
+        if asked.method != "GET" and not asked.account.may_write:
+            return Answer(403, self.shape("insufficient_scope"))
+        is_one = "comment" in route.groupdict()
+        if asked.method not in (("PATCH", "DELETE") if is_one else ("GET", "POST")):
+            return Answer(405)
+        if is_one:
+            return self._change(asked, route["comment"])
+        if int(route["index"]) != self.pr_number:
+            return Answer(500, {"message": "", "url": self.shape("not_found")["url"]})  # as the source has it
+        return self._list(asked) if asked.method == "GET" else self._create(asked)
+
+    def _list(self, asked: Asked) -> Answer:
+        headers = {"X-Total-Count": str(len(self._written))}
+        page = self._written
+        if self.pages:
+            page, number, size, pages = self._page(asked, "limit")
+            if number < pages:
+                here = f"{self.public_url}{self.root}{asked.path}?limit={size}"
+                headers["Link"] = f'<{here}&page={number + 1}>; rel="next",<{here}&page={pages}>; rel="last"'
+        return Answer(200, [self._comment(written) for written in page], headers)
+
+    def _create(self, asked: Asked) -> Answer:
+        assert asked.account is not None
+        if not (body := _text(asked)):
+            return Answer(422, self.shape("body_missing"))
+        if self.locked and not asked.account.is_member:
+            return Answer(403, self.shape("locked"))
+        return Answer(201, self._comment(self._write(asked.account.login, body)))
+
+    def _change(self, asked: Asked, comment_id: str) -> Answer:
+        assert asked.account is not None
+        if (written := self._found(comment_id)) is None:
+            return Answer(404, self.shape("no_comment"))
+        if written.author != asked.account.login and not asked.account.is_member:
+            return Answer(403)  # a member who may write may change what others wrote
+        if asked.method == "DELETE":
+            self._written.remove(written)
+            return Answer(204)
+        written.body = _text(asked)
+        return Answer(200, self._comment(written))
+
+    def _comment(self, written: Written) -> Any:
+        page = f"{self.public_url}/{self.repository}/pulls/{self.pr_number}"
+        return self.shape("comment") | {
+            "id": written.id,
+            "html_url": f"{page}#issuecomment-{written.id}",
+            "pull_request_url": page,
+            "user": self._person(written.author),
+            "body": written.body,
+        }
+
+    def _person(self, login: str) -> Any:
+        return self.shape("user") | {"login": login, "username": login}
+
+
+def _text(asked: Asked) -> str:
+    body = asked.body.get("body") if isinstance(asked.body, dict) else None
+    return body if isinstance(body, str) else ""
+
+
+def gitea_look_alike() -> GiteaLookAlike:
+    return GiteaLookAlike()

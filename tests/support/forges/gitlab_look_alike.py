@@ -1,0 +1,125 @@
+"""A GitLab with one merge request, as API v4 has it: lib/api/notes.rb, and the documentation of the Notes API."""
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote, urlencode
+
+from support.forges.forge_server import Answer, Asked, ForgeServer, Written
+
+_ROUTE = re.compile(
+    r"/projects/(?P<project>[^/]+)/merge_requests/(?P<iid>\d+)(?P<notes>/notes)?(?:/(?P<note>\d+))?"
+)
+SYSTEM = "system"
+"""What GitLab writes itself, such as "assigned to @ann": in the list, but no comment."""
+HIDDEN = "hidden"
+"""What the asker may not see: counted in the pages, but left out of them."""
+
+
+class GitLabLookAlike(ForgeServer):
+    name = "gitlab"
+    root = "/api/v4"
+    project_id = 16689
+
+    def presented_token(self, headers: Mapping[str, str]) -> str:
+        bearer = headers.get("authorization", "")
+        return headers.get("private-token", "") or bearer.removeprefix("Bearer ")
+
+    def answer(self, asked: Asked) -> Answer:
+        if asked.account is None:
+            return Answer(401, self.shape("unauthorized"))
+        if asked.path == "/user":
+            return Answer(200, self._person("user", asked.account.login))
+        if not (route := _ROUTE.fullmatch(asked.path)):
+            return Answer(404, self.shape("no_route"))
+        if asked.method != "GET" and not asked.account.may_write:
+            return Answer(403, self.shape("insufficient_scope"))
+        if unquote(route["project"]) not in (self.repository, str(self.project_id)):
+            return Answer(404, self.shape("no_project"))
+        if int(route["iid"]) != self.pr_number:
+            return Answer(404, self.shape("no_merge_request"))
+        match asked.method, route["notes"], route["note"]:
+            case "GET", None, None:
+                return Answer(200, self._merge_request())
+            case "GET", _, None:
+                return self._list(asked)
+            case "POST", _, None:
+                return self._create(asked)
+            case "PUT" | "DELETE", _, str(note):
+                return self._change(asked, note)
+        return Answer(405, {"error": "405 Not Allowed"})
+
+    def _list(self, asked: Asked) -> Answer:
+        newest_first = asked.query.get("sort", "desc") == "desc"
+        page, number, size, pages = self._page(asked, "per_page", reverse=newest_first)
+        following = number + 1 if number < pages else None
+        links = {"first": 1, "last": pages} | ({"next": following} if following else {})
+        here = f"{self.public_url}{self.root}{asked.path}"
+        headers = {
+            "Link": ", ".join(
+                f'<{here}?{urlencode({**asked.query, "page": to, "per_page": size})}>; rel="{rel}"'
+                for rel, to in links.items()
+            ),
+            "X-Next-Page": str(following or ""),
+            "X-Page": str(number),
+            "X-Per-Page": str(size),
+            "X-Total": str(len(self._written)),
+            "X-Total-Pages": str(pages),
+            "RateLimit-Limit": "2000",
+            "RateLimit-Remaining": "1999",
+            "RateLimit-Reset": str(int(time.time()) + 60),
+        }
+        return Answer(200, [self._note(written) for written in page if written.kind != HIDDEN], headers)
+
+    def _create(self, asked: Asked) -> Answer:
+        assert asked.account is not None
+        if not (body := _text(asked)):
+            return Answer(400, self.shape("body_missing"))
+        if self.locked and not asked.account.is_member:
+            return Answer(403, self.shape("forbidden"))
+        if len(body) > 1_000_000:
+            return Answer(400, self.shape("too_long"))
+        return Answer(201, self._note(self._write(asked.account.login, body)))
+
+    def _change(self, asked: Asked, note_id: str) -> Answer:
+        assert asked.account is not None
+        if (written := self._found(note_id)) is None:
+            return Answer(404, self.shape("no_note"))
+        if written.author != asked.account.login:
+            return Answer(403, self.shape("forbidden"))
+        if asked.method == "DELETE":
+            self._written.remove(written)
+            return Answer(204)
+        written.body = _text(asked)
+        return Answer(200, self._note(written))
+
+    def _note(self, written: Written) -> Any:
+        return self.shape("note") | {
+            "id": written.id,
+            "body": written.body,
+            "author": self._person("author", written.author),
+            "system": written.kind == SYSTEM,
+            "noteable_iid": self.pr_number,
+        }
+
+    def _person(self, shape: str, login: str) -> Any:
+        return self.shape(shape) | {"username": login, "web_url": f"https://gitlab.example.com/{login}"}
+
+    def _merge_request(self) -> Any:
+        page = f"{self.public_url}/{self.repository}/-/merge_requests/{self.pr_number}"
+        return self.shape("merge_request") | {
+            "iid": self.pr_number,
+            "author": self._person("author", "ann"),
+            "web_url": page,
+        }
+
+
+def _text(asked: Asked) -> str:
+    """Return the text as GitLab keeps it, once it has looked for quick actions: lib/gitlab/quick_actions."""
+    body = asked.body.get("body") if isinstance(asked.body, dict) else None
+    return body.replace("\r", "").rstrip() if isinstance(body, str) else ""
+
+
+def gitlab_look_alike() -> GitLabLookAlike:
+    return GitLabLookAlike()

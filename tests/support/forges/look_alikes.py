@@ -1,0 +1,83 @@
+"""Look-alikes of the forges, over real HTTP: repositories with pull requests to comment on."""
+
+import contextlib
+import itertools
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from support.service import free_port
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass
+class GitHubLookAlike:
+    """`url` is the root of the API; `enterprise_url` the same where a GitHub of one's own has it.
+
+    `token` is a workflow's; `fork_token` one of a workflow that a fork's pull request runs; `person_token`
+    belongs to somebody who may write, too.
+    """
+
+    url: str
+    repository: str = "octocat/shop"
+    token: str = "ghs_workflow"
+    fork_token: str = "ghs_workflow_of_a_fork"
+    person_token: str = "ghp_octocat"
+    pr_number: int = 0
+    _branches: Iterator[int] = field(default_factory=itertools.count)
+    _client: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, timeout=30))
+
+    @property
+    def enterprise_url(self) -> str:
+        return f"{self.url}/api/v3"
+
+    def call(self, method: str, path: str, *, token: str = "", json: object = None) -> httpx.Response:
+        """Call the API, as the person if no other token is given."""
+        headers = {"Authorization": f"Bearer {token or self.person_token}"}
+        reply = self._client.request(method, self.url + path, headers=headers, json=json)
+        assert reply.is_success, reply.text
+        return reply
+
+    def new_pr(self) -> int:
+        """Open another pull request, for a test of its own."""
+        asked = {"title": "A change", "head": f"change-{next(self._branches)}", "base": "main"}
+        return int(self.call("POST", f"/repos/{self.repository}/pulls", json=asked).json()["number"])
+
+    def comments(self, pr_number: int = 0) -> list[dict[str, Any]]:
+        """Return the comments on a pull request, as GitHub has them; on its first one, if none is named."""
+        path = f"/repos/{self.repository}/issues/{pr_number or self.pr_number}/comments?per_page=100&page="
+        pages = (self.call("GET", f"{path}{page}").json() for page in itertools.count(1))
+        return list(itertools.chain.from_iterable(itertools.takewhile(bool, pages)))
+
+    def write(self, body: str, pr_number: int = 0, *, token: str = "") -> dict[str, Any]:
+        """Comment on a pull request, as the person if no other token is given."""
+        path = f"/repos/{self.repository}/issues/{pr_number or self.pr_number}/comments"
+        made: dict[str, Any] = self.call("POST", path, token=token, json={"body": body}).json()
+        return made
+
+    def purged(self) -> list[str]:
+        """Return the addresses that the image proxy was asked to drop, in the order of asking."""
+        return list(self.call("GET", "/_purged").json())
+
+
+@contextlib.contextmanager
+def github_look_alike() -> Iterator[GitHubLookAlike]:
+    """Run a GitHub with one repository and one open pull request."""
+    port = free_port()
+    with subprocess.Popen(
+        ["node", FOLDER / "github.mjs", str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", "github.mjs did not start"
+        github = GitHubLookAlike(f"http://127.0.0.1:{port}")
+        with github._client:
+            github.pr_number = github.new_pr()
+            yield github
+        process.stdin.close()  # it ends with it, as it does when the tests are killed
+        process.stdout.read()

@@ -1,0 +1,65 @@
+"""Real login providers for the tests, and people who sign in there."""
+
+import contextlib
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import httpx
+
+from support.service import free_port
+
+PROVIDERS = Path(__file__).parent / "providers"
+CLIENT_ID = "prshots"
+OIDC_SECRET = "a secret: +%/&="
+GITHUB_SECRET = "s3cret"
+
+
+@contextlib.contextmanager
+def login_server(kind: Literal["oidc", "github"], *redirect_uris: str) -> Iterator[str]:
+    """Run a provider that knows these addresses to come back to, and return its own."""
+    port = free_port()
+    command = ["node", PROVIDERS / f"{kind}.mjs", str(port), *redirect_uris]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n", f"{kind}.mjs did not start"
+        yield f"http://127.0.0.1:{port}"
+        process.stdin.close()  # it ends with it, as it does when the tests are killed
+        process.stdout.read()
+
+
+def sign_in_at_oidc(authorization_url: str, login: str) -> httpx.URL:
+    """Sign in and agree, as a person would, and return where the provider sends the browser back to."""
+    with httpx.Client(trust_env=False) as browser:
+        reply = browser.get(authorization_url)
+        for answer in ({"prompt": "login", "login": login, "password": "any"}, {"prompt": "consent"}):
+            page = _followed(browser, reply)
+            form = re.search(r'action="([^"]+)"', page.text)
+            assert form, page.text
+            reply = browser.post(form[1], data=answer)
+        while "/auth/callback/" not in reply.headers["location"]:
+            reply = browser.get(reply.headers["location"])
+        return httpx.URL(reply.headers["location"])
+
+
+def sign_in_at_github(authorization_url: str, login: str) -> httpx.URL:
+    """Choose a person on GitHub's page, and return where it sends the browser back to."""
+    asked = dict(httpx.URL(authorization_url).params)
+    with httpx.Client(trust_env=False) as browser:
+        assert browser.get(authorization_url).status_code == 200
+        reply = browser.post(
+            httpx.URL(authorization_url).join("/login/oauth/callback"), data=asked | {"login": login}
+        )
+        return httpx.URL(reply.headers["location"])
+
+
+def _followed(browser: httpx.Client, reply: httpx.Response) -> httpx.Response:
+    while reply.has_redirect_location:
+        reply = browser.get(reply.url.join(reply.headers["location"]))
+    assert reply.status_code == 200, reply.text
+    return reply

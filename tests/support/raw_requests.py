@@ -1,0 +1,134 @@
+"""What the tests put on the wire by hand, and how they watch the server meanwhile."""
+
+import contextlib
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.service import SHA, Service, png
+
+BOUNDARY = "0f1e2d3c4b5a"
+MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
+TEXTS = {"name": "checkout/cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
+
+
+def part(disposition: str, body: bytes, *headers: str) -> bytes:
+    lines = [f"--{BOUNDARY}", f"Content-Disposition: {disposition}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + body + b"\r\n"
+
+
+def text_part(name: str, value: str | bytes) -> bytes:
+    return part(f'form-data; name="{name}"', value.encode() if isinstance(value, str) else value)
+
+
+def image_part(image: bytes | None = None, content_type: str = "image/png") -> bytes:
+    body = png() if image is None else image
+    return part('form-data; name="image"; filename="shot.png"', body, f"Content-Type: {content_type}")
+
+
+def image_head() -> bytes:
+    """Return a body's beginning up to the first byte of the image."""
+    return image_part(b"").removesuffix(b"\r\n")
+
+
+def text_parts(*without: str) -> list[bytes]:
+    return [text_part(name, value) for name, value in TEXTS.items() if name not in without]
+
+
+def body_of(parts: Iterable[bytes], end: bytes = f"--{BOUNDARY}--\r\n".encode()) -> bytes:
+    return b"".join(parts) + end
+
+
+@contextlib.contextmanager
+def running(folder: Path, **settings: str) -> Iterator[Service]:
+    """Run a service with these settings, and stop it whatever happens."""
+    service = Service(folder, settings)
+    try:
+        yield service.start()
+    finally:
+        if service.process is not None:
+            service.stop()
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def error(self) -> str:
+        return str(json.loads(self.body)["error"])
+
+
+def connect(service: Service) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", service.api_port), timeout=60)
+
+
+def request_head(token: str, *headers: str, line: str = "POST /v1/upload HTTP/1.1") -> bytes:
+    return "\r\n".join([line, "Host: localhost", f"Authorization: Bearer {token}", *headers, "", ""]).encode()
+
+
+def read_reply(connection: socket.socket) -> Reply:
+    with contextlib.closing(http.client.HTTPResponse(connection)) as response:
+        response.begin()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return Reply(response.status, headers, response.read())
+
+
+def send(service: Service, *raw: bytes) -> Reply:
+    """Send these bytes over a connection of their own, and return the reply."""
+    with connect(service) as connection:
+        for piece in raw:
+            connection.sendall(piece)
+        return read_reply(connection)
+
+
+def post_body(service: Service, token: str, body: bytes, content_type: str = MULTIPART) -> Reply:
+    head = request_head(token, f"Content-Type: {content_type}", f"Content-Length: {len(body)}")
+    return send(service, head, body)
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the memory that a process and all its descendants hold now."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    own = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
+    return own * 1024 + sum(resident_bytes(int(child)) for child in children)
+
+
+class Memory:
+    """Samples a service's memory while the block runs; `growth` is the most it held above the beginning."""
+
+    def __init__(self, service: Service) -> None:
+        assert service.process is not None
+        self._pid = service.process.pid
+        self._before = self._most = resident_bytes(self._pid)
+        self._done = threading.Event()
+
+    @property
+    def growth(self) -> int:
+        return self._most - self._before
+
+    def _sample(self) -> None:
+        while not self._done.wait(0.05):
+            self._most = max(self._most, resident_bytes(self._pid))
+
+    @classmethod
+    @contextlib.contextmanager
+    def watched(cls, service: Service) -> Iterator["Memory"]:
+        memory = cls(service)
+        sampler = threading.Thread(target=memory._sample)
+        sampler.start()
+        try:
+            yield memory
+        finally:
+            memory._done.set()
+            sampler.join()

@@ -1,0 +1,201 @@
+"""What the end-to-end tests do with the running processes: find them, kill them, wait for them."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+
+from support.service import PRSHOTS, SHA, Service
+
+WORKERS = ("web", "api", "delivery")
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 30) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, f"waited {seconds} s for {what}"
+        time.sleep(0.02)
+
+
+def serve(
+    service: Service, *arguments: str, env: dict[str, str] | None = None, own_group: bool = False
+) -> subprocess.Popen[bytes]:
+    """Start `prshots serve` with arguments of its own, and do not wait for it; the fixture stops it."""
+    with (service.folder / "serve.log").open("ab") as log:
+        service.process = subprocess.Popen(
+            [PRSHOTS, "serve", *arguments],
+            env=env or service.env,
+            stdout=log,
+            stderr=log,
+            start_new_session=own_group,
+        )
+    return service.process
+
+
+def supervisor_pid(service: Service) -> int:
+    assert service.process is not None
+    return service.process.pid
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes started by this one's main thread or by any other thread of it."""
+    found: list[int] = []
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def part_of(pid: int) -> str:
+    """Return which part a child of the supervisor is, by its command line; "" when it has ended."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    if "prshots.server.processes.sweeper" in words:
+        return "sweeper"
+    return (
+        words[words.index("prshots.server.processes.worker") + 1]
+        if "prshots.server.processes.worker" in words
+        else ""
+    )
+
+
+def part_pids(service: Service) -> dict[str, int]:
+    """Return the pid of each part that runs."""
+    found = {part_of(pid): pid for pid in children(supervisor_pid(service))}
+    found.pop("", None)
+    return found
+
+
+def wait_for_first_sweep(service: Service) -> None:
+    """Wait until the sweep at the start has come and gone, and left nothing but the workers."""
+    pid = supervisor_pid(service)
+    # Its mark in the images folder tells that it has come; asked for its process alone, one that is yet to
+    # be started looks like one that has ended.
+    wait_until((service.images_dir / ".installation").exists, "the first sweep")
+    wait_until(
+        lambda: all(part_of(child) in WORKERS for child in children(pid)), "the end of the first sweep"
+    )
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; one that has ended and that nobody has asked after does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def kill(pid: int) -> None:
+    """Kill -9, and wait until it has taken effect."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
+
+
+def kill_supervisor(service: Service) -> None:
+    assert service.process is not None
+    service.process.kill()
+    service.process.wait(timeout=20)
+
+
+def descriptors(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the memory that a process and all its descendants hold now."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    own = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
+    return own * 1024 + sum(map(resident_bytes, children(pid)))
+
+
+def records(service: Service, columns: str = "id") -> list[tuple[object, ...]]:
+    """Read the image records behind the service's back, without ever writing."""
+    uri = f"file:{service.data_dir / 'prshots.db'}?mode=ro"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=20)) as database:
+        return database.execute(f"SELECT {columns} FROM images ORDER BY seq").fetchall()
+
+
+def change_database(service: Service, statement: str, *values: object) -> None:
+    with contextlib.closing(sqlite3.connect(service.data_dir / "prshots.db", timeout=20)) as database:
+        database.execute(statement, values)
+        database.commit()
+
+
+def image_files(service: Service) -> set[str]:
+    """Return all that lies in the images folder, half-written files too, but for the store's own mark."""
+    return {key for key in service.stored_files() if key != ".installation"}
+
+
+def recorded_files(service: Service) -> set[str]:
+    """Return the files that the records say there are."""
+    return {f"{str(image_id)[:2]}/{image_id}.{ext}" for image_id, ext in records(service, "id, ext")}
+
+
+def fetch(view_url: str) -> httpx.Response:
+    return httpx.get(view_url, timeout=30, trust_env=False)
+
+
+def key_of(view_url: str) -> str:
+    """Return where in the images folder the bytes of this URL lie."""
+    name = httpx.URL(view_url).path.removeprefix("/i/")
+    return f"{name[:2]}/{name}"
+
+
+def delete_all(service: Service, client: httpx.Client) -> None:
+    """Leave the service as empty as a new one, for the next test that shares it."""
+    for (image_id,) in records(service):
+        assert client.delete(f"/v1/images/{image_id}").status_code == 200
+    assert image_files(service) == set()
+
+
+class SlowUpload:
+    """An upload that has sent half its body and waits to be told to go on."""
+
+    def __init__(self, client: httpx.Client, image: bytes) -> None:
+        self._client = client
+        self._request = client.build_request(
+            "POST",
+            "/v1/upload",
+            data={"name": "slow", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"},
+            files={"image": ("shot.png", image, "image/png")},
+        )
+        self._body = self._request.read()
+        self._half_sent, self._go_on = threading.Event(), threading.Event()
+        self._response: httpx.Response | None = None
+        self._thread = threading.Thread(target=self._send)
+        self._thread.start()
+        assert self._half_sent.wait(30)
+        # What was sent may still lie in a socket. A request that was sent later has been answered: the upload
+        # is under way.
+        client.get("/v1/comment?pr_number=1").raise_for_status()
+
+    def finish(self) -> httpx.Response:
+        self._go_on.set()
+        self._thread.join(60)
+        assert self._response is not None, "the upload got no reply"
+        return self._response
+
+    def _send(self) -> None:
+        self._response = self._client.post(
+            "/v1/upload", content=self._pieces(), headers=self._request.headers
+        )
+
+    def _pieces(self) -> Iterator[bytes]:
+        half = len(self._body) // 2
+        yield self._body[:half]
+        self._half_sent.set()
+        self._go_on.wait(60)
+        yield self._body[half:]

@@ -1,0 +1,85 @@
+"""People who are signed in to a running service, without a login provider in between."""
+
+import asyncio
+import hashlib
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Organization, Role, Session, User
+from support.service import Service
+from support.stores_and_records import open_all
+
+
+class Person(httpx.Client):
+    """A browser's side of a session: its cookie, and the Origin that a page of the dashboard sends."""
+
+    user_id: str
+    organization_id: str
+    session_cookie: str
+
+    def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
+        """Call the dashboard's API; `body` becomes the JSON."""
+        return self.request(method, f"/v1/dashboard{path}", json=body if method != "GET" else None)
+
+    def get_json(self, path: str) -> Any:
+        reply = self.ask("GET", path)
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+    def project(self, name: str = "") -> str:
+        """Make a project in the person's own organization; return its id."""
+        name = name or f"project-{secrets.token_hex(4)}"
+        reply = self.ask("POST", "/projects", name=name, organization_id=self.organization_id)
+        assert reply.status_code == 201, reply.text
+        return str(reply.json()["id"])
+
+    def token(self, project_id: str) -> str:
+        reply = self.ask("POST", f"/projects/{project_id}/tokens", label="ci")
+        assert reply.status_code == 201, reply.text
+        return str(reply.json()["secret"])
+
+
+def session_of(
+    service: Service,
+    login: str = "",
+    *,
+    operator: bool = False,
+    created_at: int | None = None,
+    last_seen_at: int | None = None,
+) -> tuple[User, str, str]:
+    """Write a user and a session into the service's database, as a sign-in would."""
+    now = int(time.time())
+    identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    login = login or f"user-{identity}"
+    user = User(identity, "github", f"subject-{identity}", login, login.title(), "", now)
+    own = Organization(secrets.token_hex(8), login, personal=True, created_at=now)
+    session = Session(
+        hashlib.sha256(secret.encode()).hexdigest(), user.id, created_at or now, last_seen_at or now
+    )
+
+    async def write() -> None:
+        async with open_all(service.data_dir) as (_, people, _):
+            await people.add_user(user, own)
+            await people.add_session(session)
+            if operator:
+                await people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
+
+    with ThreadPoolExecutor(1) as thread:  # the browser's tests have an event loop in theirs
+        thread.submit(asyncio.run, write()).result()
+    return user, own.id, secret
+
+
+def sign_in(service: Service, login: str = "", **options: Any) -> Person:
+    user, organization_id, secret = session_of(service, login, **options)
+    person = Person(
+        base_url=service.web_url,
+        headers={"Origin": service.web_url, "Cookie": f"prshots_session={secret}"},
+        timeout=60,
+        trust_env=False,
+    )
+    person.user_id, person.organization_id, person.session_cookie = user.id, organization_id, secret
+    return person

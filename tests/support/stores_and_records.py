@@ -1,0 +1,187 @@
+"""Real parts of the service, made small, and real trouble for them."""
+
+import contextlib
+import multiprocessing
+import os
+import secrets
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.schema import metadata
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, UploadToken
+
+if TYPE_CHECKING:
+    from support.engine_servers import PostgreSQL
+
+NOW = 1_800_000_000
+DAY = 86_400
+
+
+ENGINES = ("sqlite", "postgresql", "postgresql_15")
+"""What a fixture with these parameters asks `opener` for: each contract holds on all of them."""
+
+_databases: dict[int, str] = {}
+
+
+def opener(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Database]:
+    """Return what opens one and the same new database, on the engine that is the request's parameter."""
+    if request.param == "sqlite":
+        return lambda: open_database(folder)
+    url = empty_database(request.getfixturevalue(request.param))
+    return lambda: open_postgresql(url)
+
+
+def empty_database(server: "PostgreSQL") -> str:
+    """Return the address of a database with the tables and nothing in them.
+
+    It is the same one each time: emptying it takes a tenth of the time of making another.
+    """
+    if server.port not in _databases:
+        url = server.new_database()
+        database = open_postgresql(url)
+        migrate(database.engine)
+        database.engine.dispose()
+        _databases[server.port] = url
+    with psycopg.connect(_databases[server.port]) as connection:
+        for table in reversed(metadata.sorted_tables):
+            if table.name == "organizations":
+                connection.execute("DELETE FROM organizations WHERE id <> 'local'")
+            elif table.name != "installation":
+                connection.execute(f"DELETE FROM {table.name}")  # type: ignore[call-overload]
+    return _databases[server.port]
+
+
+def open_database(folder: Path) -> Database:
+    engine = open_sqlite(folder / "prshots.db")
+    migrate(engine)
+    return Database(engine)
+
+
+def open_records(folder: Path) -> SqlRecords:
+    return SqlRecords(open_database(folder))
+
+
+@contextlib.asynccontextmanager
+async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, SqlOverview]]:
+    """Open the three stores on one database, as the API has them."""
+    database = open_database(folder)
+    yield SqlRecords(database), SqlPeople(database), SqlOverview(database)
+    await database.close()
+
+
+def people_beside(records: SqlRecords) -> SqlPeople:
+    """Return the people in the same database."""
+    return SqlPeople(records._database)
+
+
+def a_project(policy: Policy = Policy.PR_CLOSE, retain_days: int | None = None, name: str = "") -> Project:
+    identity = secrets.token_hex(8)
+    return Project(
+        identity,
+        name or f"project-{identity}",
+        LOCAL_ORGANIZATION,
+        LOCAL_ORGANIZATION,
+        policy,
+        retain_days,
+        NOW,
+    )
+
+
+def an_image(project: Project, **changes: object) -> Image:
+    plain = Image(
+        id=secrets.token_hex(16),
+        project_id=project.id,
+        pr_number=7,
+        name="checkout/cart",
+        commit_sha="0123456789abcdef0123456789abcdef01234567",
+        viewport="1280x800",
+        ext="png",
+        size=1000,
+        uploaded_at=NOW,
+        kid="k1",
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def a_token(project: Project, **changes: object) -> UploadToken:
+    sha256 = secrets.token_hex(32)
+    plain = UploadToken(secrets.token_hex(6), project.id, "ci", f"msr_…{sha256[-4:]}", sha256, NOW)
+    return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def at_once(work: Callable[[], str], processes: int) -> list[str]:
+    """Do the same in several processes, let go in one moment, and return what each of them made of it."""
+    context = multiprocessing.get_context("fork")
+    together, results = context.Barrier(processes), context.Queue()
+
+    def run() -> None:
+        together.wait()
+        try:
+            results.put(work())
+        except Exception as error:  # noqa: BLE001 - the test compares what came back
+            results.put(repr(error))
+
+    started = [context.Process(target=run) for _ in range(processes)]
+    for process in started:
+        process.start()
+    made = [results.get(timeout=30) for _ in started]
+    for process in started:
+        process.join(timeout=30)
+    results.close()
+    results.join_thread()
+    return made
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a file system of its own in `folder`, with so little room that it can be filled up."""
+    with _mounted(folder, "-t", "tmpfs", "-o", f"size={size}", "tmpfs"):
+        yield folder
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Make a folder read-only, for root too, as a disk that the kernel gave up on."""
+    with _mounted(folder, "--bind", str(folder)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+        yield
+
+
+@contextlib.contextmanager
+def filled_up(folder: Path) -> Iterator[None]:
+    """Take up all the room there is on the disk."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    try:
+        yield
+    finally:
+        filler.unlink()
+
+
+@contextlib.contextmanager
+def _mounted(folder: Path, *what: str) -> Iterator[None]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a file system takes root")
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *what, folder], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"this machine lets nobody mount: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)

@@ -1,0 +1,153 @@
+"""A real HTTP front that misbehaves as told: in front of the service, of a forge's look-alike, of anything.
+
+with Unreliable(target) as front:
+    front.will(refuse(429, {"Retry-After": "1"}), when="POST /v1/upload", times=2)
+    front.will(LOSE_REPLY, when="POST /repos/")
+    … front.url …
+
+Whatever is not told otherwise is passed on. `front.seen` has every request, as "METHOD /path?query".
+"""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+import httpx
+
+from support.http_server import QuietHandler, serving
+
+HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep-alive", "expect"}
+
+
+@dataclass(frozen=True)
+class Misbehaviour:
+    """What happens to a request: wait; pass it on, or not; reply, or cut the connection."""
+
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    wait: float = 0.0
+    passed_on: bool = False
+    cut: bool = False
+
+
+def refuse(status: int, headers: Mapping[str, str] | None = None, body: object = None) -> Misbehaviour:
+    """Answer with this instead of passing the request on; the body is said in JSON."""
+    said = {"error": f"status {status}"} if body is None else body
+    return Misbehaviour(
+        status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(said).encode()
+    )
+
+
+def slow(seconds: float) -> Misbehaviour:
+    """Pass it on, but only after a while."""
+    return Misbehaviour(wait=seconds, passed_on=True)
+
+
+CUT = Misbehaviour(cut=True)
+"""Cut the connection without passing the request on."""
+
+LOSE_REPLY = Misbehaviour(passed_on=True, cut=True)
+"""Pass the request on, and cut the connection instead of handing back the reply."""
+
+
+class Unreliable:
+    """Runs from `with` to its end; any number of requests at once."""
+
+    def __init__(
+        self, target: str, on_request: Callable[[str, bytes], None] = lambda _request, _body: None
+    ) -> None:
+        self.target = target.rstrip("/")
+        self.seen: list[str] = []
+        self.seen_headers: list[dict[str, str]] = []
+        self._on_request = on_request
+        self._plans: list[tuple[str, Misbehaviour]] = []
+        self._lock = threading.Lock()
+        self._client = httpx.Client(
+            timeout=60,
+            trust_env=False,
+            verify=False,  # it is plain HTTP; reading the certificates takes 50 ms
+            limits=httpx.Limits(max_connections=64),
+        )
+        self._running = contextlib.ExitStack()
+
+    def will(self, misbehaviour: Misbehaviour, *, when: str = "", times: int = 1) -> None:
+        """Do this to the next requests whose "METHOD /path" begins so."""
+        with self._lock:
+            self._plans += [(when, misbehaviour)] * times
+
+    def count(self, beginning: str) -> int:
+        with self._lock:
+            return sum(request.startswith(beginning) for request in self.seen)
+
+    def __enter__(self) -> Self:
+        self.url = self._running.enter_context(serving(_handler_of(self)))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+        self._client.close()
+
+    def plan_for(self, request: str, headers: Mapping[str, str], body: bytes) -> Misbehaviour:
+        self._on_request(request, body)
+        with self._lock:
+            self.seen.append(request)
+            self.seen_headers.append({name.lower(): value for name, value in headers.items()})
+            for index, (beginning, misbehaviour) in enumerate(self._plans):
+                if request.startswith(beginning):
+                    del self._plans[index]
+                    return misbehaviour
+        return Misbehaviour(passed_on=True)
+
+    def pass_on(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
+        kept = {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP}
+        return self._client.request(method, self.target + path, headers=kept, content=body)
+
+
+def _handler_of(front: Unreliable) -> type[QuietHandler]:
+    class Handler(QuietHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or self._chunks()
+            headers = dict(self.headers.items())
+            plan = front.plan_for(f"{self.command} {self.path}", headers, body)
+            time.sleep(plan.wait)
+            reply = front.pass_on(self.command, self.path, headers, body) if plan.passed_on else None
+            if plan.cut:
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            if reply is not None:
+                self._reply(reply.status_code, reply.headers.multi_items(), reply.content)
+            else:
+                self._reply(plan.status, list(plan.headers.items()), plan.body)
+
+        def _chunks(self) -> bytes:
+            if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                return b""
+            body = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+            return body
+
+        def _reply(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+            self.send_response_only(status)
+            for name, value in headers:
+                if name.lower() not in HOP_BY_HOP | {"content-encoding"}:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_PURGE = do_any  # noqa: N815 - the library looks for these
+
+    return Handler

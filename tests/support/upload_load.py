@@ -1,0 +1,159 @@
+"""Clients at work on a running service, who remember what they were promised."""
+
+import hashlib
+import random
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import httpx
+
+from support.service import PNG, upload
+
+SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above what delivery reads at once
+PULL_REQUESTS = range(1, 6)
+
+
+def self_checking_png(rng: random.Random) -> bytes:
+    """Bytes that tell by themselves whether they are whole."""
+    rest = rng.randbytes(rng.choice(SIZES))
+    return PNG + hashlib.sha256(rest).digest() + rest
+
+
+def is_whole(image: bytes) -> bool:
+    digest, rest = image[len(PNG) : len(PNG) + 32], image[len(PNG) + 32 :]
+    return image.startswith(PNG) and hashlib.sha256(rest).digest() == digest
+
+
+@dataclass
+class Shot:
+    """An acknowledged upload, and what we know of it."""
+
+    id: str
+    view_url: str
+    sha256: str
+    may_be_gone: bool = False  # a delete was sent; its reply may never have come
+    is_gone: bool = False  # a delete was acknowledged
+
+
+@dataclass
+class Load:
+    """Clients at work. They forgive a broken connection, but not a wrong answer.
+
+    Each goes to the next of the addresses with every request, as through a balancer.
+    """
+
+    token: str
+    seed: int
+    addresses: Sequence[str]
+    image_addresses: Sequence[str]
+    shots: list[Shot] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    replies: int = 0
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def kept(self) -> list[Shot]:
+        """What was acknowledged, and nobody has asked to delete."""
+        return [shot for shot in self.shots if not shot.may_be_gone]
+
+    @property
+    def gone(self) -> list[Shot]:
+        return [shot for shot in self.shots if shot.is_gone]
+
+    def run_during(
+        self, work: Callable[[], None], watch: Callable[[threading.Event], None] = threading.Event.wait
+    ) -> None:
+        """Work while `work` lasts; `watch` runs beside it, until it is told to stop."""
+        clients = [self._uploads] * 3 + [self._reads] * 2 + [self._deletes, self._closes, self._comments]
+        with ThreadPoolExecutor(len(clients) + 1) as threads:
+            running = [threads.submit(self._client, client, number) for number, client in enumerate(clients)]
+            running.append(threads.submit(watch, self._stop))
+            try:
+                work()
+            finally:
+                self._stop.set()
+            for client in running:
+                client.result(timeout=90)
+
+    def _client(self, act: Callable[[httpx.Client, random.Random], None], number: int) -> None:
+        rng = random.Random(f"{self.seed}/{number}")
+        headers = {"Authorization": f"Bearer {self.token}"}
+        with httpx.Client(headers=headers, timeout=60, trust_env=False) as client:
+            while not self._stop.wait(rng.random() * 0.3):
+                client.base_url = rng.choice(self.addresses)
+                try:
+                    act(client, rng)
+                except httpx.TransportError:
+                    self._stop.wait(0.02)
+
+    def _upload(self, client: httpx.Client, rng: random.Random, pr_number: int) -> Shot | None:
+        image = self_checking_png(rng)
+        response = upload(client, image, pr_number=pr_number)
+        if not self._expect(response, 200):
+            return None
+        reply = response.json()
+        return Shot(reply["id"], reply["view_url"], hashlib.sha256(image).hexdigest())
+
+    def _uploads(self, client: httpx.Client, rng: random.Random) -> None:
+        shot = self._upload(client, rng, rng.choice(PULL_REQUESTS))
+        if shot:
+            self.shots.append(shot)
+
+    def _deletes(self, client: httpx.Client, rng: random.Random) -> None:
+        """Delete an image, or try again with one whose delete was cut short."""
+        left = [shot for shot in self.shots[-40:] if not shot.is_gone]
+        if left:
+            shot = rng.choice(left)
+            shot.may_be_gone, first_try = True, not shot.may_be_gone
+            response = client.delete(f"/v1/images/{shot.id}")
+            shot.is_gone = self._expect(response, 200) if first_try else self._expect(response, 200, 404)
+
+    def _closes(self, client: httpx.Client, rng: random.Random) -> None:
+        """Fill a pull request of its own, and close it."""
+        pr_number = rng.randrange(1000, 10**9)
+        shots = [shot for _ in range(3) if (shot := self._upload(client, rng, pr_number))]
+        for shot in shots:
+            shot.may_be_gone = True
+        self.shots += shots
+        reply = client.post("/v1/expire", json={"pr_number": pr_number})
+        if self._expect(reply, 200) and reply.json()["expired"] == len(shots) == 3:
+            for shot in shots:
+                shot.is_gone = True
+
+    def _comments(self, client: httpx.Client, rng: random.Random) -> None:
+        gone = [shot.id for shot in self.shots if shot.is_gone]
+        response = client.get("/v1/comment", params={"pr_number": rng.choice(PULL_REQUESTS)})
+        if self._expect(response, 200):
+            comment = response.json()["markdown"]
+            self.wrong += [
+                f"{image_id} is deleted, but in the comment" for image_id in gone if image_id in comment
+            ]
+
+    def _reads(self, client: httpx.Client, rng: random.Random) -> None:
+        if self.shots:
+            newest_most_often = max(rng.randrange(len(self.shots)) for _ in range(3))
+            self.read(client, self.shots[newest_most_often])
+
+    def read(self, client: httpx.Client, shot: Shot) -> None:
+        was_gone = shot.is_gone
+        place = urlsplit(shot.view_url)
+        response = client.get(f"{random.choice(self.image_addresses)}{place.path}?{place.query}")
+        if response.status_code == 200:
+            if was_gone:
+                self.wrong.append(f"{shot.id} was served after its delete was acknowledged")
+            if hashlib.sha256(response.content).hexdigest() != shot.sha256:
+                self.wrong.append(f"{shot.id} was served with {len(response.content)} wrong bytes")
+        elif self._expect(response, 410) and not shot.may_be_gone:
+            self.wrong.append(f"{shot.id} was acknowledged, but is lost")
+
+    def _expect(self, response: httpx.Response, *statuses: int) -> bool:
+        self.replies += 1
+        if response.status_code == 502:  # how the web component says that its connection to the API broke
+            raise httpx.RemoteProtocolError("the API was killed behind the web component")
+        if response.status_code not in statuses:
+            request = f"{response.request.method} {response.request.url.path}"
+            self.wrong.append(f"{request}: {response.status_code} {response.text[:200]}")
+        return response.status_code in statuses

@@ -1,0 +1,440 @@
+"""The comment as a reader gets it: most of these render the markdown and look at the page that comes out."""
+
+import re
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from prshots.server.domain.comment import MAX_CHARACTERS, MAX_LISTED, Entry, comment, image_markdown
+
+RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
+LONG_URL = URL.replace("img.", f"{'i' * 4000}.")
+DASHBOARD = "https://shots.example.com/projects/web/pr/7"
+
+FRAGMENTS = [
+    *"[]()<>|&@#*_~$!^\\`\"'{}=-+:;. \t\n\r",
+    *"aZ5é日ी€😀\x00\x85\xa0\u2028\u2029\u200b\u200d\u200e\u200f\u202a\u202e\u2066\u2069",
+    *("![", "](", "](http://evil)", "[x]: http://evil", "[^1]", "<b>", "</details>", "<!-- svc:pr-9 -->"),
+    *(
+        "<https://evil>",
+        "<1@evil.com>",
+        "&amp;",
+        "&#64;",
+        "&copy",
+        "@user",
+        "#123",
+        "GH-1",
+        ":tada:",
+        "0a1b2c3d",
+    ),
+    *(
+        "http://evil.com",
+        "www.evil.com",
+        "me@evil.com",
+        "``",
+        "```",
+        "**",
+        "__",
+        "~~",
+        "$$",
+        "\\\\",
+        "\r\n",
+        "  ",
+    ),
+]
+NAMES = (
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=60).map(lambda parts: "".join(parts)[:200])
+    | st.text(st.sampled_from("_*`\\[]<&~|$ a.("), min_size=1, max_size=12)
+    | st.text(min_size=1, max_size=200)
+)
+ORDINARY = st.characters(categories=["L", "M", "Nd"]) | st.sampled_from(" -_.,:/()")
+ORDINARY_NAMES = st.text(ORDINARY, min_size=1, max_size=200) | st.text("a_ .", min_size=1, max_size=10)
+
+
+class Page(HTMLParser):
+    """What a reader, or a browser, finds on the rendered page."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.images: list[tuple[str, str]] = []
+        self.links: list[str] = []
+        self.codes: list[str] = []
+        self.comments: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(RENDERER.render(markdown))
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        found = dict(attrs)
+        match tag:
+            case "img":
+                self.images.append((found["src"], found["alt"]))
+            case "a":
+                self.links.append(found["href"])
+            case "code":
+                self.codes.append("")
+        if tag not in {"img", "br"}:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag in self._open:
+            assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        if "code" in self._open:
+            self.codes[-1] += data
+        else:
+            self.text += data
+
+    def handle_comment(self, data):
+        self.comments.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(self.text.replace("\u200e", "").split())
+
+
+def on_one_line(name: str) -> str:
+    return "".join(" " if unicodedata.category(char) in {"Cc", "Zl", "Zp"} else char for char in name)
+
+
+def as_seen(name: str) -> str:
+    return on_one_line(name).translate(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])) or " "
+
+
+def entry(name: str = "Home", number: int = 0, url: str = URL) -> Entry:
+    return Entry(name, "1280x800", f"{number:07x}{'f' * 33}", url)
+
+
+def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[Entry]:
+    return [entry(f"{name} {number}"[-200:], number, url) for number in range(count)]
+
+
+def comment_on(shots: Sequence[Entry]) -> str:
+    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD)
+
+
+def plural(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def parts(text: str) -> tuple[list[int], list[int], int]:
+    """Tell the numbers (see `entry`) of the images listed and of those shown, and how many are left out."""
+    listed = [int(sha, 16) for sha in re.findall(r"^- .* · `([0-9a-f]{7})`$", text, re.MULTILINE)]
+    shown = [int(sha, 16) for sha in re.findall(r"^`.* · `([0-9a-f]{7})`\\$", text, re.MULTILINE)]
+    left_out = re.search(
+        r"^The oldest (?:(\d+) screenshots are|screenshot is) only in the", text, re.MULTILINE
+    )
+    return listed, shown, int(left_out[1] or 1) if left_out else 0
+
+
+# --- the text, to the letter ---
+
+
+def test_three_screenshots():
+    shots = [entry("Home", 0xABCDEF1), entry("Sign in (dark)", 0xABCDEF1), entry("a`b [new]", 0x1234567)]
+    assert comment_on(shots) == (
+        "<!-- svc:pr-7 -->\n"
+        "### 3 screenshots\n"
+        "\n"
+        "`Home` · 1280x800 · `abcdef1`\\\n"
+        f"![Home]({URL})\n"
+        "\n"
+        "`Sign in (dark)` · 1280x800 · `abcdef1`\\\n"
+        f"![Sign in (dark)]({URL})\n"
+        "\n"
+        "``a`b [new]`` · 1280x800 · `1234567`\\\n"
+        f"![a\\`b \\[new\\]]({URL})\n"
+    )
+
+
+def test_no_screenshot_and_a_single_one():
+    assert comment_on([]) == "<!-- svc:pr-7 -->\n### 0 screenshots\n"
+    assert comment_on([entry()]).startswith("<!-- svc:pr-7 -->\n### 1 screenshot\n\n`Home`")
+
+
+def test_too_many_screenshots():
+    text = comment_on(entries(5000))
+    listed, shown, left_out = parts(text)
+    sections = [
+        "<!-- svc:pr-7 -->\n### 5000 screenshots\n",
+        f"<details><summary>{len(listed)} older screenshots, without pictures</summary>\n",
+        "".join(f"- `Checkout page {number}` · 1280x800 · `{number:07x}`\n" for number in listed),
+        "</details>\n",
+        "\n".join(
+            f"`Checkout page {number}` · 1280x800 · `{number:07x}`\\\n![Checkout page {number}]({URL})\n"
+            for number in shown
+        ),
+        f"The oldest {left_out} screenshots are only in the [dashboard]({DASHBOARD}).\n",
+    ]
+    assert text == "\n".join(sections)
+
+
+@pytest.mark.parametrize(
+    ("name", "alternative"),
+    [
+        ("snake_case", "snake_case"),
+        ("_private", "_private"),
+        ("foo_", "foo_"),
+        ("a_b_c", "a_b_c"),
+        ("_a_b", "_a_b"),
+        ("foo_ bar_", "foo_ bar_"),
+        ("_foo _bar", "_foo _bar"),
+        ("की_सी_", "की_सी_"),
+        ("_ a _", "_ a _"),
+        ("_em_", r"\_em\_"),
+        ("__init__", r"\_\_init\_\_"),
+        ("(_a_)", r"(\_a\_)"),
+        ("€_a_€", r"€\_a\_€"),
+        ("a_b _em_", r"a\_b \_em\_"),
+        ("Terms & Conditions", "Terms & Conditions"),
+        ("AT&T; a&b", r"AT\&T; a&b"),
+        ("&#64;", r"\&#64;"),
+        ("$5 to $6", "&#36;5 to &#36;6"),
+        ("back\\", r"back\\"),
+        ("5 * 3 ~ 15 | [x] < `y`", r"5 \* 3 \~ 15 \| \[x\] \< \`y\`"),
+        ("two\r\nlines\x00\x85\u2028\u2029\t.", "two  lines     ."),
+        ("  ", "  "),
+        ("!", "!"),
+    ],
+)
+def test_only_what_would_change_the_rendering_is_escaped(name, alternative):
+    assert image_markdown(name, URL) == f"![{alternative}]({URL})"
+    assert Page(image_markdown(name, URL)).images == [(URL, on_one_line(name))]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("Home", "`Home`"),
+        ("`", "`` ` ``"),
+        ("a`b", "``a`b``"),
+        ("a``b`", "``` a``b` ```"),
+        (" a", "` a`"),
+        (" a ", "`  a  `"),
+        (" \xa0 ", "`  \xa0  `"),
+        ("   ", "`   `"),
+        ("a\nb\t", "`a b `"),
+        ("\u202egnp.exe\u2069", "`gnp.exe`"),
+        ("\u200fa\u200e", "`\u200fa\u200e`\u200e"),
+        ("\u202e\u2066", "` `"),
+    ],
+)
+def test_a_caption_shows_the_name_as_code(name, code):
+    assert comment_on([entry(name)]).splitlines()[3] == f"{code} · 1280x800 · `0000000`\\"
+    assert Page(comment_on([entry(name)])).codes == [as_seen(name), "0000000"]
+
+
+def test_a_name_from_right_to_left_leaves_the_viewport_in_its_place():
+    """An invisible mark ends the name's direction, or the digits after it would be drawn into the name."""
+    for char in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.bidirectional(char) in {"R", "AL", "AN"}:
+            assert f"`a {char}`\u200e · 1280x800 ·" in comment_on([entry(f"a {char}")])
+    for char in "aé日5😀":
+        assert f"`a {char}` · 1280x800 ·" in comment_on([entry(f"a {char}")])
+
+
+# --- names are data ---
+
+
+@given(NAMES)
+@settings(max_examples=250, deadline=None)
+def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
+    markdown = image_markdown(name, URL)
+    image = (URL, on_one_line(name))
+    assert "\n" not in markdown
+    for place in (
+        "{}",
+        "see {} here",
+        "*a {} b*",
+        "__a {} b__",
+        "~~a {}~~",
+        "- {}",
+        "> {}",
+        "| a |\n| - |\n| {} |",
+    ):
+        page = Page(place.format(markdown))
+        assert page.images == [image]
+        assert not page.links
+        assert not page.codes
+    inside_a_link = Page(f"[a {markdown} b](https://a.example)")
+    assert (inside_a_link.images, inside_a_link.links) == ([image], ["https://a.example"])
+
+
+@given(NAMES)
+@settings(max_examples=300, deadline=None)
+def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
+    """The renderer here knows neither math nor one-tilde strikethrough."""
+    written = image_markdown(name, "")
+    assert "$" not in written
+    assert not re.search(r"(?<!\\)(?:\\\\)*~", written)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=6))
+@settings(max_examples=300, deadline=None)
+@example(["`", "`", "\\", "a`"])
+def test_a_comment_has_its_images_and_nothing_else(names):
+    shots = [entry(name, number, f"{URL}{number}") for number, name in enumerate(names)]
+    text = comment_on(shots)
+    page = Page(text)
+    assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots]
+    assert page.codes == [seen for shot in shots for seen in (as_seen(shot.name), shot.commit_sha[:7])]
+    assert page.comments == [" svc:pr-7 "]
+    count = len(shots)
+    assert page.words == " ".join([f"{count} {plural('screenshot', count)}", *["· 1280x800 ·"] * count])
+    assert page.tags == Counter(h3=1, p=count, br=count, img=count, code=2 * count)
+    assert all(image_markdown(shot.name, shot.url) in text for shot in shots)
+    assert comment_on(list(shots)) == text
+
+
+@given(st.lists(NAMES, min_size=1, max_size=8), st.integers(20, 300))
+@settings(max_examples=30, deadline=None)
+def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
+    shots = [entry(names[number % len(names)], number, LONG_URL) for number in range(count)]
+    text = comment_on(shots)
+    page = Page(text)
+    listed, shown, left_out = parts(text)
+    assert page.images == [(LONG_URL, on_one_line(shots[number].name)) for number in shown]
+    assert page.codes == [
+        seen
+        for number in listed + shown
+        for seen in (as_seen(shots[number].name), shots[number].commit_sha[:7])
+    ]
+    assert page.comments == [" svc:pr-7 "]
+    assert page.links == [DASHBOARD] * (left_out > 0)
+    tags = Counter(h3=1, details=1, summary=1, ul=1, p=left_out > 0, a=left_out > 0)
+    tags += Counter(li=len(listed), code=2 * len(listed + shown))
+    tags += Counter(p=len(shown), br=len(shown), img=len(shown))
+    assert page.tags == tags
+    words = [
+        f"{count} screenshots",
+        f"{len(listed)} older {plural('screenshot', len(listed))}, without pictures",
+    ]
+    words += ["· 1280x800 ·"] * len(listed + shown)
+    if left_out:
+        words.append(f"The oldest {left_out} screenshots are only in the dashboard.")
+    assert page.words == " ".join(words).replace("oldest 1 screenshots are", "oldest screenshot is")
+
+
+@given(ORDINARY_NAMES)
+@settings(max_examples=300, deadline=None)
+def test_an_ordinary_name_stands_as_given_unless_it_would_make_emphasis(name):
+    as_given = f"![{name}]({URL})"
+    if "_" not in name:
+        assert image_markdown(name, URL) == as_given
+    elif "__" not in name:  # runs of unequal length have a rule of their own, where we escape a bit too much
+        renders_as_given = Page(as_given).images == [(URL, name)]
+        assert (image_markdown(name, URL) == as_given) == renders_as_given
+
+
+# --- the budget ---
+
+NAME_KINDS = {
+    "short": "n",
+    "ordinary": "Checkout page",
+    "four bytes": "😀" * 200,
+    "escapes": "\\" * 200,
+    "dollars": "$" * 200,
+    "backticks": "`" * 200,
+    "emphasis": "_.." * 66,
+}
+URL_KINDS = {
+    "shortest": "u",
+    "ordinary": URL,
+    "long": URL.replace("img.", f"{'i' * 1850}."),
+    "endless": "u" * 70_000,
+}
+
+
+@pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
+@pytest.mark.parametrize("name", NAME_KINDS.values(), ids=NAME_KINDS)
+def test_every_count_of_images_fits_and_adds_up(name, url):
+    shots = [entry(name, number, url) for number in range(5000)]
+    for count in (1, 2, 20, 50, 150, 300, 700, 1500, MAX_LISTED, MAX_LISTED + 1, 5000):
+        text = comment_on(shots[:count])
+        assert len(text.encode()) < MAX_CHARACTERS
+        listed, shown, left_out = parts(text)
+        assert listed + shown == list(range(left_out, count))
+        assert text.count("](u" if url.startswith("u") else "](https://i") == len(shown)
+        assert f"### {count} screenshot" in text
+        if left_out:
+            line = next(line for line in text.splitlines() if line.startswith("- "))
+            assert MAX_CHARACTERS - len(text.encode()) < len(line.encode()) + 20
+
+
+@given(
+    st.lists(NAMES, min_size=1, max_size=5), st.integers(1, 5000), st.sampled_from(list(URL_KINDS.values()))
+)
+@settings(max_examples=60, deadline=None)
+def test_any_names_fit_and_add_up(names, count, url):
+    shots = [entry(names[number % len(names)], number, url) for number in range(count)]
+    text = comment_on(shots)
+    assert len(text.encode()) < MAX_CHARACTERS
+    listed, shown, left_out = parts(text)
+    assert listed + shown == list(range(left_out, count))
+
+
+@pytest.mark.parametrize("name", ["Home", "日本"])
+def test_all_are_shown_up_to_the_last_byte(name):
+    first, *others = entries(200, name)
+
+    def comment_of_size(size: int) -> str:
+        slack = size - len(comment_on([first, *others]).encode())
+        return comment_on([replace(first, url=first.url + "x" * slack), *others])
+
+    fitting = comment_of_size(MAX_CHARACTERS - 1)
+    assert len(fitting.encode()) == MAX_CHARACTERS - 1
+    assert parts(fitting) == ([], list(range(200)), 0)
+    assert parts(comment_of_size(MAX_CHARACTERS)) == ([0], list(range(1, 200)), 0)
+
+
+def test_reviewers_see_most_pictures():
+    assert len(parts(comment_on(entries(260)))[1]) == 260
+    listed, shown, left_out = parts(comment_on(entries(300)))
+    assert left_out == 0
+    assert len(shown) > 250
+    listed, shown, left_out = parts(comment_on(entries(5000)))
+    assert len(shown) > 170
+    assert len(listed) > 350
+
+
+FILLING = entries(250, "n" * 150, LONG_URL[:1000])  # about 50 can be shown, about 150 shown or listed
+
+
+def test_one_more_image_moves_little():
+    """Each picture shown stays, but for the few oldest that make room."""
+    before = parts(comment_on(FILLING[:10]))
+    for count in range(11, len(FILLING) + 1):
+        listed, shown, left_out = now = parts(comment_on(FILLING[:count]))
+        assert shown[-1] == count - 1
+        assert len(set(before[1]) - set(shown)) <= 2
+        assert set(listed) <= set(before[0] + before[1])
+        assert left_out >= before[2]
+        before = now
+    assert before[2] > 0
+
+
+@pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
+def test_more_than_the_newest_make_no_difference(url):
+    """Nobody needs to load more than `MAX_LISTED`, not even for the shortest lines there can be."""
+    shots = [Entry("n", "1x1", "0123456", url)] * 5000
+    assert comment(7, 5000, shots, DASHBOARD) == comment(7, 5000, shots[:MAX_LISTED], DASHBOARD)
+    assert len(parts(comment(7, 5000, shots, DASHBOARD))[0]) < MAX_LISTED
+
+
+def test_one_image_left_out_is_told_in_the_singular():
+    texts = (comment_on(FILLING[:count]) for count in range(len(FILLING)))
+    text = next(text for text in texts if parts(text)[2] == 1)
+    assert text.endswith(f"\n\nThe oldest screenshot is only in the [dashboard]({DASHBOARD}).\n")

@@ -1,0 +1,217 @@
+"""Projects, their policies and their tokens."""
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
+from prshots.contract.limits import Policy
+from prshots.server.domain.credentials import TOUCH_SECONDS, new_upload_token
+from prshots.server.domain.names import MAX_NAME
+from prshots.server.domain.projects import MAX_RETAIN_DAYS, ProjectChanges, Projects
+from support.stores_and_records import NOW, open_records
+
+
+class Clock:
+    now: float = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def accounts(tmp_path: Path, clock: Clock) -> AsyncIterator[Projects]:
+    records = open_records(tmp_path)
+    yield Projects(records, clock)
+    await records.close()
+
+
+class TestProjects:
+    async def test_a_new_one_is_found_by_its_name(self, accounts: Projects) -> None:
+        made = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
+        assert await accounts.project("web") == made
+        assert await accounts.projects() == [made]
+        assert (made.policy, made.retain_days, made.created_at) == (Policy.RETAIN_DAYS, 30, NOW)
+
+    async def test_images_go_when_the_pr_closes_unless_said_otherwise(self, accounts: Projects) -> None:
+        made = await accounts.create_project("web")
+        assert (made.policy, made.retain_days) == (Policy.PR_CLOSE, None)
+
+    @pytest.mark.parametrize("name", ["a", "owner/repo", "größer 日本", "x" * MAX_NAME])
+    async def test_a_name_is_free(self, accounts: Projects, name: str) -> None:
+        await accounts.create_project(name)
+        assert (await accounts.project(name)).name == name
+
+    @pytest.mark.parametrize(
+        "name", ["", " ", " a", "a ", "a\nb", "a\x1b[31m", "\udcff", "x" * (MAX_NAME + 1)]
+    )
+    async def test_but_printable_and_not_too_long(self, accounts: Projects, name: str) -> None:
+        with pytest.raises(InvalidInputError, match="printable"):
+            await accounts.create_project(name)
+        assert await accounts.projects() == []
+
+    async def test_a_name_is_taken_once(self, accounts: Projects) -> None:
+        await accounts.create_project("web")
+        with pytest.raises(ConflictError, match="'web'"):
+            await accounts.create_project("web")
+
+    async def test_one_that_is_not_there(self, accounts: Projects) -> None:
+        with pytest.raises(NotFoundError, match="'nope'"):
+            await accounts.project("nope")
+
+
+class TestPolicies:
+    @pytest.mark.parametrize("days", [0, -1, MAX_RETAIN_DAYS + 1])
+    async def test_days_have_a_range(self, accounts: Projects, days: int) -> None:
+        with pytest.raises(InvalidInputError, match=f"got {days}"):
+            await accounts.create_project("web", Policy.MANUAL, days)
+        web = await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match=f"got {days}"):
+            await accounts.change_project(web, retain_days=days)
+
+    async def test_retain_days_needs_days(self, accounts: Projects) -> None:
+        with pytest.raises(InvalidInputError, match="--retain-days N"):
+            await accounts.create_project("web", Policy.RETAIN_DAYS)
+        web = await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match="--retain-days N"):
+            await accounts.change_project(web, policy=Policy.RETAIN_DAYS)
+
+    async def test_a_change_leaves_what_is_not_given(self, accounts: Projects) -> None:
+        web = await accounts.create_project("web", Policy.MANUAL, 30)
+        changes: list[tuple[ProjectChanges, tuple[str, Policy, int | None]]] = [
+            ({"policy": Policy.PR_CLOSE}, ("web", Policy.PR_CLOSE, 30)),
+            ({"retain_days": 9}, ("web", Policy.PR_CLOSE, 9)),
+            ({"policy": Policy.RETAIN_DAYS}, ("web", Policy.RETAIN_DAYS, 9)),
+            ({"name": "site"}, ("site", Policy.RETAIN_DAYS, 9)),
+        ]
+        for change, after in changes:
+            web = await accounts.change_project(web, **change)
+            assert (web.name, web.policy, web.retain_days) == after
+            assert await accounts.project(web.name) == web
+
+    async def test_a_name_that_is_taken_is_not_taken_over(self, accounts: Projects) -> None:
+        web, _ = await accounts.create_project("web"), await accounts.create_project("app")
+        with pytest.raises(ConflictError, match="'app'"):
+            await accounts.change_project(web, name="app")
+        assert await accounts.project("web") == web
+
+    async def test_days_can_be_taken_away_where_the_policy_does_not_need_them(
+        self, accounts: Projects
+    ) -> None:
+        web = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
+        with pytest.raises(InvalidInputError):
+            await accounts.change_project(web, retain_days=None)
+        changed = await accounts.change_project(web, policy=Policy.MANUAL, retain_days=None)
+        assert (changed.policy, changed.retain_days) == (Policy.MANUAL, None)
+
+
+class TestTokens:
+    async def test_the_secret_is_of_the_documented_form_and_kept_nowhere(
+        self, accounts: Projects, tmp_path: Path
+    ) -> None:
+        web = await accounts.create_project("web")
+        token, secret = await accounts.create_token(web, "nightly")
+        assert re.fullmatch("msr_[0-9a-f]{64}", secret)
+        assert await accounts.tokens(web) == [token]
+        assert (token.label, token.hint) == ("nightly", f"msr_…{secret[-4:]}")
+        assert token.sha256 == hashlib.sha256(secret.encode()).hexdigest()
+        everything = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert token.sha256.encode() in everything
+        assert secret[4:].encode() not in everything
+
+    async def test_each_is_another(self, accounts: Projects) -> None:
+        web = await accounts.create_project("web")
+        made = [await accounts.create_token(web) for _ in range(5)]
+        assert len({secret for _, secret in made}) == len({token.id for token, _ in made}) == 5
+
+    @pytest.mark.parametrize("label", ["x" * 201, "a\nb", "\x1b[31m"])
+    async def test_a_label_is_printable_and_not_too_long(self, accounts: Projects, label: str) -> None:
+        web = await accounts.create_project("web")
+        with pytest.raises(InvalidInputError, match="label"):
+            await accounts.create_token(web, label)
+
+    async def test_stands_for_its_project(self, accounts: Projects) -> None:
+        for name in ("web", "app"):
+            _, secret = await accounts.create_token(await accounts.create_project(name))
+            assert (await accounts.authenticate(secret)).name == name
+
+    @pytest.mark.parametrize(
+        "wrong",
+        ["", "msr_", "msr_" + "0" * 64, "msr_" + "0" * 63, "x" * 68, "\udcff", "msr_" + "0" * 100_000],
+    )
+    async def test_any_other_text_stands_for_none(self, accounts: Projects, wrong: str) -> None:
+        with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
+            await accounts.authenticate(wrong)
+
+    async def test_a_changed_one_stands_for_none(self, accounts: Projects) -> None:
+        web = await accounts.create_project("web")
+        _, secret = await accounts.create_token(web)
+        for wrong in (secret.upper(), secret[:-1], secret + "0", " " + secret, secret + "\n", secret[4:]):
+            with pytest.raises(UnauthorizedError):
+                await accounts.authenticate(wrong)
+
+    async def test_a_revoked_one_stops_at_once_and_the_others_go_on(self, accounts: Projects) -> None:
+        web = await accounts.create_project("web")
+        token, secret = await accounts.create_token(web)
+        _, other = await accounts.create_token(web)
+        await accounts.authenticate(secret)
+        await accounts.revoke_token(token.id)
+        with pytest.raises(UnauthorizedError):
+            await accounts.authenticate(secret)
+        assert (await accounts.authenticate(other)).name == "web"
+
+    async def test_a_short_lived_one_works_until_its_time_is_over(
+        self, accounts: Projects, clock: Clock, tmp_path: Path
+    ) -> None:
+        web = await accounts.create_project("web")
+        token, secret = new_upload_token(web.id, label="job", created_at=NOW, expires_at=NOW + 900)
+        records = open_records(tmp_path)
+        await records.add_token(token)
+        clock.now = NOW + 899.9
+        assert await accounts.authenticate(secret) == web
+        clock.now = NOW + 900
+        with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
+            await accounts.authenticate(secret)
+        # Nobody is ever shown when it was used, so that is not worth a write.
+        assert await records.project_of_token(token.sha256) == (token, web)
+        await records.close()
+
+    async def test_revoking_one_that_is_not_there(self, accounts: Projects) -> None:
+        with pytest.raises(NotFoundError, match="'nope'"):
+            await accounts.revoke_token("nope")
+
+    async def test_the_last_use_is_noted_to_the_minute(self, accounts: Projects, clock: Clock) -> None:
+        web = await accounts.create_project("web")
+        _, secret = await accounts.create_token(web)
+
+        async def noted_after(seconds: int) -> int | None:
+            clock.now += seconds
+            await accounts.authenticate(secret)
+            return (await accounts.tokens(web))[0].last_used_at
+
+        first = NOW + 5
+        assert await noted_after(5) == first
+        assert await noted_after(TOUCH_SECONDS - 1) == first
+        assert await noted_after(1) == first + TOUCH_SECONDS
+
+    async def test_a_last_use_that_cannot_be_noted_refuses_nobody(
+        self, accounts: Projects, tmp_path: Path
+    ) -> None:
+        web = await accounts.create_project("web")
+        _, secret = await accounts.create_token(web)
+        with sqlite3.connect(tmp_path / "prshots.db") as database:
+            database.execute(
+                "CREATE TRIGGER broken BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'broken'); END"
+            )
+        database.close()
+        assert (await accounts.authenticate(secret)).name == "web"
+        assert (await accounts.tokens(web))[0].last_used_at is None

@@ -1,0 +1,554 @@
+"""Signing in: who may, what a state and a link are good for, and how long a session lasts."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import structlog
+
+from prshots.contract.errors import (
+    ConflictError,
+    NotFoundError,
+    ProviderError,
+    Refusal,
+    SignInRefusedError,
+    UnauthorizedError,
+)
+from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.domain.credentials import TOUCH_SECONDS
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Identity, Organization, Role
+from prshots.server.domain.names import check_name
+from prshots.server.domain.sign_in import (
+    IDLE_SECONDS,
+    MAX_RETURN_TO,
+    SESSION_SECONDS,
+    STATE_SECONDS,
+    AllowList,
+    SignIn,
+    discard_old,
+    new_secret,
+    own_path,
+)
+from support.stores_and_records import DAY, NOW
+
+BACK = "http://localhost:8080/auth/callback/github"
+BROWSER = new_secret()
+EVERYONE = AllowList.parse("*", "", "")
+
+
+class Clock:
+    now: float = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Provider:
+    """A code host where anyone is whoever they say: what a code stands for is its own name."""
+
+    label = "Code host"
+
+    def __init__(self, provider_id: str = "github") -> None:
+        self.id = provider_id
+        self.people: dict[str, Identity | Exception] = {}
+        self.states: list[str] = []
+        self.asked: list[tuple[str, str]] = []
+        self.seen: list[tuple[str, str]] = []
+
+    async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
+        assert redirect_uri == BACK
+        self.states.append(state)
+        self.asked.append((verifier, nonce))
+        return f"https://code.test/authorize?state={state}"
+
+    async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
+        assert redirect_uri == BACK
+        self.seen.append((verifier, nonce))
+        found = self.people.get(code) or Identity(subject=f"id-of-{code}", login=code, name=code.title())
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def people(tmp_path: Path) -> AsyncIterator[SqlPeople]:
+    engine = open_sqlite(tmp_path / "prshots.db")
+    migrate(engine)
+    database = Database(engine)
+    yield SqlPeople(database)
+    await database.close()
+
+
+@pytest.fixture
+def host() -> Provider:
+    return Provider()
+
+
+@pytest.fixture
+def other_host() -> Provider:
+    return Provider("gitlab")
+
+
+@pytest.fixture
+def signin(people: SqlPeople, host: Provider, other_host: Provider, clock: Clock) -> SignIn:
+    return SignIn(people, {"github": host, "gitlab": other_host}, EVERYONE, clock)
+
+
+async def begin(signin: SignIn, host: Provider, return_to: str = "/") -> str:
+    """Begin to sign in, and return the state that the provider was given."""
+    url = await signin.begin(host.id, return_to=return_to, browser_secret=BROWSER, redirect_uri=BACK)
+    assert url.endswith(host.states[-1])
+    return host.states[-1]
+
+
+async def complete(
+    signin: SignIn,
+    state: str,
+    code: str = "mona",
+    *,
+    error: str = "",
+    browser: str = BROWSER,
+    host: str = "github",
+) -> tuple[str, str]:
+    return await signin.complete(
+        host, state=state, code=code, error=error, browser_secret=browser, redirect_uri=BACK
+    )
+
+
+async def sign_in(signin: SignIn, host: Provider, code: str = "mona") -> str:
+    secret, _ = await complete(signin, await begin(signin, host), code, host=host.id)
+    return secret
+
+
+@contextmanager
+def refused(refusal: Refusal) -> Iterator[None]:
+    with pytest.raises(SignInRefusedError) as error:
+        yield
+    assert error.value.refusal is refusal
+
+
+class TestSigningIn:
+    async def test_ends_in_a_session_at_the_page_that_was_asked_for(
+        self, signin: SignIn, host: Provider
+    ) -> None:
+        secret, return_to = await complete(signin, await begin(signin, host, "/projects/7?state=open#top"))
+        assert return_to == "/projects/7?state=open#top"
+        assert (await signin.user_of(secret)).login == "mona"
+        assert host.seen == host.asked
+
+    async def test_no_secret_is_kept(self, signin: SignIn, host: Provider, tmp_path: Path) -> None:
+        waiting = await begin(signin, host)
+        code = await signin.make_link()
+        session = await sign_in(signin, host)
+        with closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
+            kept = "\n".join(database.iterdump())
+        assert [secret for secret in (waiting, code, session, BROWSER) if secret in kept] == []
+
+    async def test_every_sign_in_has_secrets_of_its_own(self, signin: SignIn, host: Provider) -> None:
+        await begin(signin, host)
+        await begin(signin, host)
+        secrets = [*host.states, *(secret for pair in host.asked for secret in pair)]
+        assert len(set(secrets)) == 6
+        assert {len(secret) for secret in secrets} == {43}  # 256 bits
+
+    async def test_a_provider_nobody_has_set_up_is_not_there(self, signin: SignIn) -> None:
+        for provider in ("gitea", "link", "local", ""):
+            with pytest.raises(NotFoundError):
+                await signin.begin(provider, return_to="/", browser_secret=BROWSER, redirect_uri=BACK)
+            with pytest.raises(NotFoundError):
+                await complete(signin, "state", host=provider)
+
+    @pytest.mark.parametrize(
+        "path", ["/", "/projects/1/prs/2", "/a?b=//c", "/" + "x" * (MAX_RETURN_TO - 1), "/ü"]
+    )
+    async def test_a_path_of_ours_is_gone_on_to(self, path: str) -> None:
+        assert own_path(path) == path
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "",
+            "projects",
+            "//evil.test",
+            "https://evil.test",
+            "/\\evil.test",
+            "\\\\evil.test",
+            "/\t/evil.test",
+            "/a\r\nSet-Cookie: b",
+            "/\x00",
+            "/\u2028",
+            "/\ud800",
+            " /",
+            "/" + "x" * MAX_RETURN_TO,
+        ],
+    )
+    async def test_anything_else_is_the_first_page(self, path: str) -> None:
+        assert own_path(path) == "/"
+
+
+class TestAState:
+    async def test_works_once(self, signin: SignIn, host: Provider) -> None:
+        state = await begin(signin, host)
+        await complete(signin, state)
+        with refused(Refusal.EXPIRED):
+            await complete(signin, state)
+
+    async def test_works_once_of_two_at_the_same_time(self, signin: SignIn, host: Provider) -> None:
+        state = await begin(signin, host)
+        outcomes = await asyncio.gather(*(complete(signin, state) for _ in range(8)), return_exceptions=True)
+        assert sum(isinstance(outcome, tuple) for outcome in outcomes) == 1
+
+    async def test_works_for_ten_minutes(self, signin: SignIn, host: Provider, clock: Clock) -> None:
+        first, second = await begin(signin, host), await begin(signin, host)
+        clock.now += STATE_SECONDS
+        await complete(signin, first)
+        clock.now += 1
+        with refused(Refusal.EXPIRED):
+            await complete(signin, second)
+
+    async def test_works_in_the_browser_it_was_begun_in(self, signin: SignIn, host: Provider) -> None:
+        for browser in (new_secret(), "", "gärbage"):
+            with refused(Refusal.OTHER_BROWSER):
+                await complete(signin, await begin(signin, host), browser=browser)
+        assert host.seen == []
+
+    async def test_is_spent_by_whoever_tries_it(self, signin: SignIn, host: Provider) -> None:
+        state = await begin(signin, host)
+        with refused(Refusal.OTHER_BROWSER):
+            await complete(signin, state, browser=new_secret())
+        with refused(Refusal.EXPIRED):
+            await complete(signin, state)
+
+    async def test_works_for_the_provider_it_was_begun_with(self, signin: SignIn, host: Provider) -> None:
+        with refused(Refusal.EXPIRED):
+            await complete(signin, await begin(signin, host), host="gitlab")
+
+    @pytest.mark.parametrize("state", ["", "x", "x" * 43, "\ud800", "ü" * 43])
+    async def test_nobody_has_begun_with_is_refused(self, signin: SignIn, state: str) -> None:
+        with refused(Refusal.EXPIRED):
+            await complete(signin, state)
+
+
+class TestARefusal:
+    @pytest.mark.parametrize(
+        ("error", "refusal"),
+        [
+            ("access_denied", Refusal.DENIED),
+            ("server_error", Refusal.PROVIDER_FAILED),
+            ("", Refusal.PROVIDER_FAILED),
+        ],
+    )
+    async def test_of_the_provider_instead_of_a_code(
+        self, signin: SignIn, host: Provider, error: str, refusal: Refusal
+    ) -> None:
+        with refused(refusal):
+            await complete(signin, await begin(signin, host), code="", error=error)
+
+    async def test_an_error_counts_even_with_a_code(self, signin: SignIn, host: Provider) -> None:
+        with refused(Refusal.DENIED):
+            await complete(signin, await begin(signin, host), error="access_denied")
+
+    async def test_of_a_code_that_is_too_old(self, signin: SignIn, host: Provider) -> None:
+        host.people["stale"] = SignInRefusedError(Refusal.EXPIRED, "code.test says invalid_grant")
+        with refused(Refusal.EXPIRED):
+            await complete(signin, await begin(signin, host), "stale")
+
+    async def test_of_a_provider_that_fails_is_logged_with_its_reason_and_no_secret(
+        self, signin: SignIn, host: Provider
+    ) -> None:
+        host.people["code-0123"] = ProviderError("code.test did not answer")
+        state = await begin(signin, host)
+        with structlog.testing.capture_logs() as logs, refused(Refusal.PROVIDER_FAILED):
+            await complete(signin, state, "code-0123")
+        assert [(line["provider"], line["reason"]) for line in logs] == [
+            ("github", "code.test did not answer")
+        ]
+        secrets = [state, BROWSER, "code-0123", *host.asked[0]]
+        assert not [secret for secret in secrets if secret in repr(logs)]
+
+    async def test_leaves_nobody_behind(self, people: SqlPeople, host: Provider, clock: Clock) -> None:
+        signin = SignIn(people, {"github": host}, AllowList.parse("someone-else", "", ""), clock)
+        with refused(Refusal.NOT_ALLOWED):
+            await sign_in(signin, host)
+        assert await people.users_of_login("mona") == []
+
+
+class TestAUser:
+    async def test_gets_an_organization_of_their_own(
+        self, signin: SignIn, people: SqlPeople, host: Provider
+    ) -> None:
+        user = await signin.user_of(await sign_in(signin, host))
+        [(organization, role)] = await people.organizations_of(user.id)
+        assert (organization.name, organization.personal, role) == ("mona", True, Role.OWNER)
+
+    async def test_is_the_same_the_next_time_whatever_they_are_called_by_then(
+        self, signin: SignIn, people: SqlPeople, host: Provider
+    ) -> None:
+        before = await signin.user_of(await sign_in(signin, host))
+        renamed = Identity("id-of-mona", "mona-lisa", "Mona Lisa", avatar_url="https://code.test/mona.png")
+        host.people["mona"] = renamed
+        after = await signin.user_of(await sign_in(signin, host))
+        assert after.id == before.id
+        assert (after.login, after.name, after.avatar_url) == (
+            renamed.login,
+            renamed.name,
+            renamed.avatar_url,
+        )
+        assert len(await people.organizations_of(after.id)) == 1
+
+    async def test_is_another_than_whoever_has_that_login_elsewhere(
+        self, signin: SignIn, people: SqlPeople, host: Provider, other_host: Provider
+    ) -> None:
+        names = []
+        for provider, subject in [(host, "1"), (other_host, "1"), (other_host, "2"), (other_host, "3")]:
+            provider.people["mona"] = Identity(subject, "mona", "Mona")
+            user = await signin.user_of(await sign_in(signin, provider))
+            names += [organization.name for organization, _ in await people.organizations_of(user.id)]
+        assert names == ["mona", "mona-gitlab", "mona-gitlab-2", "mona-gitlab-3"]
+
+    async def test_called_local_does_not_get_what_the_command_line_made(
+        self, signin: SignIn, people: SqlPeople, host: Provider
+    ) -> None:
+        user = await signin.user_of(await sign_in(signin, host, "local"))
+        [(organization, _)] = await people.organizations_of(user.id)
+        assert (organization.name, organization.id == LOCAL_ORGANIZATION) == ("local-github", False)
+
+    async def test_with_a_long_login_has_an_organization_whose_name_is_not_too_long(
+        self, signin: SignIn, people: SqlPeople, host: Provider
+    ) -> None:
+        user = await signin.user_of(await sign_in(signin, host, "m" * 200))
+        [(organization, _)] = await people.organizations_of(user.id)
+        check_name("an organization", organization.name)
+        assert user.login == "m" * 200
+
+    async def test_who_signs_in_twice_at_once_for_the_first_time_is_one(
+        self, signin: SignIn, people: SqlPeople, host: Provider
+    ) -> None:
+        states = [await begin(signin, host) for _ in range(8)]
+        sessions = await asyncio.gather(*(complete(signin, state) for state in states))
+        users = {(await signin.user_of(secret)).id for secret, _ in sessions}
+        assert len(users) == len(await people.users_of_login("mona")) == 1
+        assert len(await people.organizations_of(users.pop())) == 1
+
+    async def test_is_told_when_every_name_is_taken(
+        self, signin: SignIn, people: SqlPeople, host: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("prshots.server.domain.sign_in._SAME_NAMES", 2)
+        owner = await signin.user_of(await sign_in(signin, host, "owner"))
+        for name in ("mona", "mona-github"):
+            await people.add_organization(Organization(name, name, personal=False, created_at=NOW), owner.id)
+        with pytest.raises(ConflictError, match="mona"):
+            await sign_in(signin, host)
+
+
+class TestALink:
+    async def test_signs_in_the_operator_who_owns_what_the_command_line_makes(
+        self, signin: SignIn, people: SqlPeople
+    ) -> None:
+        user = await signin.user_of(await signin.redeem_link(await signin.make_link()))
+        assert (user.provider, user.login) == ("local", "operator")
+        [(organization, role)] = await people.organizations_of(user.id)
+        assert (organization.id, role) == (LOCAL_ORGANIZATION, Role.OWNER)
+
+    async def test_works_once(self, signin: SignIn) -> None:
+        code = await signin.make_link()
+        await signin.redeem_link(code)
+        with refused(Refusal.LINK_USED):
+            await signin.redeem_link(code)
+
+    async def test_works_for_ten_minutes(self, signin: SignIn, clock: Clock) -> None:
+        code = await signin.make_link()
+        clock.now += STATE_SECONDS + 1
+        with pytest.raises(
+            SignInRefusedError, match="older than 10 minutes: `prshots login-link` makes another"
+        ):
+            await signin.redeem_link(code)
+
+    async def test_another_one_signs_in_the_same_operator(self, signin: SignIn, people: SqlPeople) -> None:
+        codes = [await signin.make_link() for _ in range(4)]
+        secrets = await asyncio.gather(*map(signin.redeem_link, codes))
+        assert len({(await signin.user_of(secret)).id for secret in secrets}) == 1
+        assert len(await people.members(LOCAL_ORGANIZATION, None, 10)) == 1
+
+    async def test_gives_the_operator_back_what_others_took(
+        self, signin: SignIn, people: SqlPeople, host: Provider
+    ) -> None:
+        operator = await signin.user_of(await signin.redeem_link(await signin.make_link()))
+        other = await signin.user_of(await sign_in(signin, host))
+        await people.set_member(LOCAL_ORGANIZATION, other.id, Role.OWNER)
+        await people.remove_member(LOCAL_ORGANIZATION, operator.id)
+        await signin.redeem_link(await signin.make_link())
+        assert len(await people.members(LOCAL_ORGANIZATION, None, 10)) == 2
+
+    @pytest.mark.parametrize("code", ["", "x", "x" * 43, "\ud800"])
+    async def test_nobody_made_is_refused(self, signin: SignIn, code: str) -> None:
+        with refused(Refusal.LINK_USED):
+            await signin.redeem_link(code)
+
+    async def test_is_not_a_state_nor_a_state_a_link(self, signin: SignIn, host: Provider) -> None:
+        with refused(Refusal.EXPIRED):
+            await complete(signin, await signin.make_link())
+        with refused(Refusal.LINK_USED):
+            await signin.redeem_link(await begin(signin, host))
+
+
+class TestASession:
+    async def test_lasts_thirty_days(self, signin: SignIn, host: Provider, clock: Clock) -> None:
+        secret = await sign_in(signin, host)
+        for _ in range(SESSION_SECONDS // DAY):
+            clock.now += DAY
+            await signin.user_of(secret)
+        clock.now += 1
+        with pytest.raises(UnauthorizedError):
+            await signin.user_of(secret)
+
+    async def test_lasts_seven_days_unused(self, signin: SignIn, host: Provider, clock: Clock) -> None:
+        secret = await sign_in(signin, host)
+        clock.now += IDLE_SECONDS
+        await signin.user_of(secret)
+        clock.now += IDLE_SECONDS + 1
+        with pytest.raises(UnauthorizedError):
+            await signin.user_of(secret)
+
+    async def test_use_is_noted_once_a_minute(
+        self, signin: SignIn, host: Provider, clock: Clock, tmp_path: Path
+    ) -> None:
+        secret = await sign_in(signin, host)
+        for seconds, noted in [
+            (TOUCH_SECONDS - 1, NOW),
+            (TOUCH_SECONDS, NOW + 60),
+            (TOUCH_SECONDS + 59, NOW + 60),
+        ]:
+            clock.now = NOW + seconds
+            await signin.user_of(secret)
+            assert last_seen(tmp_path) == noted
+
+    async def test_use_that_cannot_be_noted_refuses_nobody(
+        self, signin: SignIn, host: Provider, clock: Clock, tmp_path: Path
+    ) -> None:
+        secret = await sign_in(signin, host)
+        clock.now += TOUCH_SECONDS
+        with closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
+            database.execute(
+                "CREATE TRIGGER refuse BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END"
+            )
+        with structlog.testing.capture_logs() as logs:
+            assert (await signin.user_of(secret)).login == "mona"
+            assert (await signin.user_of(secret)).login == "mona"
+        assert len(logs) == 1
+
+    async def test_ends_when_its_user_signs_out(self, signin: SignIn, host: Provider) -> None:
+        here, there = await sign_in(signin, host), await sign_in(signin, host)
+        await signin.sign_out(here)
+        await signin.sign_out(here)
+        with pytest.raises(UnauthorizedError):
+            await signin.user_of(here)
+        assert await signin.user_of(there)
+
+    async def test_all_of_a_user_s_end_at_once(self, signin: SignIn, host: Provider) -> None:
+        mine = [await sign_in(signin, host) for _ in range(3)]
+        another_s = await sign_in(signin, host, "hubot")
+        await signin.sign_out_everywhere(await signin.user_of(mine[0]))
+        for secret in mine:
+            with pytest.raises(UnauthorizedError):
+                await signin.user_of(secret)
+        assert await signin.user_of(another_s)
+
+    @pytest.mark.parametrize(
+        "secret", ["", "x", "x" * 43, "x" * 100_000, "\ud800", "ü" * 43, "a\n" * 21 + "a"]
+    )
+    async def test_nobody_started_is_refused(self, signin: SignIn, secret: str) -> None:
+        with pytest.raises(UnauthorizedError, match="unauthorized"):
+            await signin.user_of(secret)
+        await signin.sign_out(secret)
+
+    async def test_what_is_over_is_discarded(
+        self, signin: SignIn, people: SqlPeople, host: Provider, clock: Clock
+    ) -> None:
+        await begin(signin, host)
+        await sign_in(signin, host)
+        clock.now += STATE_SECONDS
+        assert await discard_old(people, int(clock.now)) == 0
+        clock.now += 1
+        assert await discard_old(people, int(clock.now)) == 1
+        clock.now = NOW + IDLE_SECONDS + 1
+        assert await discard_old(people, int(clock.now)) == 1
+
+
+class TestTheAllowList:
+    MONA = Identity(
+        subject="1",
+        login="Mona",
+        name="Mona",
+        organizations=frozenset({"Example-Org", "group/Web"}),
+        emails=frozenset({"mona@Example.org", "mona@home.test"}),
+    )
+
+    @pytest.mark.parametrize(
+        "lists",
+        [
+            ("*", "", ""),
+            ("github:*", "", ""),
+            ("hubot, MONA", "", ""),
+            ("github:mona", "", ""),
+            ("", "example-org", ""),
+            ("", " ,GitHub:group/web ", ""),
+            ("", "", "example.ORG"),
+            ("", "", "@home.test"),
+            ("nobody", "nothing", "home.test"),
+        ],
+    )
+    def test_admits(self, lists: tuple[str, str, str]) -> None:
+        assert AllowList.parse(*lists).admits("github", self.MONA)
+
+    @pytest.mark.parametrize(
+        "lists",
+        [
+            ("", "", ""),
+            (" , ", ",", ","),
+            ("mon", "", ""),
+            ("gitlab:mona", "", ""),
+            ("gitlab:*", "", ""),
+            ("example-org", "", ""),
+            ("", "mona", ""),
+            ("", "*", ""),
+            ("", "gitlab:example-org", ""),
+            ("", "group", ""),
+            ("", "", "org"),
+            ("", "", "ample.org"),
+            ("", "", "mona@example.org"),
+            ("", "", "*"),
+        ],
+    )
+    def test_does_not_admit(self, lists: tuple[str, str, str]) -> None:
+        assert not AllowList.parse(*lists).admits("github", self.MONA)
+
+    def test_a_login_that_looks_like_another_provider_s_is_not(self) -> None:
+        impostor = Identity("1", "github:mona", "Mona", organizations=frozenset({"github:example-org"}))
+        assert not AllowList.parse("github:mona", "github:example-org", "").admits("oidc", impostor)
+
+    def test_only_what_stands_behind_the_last_at_is_a_domain(self) -> None:
+        allowed = AllowList.parse("", "", "example.org")
+        for email in (
+            "example.org",
+            "mona@example.org@evil.test",
+            "mona@example.org.evil.test",
+            "x@sub.example.org",
+        ):
+            assert not allowed.admits("oidc", Identity("1", "x", "X", emails=frozenset({email}))), email
+
+
+def last_seen(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "prshots.db")) as database:
+        [(seen,)] = database.execute("SELECT last_seen_at FROM sessions").fetchall()
+        return int(seen)

@@ -1,0 +1,344 @@
+"""Thumbnails of real pictures, and of files that only look like pictures."""
+
+import io
+import struct
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from prshots.contract.errors import ThumbnailError
+from prshots.server.adapters import thumbnail_rendering
+from prshots.server.adapters.thumbnail_rendering import MAX_BYTES, MAX_PIXELS, MAX_SIDE, render_thumbnail
+
+WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
+ORIENTATION = 0x0112
+
+
+def a_page(width: int = 1280, height: int = 800) -> Image.Image:
+    """Draw what a screenshot looks like: a bar, lines of text, boxes."""
+    page = Image.new("RGB", (width, height), WHITE)
+    draw = ImageDraw.Draw(page)
+    draw.rectangle((0, 0, width, 48), fill="#24292f")
+    for line in range(80, height, 24):
+        draw.text(
+            (40, line), f"line {line}: the quick brown fox jumps over the lazy dog " * 3, fill="#57606a"
+        )
+    draw.rectangle((width // 2, 120, width - 40, 300), fill="#ddf4ff", outline="#0969da")
+    return page
+
+
+def noise(mode: str, size: tuple[int, int] = (1280, 800)) -> Image.Image:
+    return Image.merge(mode, [Image.effect_noise(size, 100) for _ in mode])
+
+
+def halves(size: tuple[int, int] = (200, 100)) -> Image.Image:
+    """Paint the left half red and the right half blue."""
+    picture = Image.new("RGB", size, RED)
+    picture.paste(BLUE, (size[0] // 2, 0, *size))
+    return picture
+
+
+def grey_steps(mode: str) -> Image.Image:
+    """Go from black on the left to white on the right, in the given mode."""
+    steps = Image.linear_gradient("L").rotate(90).resize((512, 256))
+    if mode != "I;16":
+        return steps.convert(mode, dither=Image.Dither.NONE)
+    return steps.convert("I").point(lambda grey: grey * 257).convert("I;16")
+
+
+def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    file = io.BytesIO()
+    picture.save(file, kind, **options)
+    return file.getvalue()
+
+
+def thumbnail_of(data: bytes) -> Image.Image:
+    """Return the thumbnail, decoded, after checking what holds for all of them."""
+    thumbnail = render_thumbnail(data)
+    assert len(thumbnail) <= MAX_BYTES
+    decoded = Image.open(io.BytesIO(thumbnail), formats=["WEBP"])
+    decoded.load()
+    assert max(decoded.size) <= MAX_SIDE
+    return decoded
+
+
+def is_close(got: object, expected: tuple[int, ...]) -> bool:
+    assert isinstance(got, tuple)
+    return all(abs(one - other) < 24 for one, other in zip(got, expected, strict=True))
+
+
+PAGE = {kind: encoded(a_page(), kind) for kind in ("PNG", "JPEG", "WEBP")}
+SMALL = {
+    "PNG": encoded(a_page().resize((64, 48))),
+    "JPEG": encoded(a_page().resize((64, 48)), "JPEG", exif=Image.Exif()),
+    "WEBP": encoded(a_page().resize((64, 48)), "WEBP"),
+}
+
+
+@pytest.mark.parametrize("kind", PAGE)
+def test_a_screenshot_looks_the_same_but_small(kind: str) -> None:
+    thumbnail = thumbnail_of(PAGE[kind])
+    assert thumbnail.size == (480, 300)
+    assert is_close(thumbnail.getpixel((240, 5)), (0x24, 0x29, 0x2F))
+    assert is_close(thumbnail.getpixel((350, 80)), (0xDD, 0xF4, 0xFF))
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ((1, 1), (1, 1)),
+        ((300, 200), (300, 200)),
+        ((480, 480), (480, 480)),
+        ((481, 480), (480, 479)),
+        ((20_000, 10), (480, 1)),
+        ((10, 20_000), (10, 22)),
+        ((1280, 12_000), (218, 480)),
+        ((2500, 3500), (343, 480)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_it_fits_and_is_never_enlarged(kind: str, size: tuple[int, int], expected: tuple[int, int]) -> None:
+    assert thumbnail_of(encoded(Image.new("RGB", size, RED), kind)).size == expected
+
+
+def test_of_a_large_jpeg_only_as_many_pixels_are_decoded_as_are_needed() -> None:
+    picture = thumbnail_rendering._opened(encoded(a_page(5000, 4000), "JPEG"))
+    thumbnail_rendering._decode(picture, 1, thumbnail_rendering.MAX_TALLNESS)
+    assert picture.size == (1250, 1000)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_of_a_long_page_the_top_is_shown(kind: str) -> None:
+    page = Image.new("RGB", (500, 6000), BLUE)
+    page.paste(RED, (0, 0, 500, 1150))
+    thumbnail = thumbnail_of(encoded(page, kind))
+    assert thumbnail.size == (218, 480)
+    assert all(is_close(thumbnail.getpixel((100, row)), RED) for row in (0, 240, 479))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+@pytest.mark.parametrize("size", [(960, 600), (470, 470)])
+def test_even_noise_fits(mode: str, size: tuple[int, int]) -> None:
+    assert min(thumbnail_of(encoded(noise(mode, size))).size) >= 100
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_every_kind_of_png(mode: str) -> None:
+    thumbnail = thumbnail_of(encoded(grey_steps(mode)))
+    assert thumbnail.size == (480, 240)
+    assert is_close(thumbnail.getpixel((0, 120)), (0, 0, 0))
+    assert is_close(thumbnail.resize((3, 1), Image.Resampling.BOX).getpixel((1, 0)), (128, 128, 128))
+    assert is_close(thumbnail.getpixel((479, 120)), WHITE)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "I;16"])
+def test_every_way_to_name_a_transparent_colour(mode: str) -> None:
+    black = (0, 0, 0) if mode == "RGB" else 0
+    thumbnail = thumbnail_of(encoded(grey_steps(mode), transparency=black))
+    assert thumbnail.getpixel((0, 120))[3] < 24
+    assert is_close(thumbnail.getpixel((479, 120)), (*WHITE, 255))
+
+
+def test_sixteen_bits_of_each_colour() -> None:
+    row = b"\0" + struct.pack(">3H", 65535, 32768, 0) * 8
+    assert is_close(thumbnail_of(a_png(8, 8, 16, 2, zlib.compress(row * 8))).getpixel((4, 4)), (255, 128, 0))
+
+
+@pytest.mark.parametrize("side", [400, 2000])
+def test_what_is_transparent_stays_so_and_lends_no_colour(side: int) -> None:
+    picture = Image.new("RGBA", (side, side), (0, 255, 0, 0))
+    picture.paste((*RED, 255), (side // 2 + 1, 0, side, side))
+    thumbnail = thumbnail_of(encoded(picture)).convert("RGBA")
+    row = [thumbnail.getpixel((column, 100)) for column in range(thumbnail.width)]
+    assert row[0][3] == 0
+    assert is_close(row[-1], (*RED, 255))
+    assert not any(green > 40 and alpha > 40 for _, green, _, alpha in row)
+
+
+def test_a_jpeg_for_print() -> None:
+    thumbnail = thumbnail_of(encoded(halves((2000, 1000)).convert("CMYK"), "JPEG", progressive=True))
+    assert is_close(thumbnail.getpixel((100, 100)), RED)
+    assert is_close(thumbnail.getpixel((400, 100)), BLUE)
+
+
+STORED_AS = {
+    1: None,
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_90,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_270,
+}
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+@pytest.mark.parametrize("orientation", STORED_AS)
+def test_a_picture_on_its_side_is_turned_upright(kind: str, orientation: int) -> None:
+    upright = Image.new("RGB", (400, 4000), BLUE)  # its top is what has to be found
+    upright.paste(RED, (0, 0, 200, 440))
+    upright.paste(WHITE, (200, 0, 400, 440))
+    how = STORED_AS[orientation]
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    thumbnail = thumbnail_of(encoded(upright.transpose(how) if how is not None else upright, kind, exif=exif))
+    assert thumbnail.size == (218, 480)
+    corners = [(20, 20), (198, 20), (20, 460), (198, 460)]
+    for corner, colour in zip(corners, (RED, WHITE, BLUE, BLUE), strict=True):
+        assert is_close(thumbnail.getpixel(corner), colour)
+
+
+@pytest.mark.parametrize(
+    "exif", [b"Exif\0\0garbage", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0" + bytes(64)]
+)
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF data", "ignore:Possibly corrupt EXIF")
+def test_notes_that_make_no_sense_do_not_keep_the_picture(exif: bytes) -> None:
+    assert thumbnail_of(encoded(halves(), "JPEG", exif=exif)).size == (200, 100)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_of_an_animation_the_first_picture(kind: str) -> None:
+    frames = [Image.new("RGB", (640, 480), colour) for colour in (RED, BLUE)]
+    data = encoded(frames[0], kind, save_all=True, append_images=frames[1:], duration=100)
+    assert is_close(thumbnail_of(data).getpixel((100, 100)), RED)
+
+
+def a_png(width: int, height: int, bits: int, colour: int, pixels: bytes) -> bytes:
+    """Write a PNG by hand: its header says what it is told to say."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+def a_webp(width: int, height: int) -> bytes:
+    """Take a real WebP, and let its header say another size."""
+    real = encoded(Image.new("RGB", (8, 8)), "WEBP", lossless=True)
+    at = real.index(b"VP8L") + 9
+    size = (width - 1) | (height - 1) << 14
+    return real[:at] + struct.pack("<I", size) + real[at + 4 :]
+
+
+def a_jpeg(width: int, height: int) -> bytes:
+    real = encoded(Image.new("RGB", (8, 8)), "JPEG")
+    at = real.index(b"\xff\xc0") + 5
+    return real[:at] + struct.pack(">HH", height, width) + real[at + 4 :]
+
+
+def test_a_decompression_bomb_is_refused_by_its_header() -> None:
+    bomb = encoded(Image.new("1", (16_000, 16_000)))
+    assert len(bomb) < 50_000
+    with pytest.raises(ThumbnailError, match="16000 x 16000 pixels"):
+        render_thumbnail(bomb)
+
+
+@pytest.mark.parametrize("size", [(65_536, 1), (1, 65_536)])
+def test_a_line_of_any_length_is_no_picture(size: tuple[int, int]) -> None:
+    with pytest.raises(ThumbnailError, match="pixels"):
+        render_thumbnail(encoded(Image.new("L", size)))
+
+
+@pytest.mark.parametrize(("make", "ext"), [(a_webp, "webp"), (a_jpeg, "jpg")])
+def test_so_it_is_in_the_other_formats(make: object, ext: str) -> None:
+    assert callable(make)
+    for width, height in ((MAX_PIXELS[ext] // 10_000 + 1, 10_000), (16_383, 16_383)):
+        with pytest.raises(ThumbnailError, match="pixels"):
+            render_thumbnail(make(width, height))
+
+
+def test_the_largest_page_that_is_decoded() -> None:
+    width = 2560
+    height = MAX_PIXELS["png"] // width
+    assert thumbnail_of(encoded(Image.new("P", (width, height)), compress_level=1)).size == (218, 480)
+    with pytest.raises(ThumbnailError, match="pixels"):
+        render_thumbnail(a_png(width, height + 1, 8, 0, b""))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xd8\xff",
+        b"\xff\xd8\xff\xe0" + bytes(1000),
+        b"RIFF\x00\x00\x00\x00WEBP",
+        b"RIFF\x00\x00\x00\x00WEBPVP8X" + bytes(100),
+        b"GIF89a" + bytes(100),
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        a_png(0, 0, 8, 2, b""),
+        a_png(100, 100, 8, 2, b""),
+        a_png(100, 100, 8, 2, b"not compressed"),
+        a_png(100, 100, 8, 2, zlib.compress(bytes(10))),
+        a_png(100, 100, 7, 5, zlib.compress(bytes(40_000))),
+        encoded(a_page(), "BMP"),
+        encoded(a_page(), "GIF"),
+        encoded(a_page(), "TIFF"),
+    ],
+    ids=range(16),
+)
+def test_what_is_no_picture_is_said_to_be_none(data: bytes) -> None:
+    with pytest.raises(ThumbnailError):
+        render_thumbnail(data)
+
+
+@pytest.mark.parametrize("kind", PAGE)
+def test_half_a_picture_is_none(kind: str) -> None:
+    with pytest.raises(ThumbnailError):
+        render_thumbnail(PAGE[kind][: len(PAGE[kind]) // 2])
+
+
+def made_or_refused(data: bytes) -> None:
+    """Ask for a thumbnail, and let nothing pass but the error for it."""
+    try:
+        thumbnail = render_thumbnail(data)
+    except ThumbnailError:
+        return
+    assert len(thumbnail) <= MAX_BYTES
+
+
+@given(kind=st.sampled_from(sorted(SMALL)), data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_wherever_a_file_is_cut_off(kind: str, data: st.DataObject) -> None:
+    made_or_refused(SMALL[kind][: data.draw(st.integers(0, len(SMALL[kind])))])
+
+
+@given(kind=st.sampled_from(sorted(SMALL)), data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_whatever_bits_are_flipped(kind: str, data: st.DataObject) -> None:
+    damaged = bytearray(SMALL[kind])
+    # Half of the time near the beginning: that is where the structure is.
+    last = data.draw(st.sampled_from([60, len(damaged) - 1]))
+    for at, bits in data.draw(
+        st.lists(st.tuples(st.integers(0, last), st.integers(1, 255)), min_size=1, max_size=4)
+    ):
+        damaged[at] ^= bits
+    made_or_refused(bytes(damaged))
+
+
+@given(
+    st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\x00\x00\x00\x00WEBPVP8 "]),
+    st.binary(max_size=200),
+)
+@settings(max_examples=150, deadline=None)
+def test_whatever_follows_the_first_bytes(head: bytes, rest: bytes) -> None:
+    made_or_refused(head + rest)
+
+
+@pytest.mark.parametrize(
+    ("tallness", "size"), [(0.625, (480, 300)), (2.2, (218, 480)), (99, (218, 480)), (0.0001, (480, 1))]
+)
+def test_of_a_long_page_the_top_in_the_shape_of_the_screen(tallness: float, size: tuple[int, int]) -> None:
+    page = Image.new("RGB", (1280, 5200), "white")
+    page.paste("red", (0, 0, 1280, 400))
+    thumbnail = Image.open(io.BytesIO(render_thumbnail(encoded(page), tallness)))
+    assert thumbnail.size == size
+    red, green, _ = thumbnail.convert("RGB").getpixel((100, 0))
+    assert red > 200 > green
