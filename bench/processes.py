@@ -1,4 +1,4 @@
-"""Start a server, wait for it, look at its processes, stop it: only ever what was started here."""
+"""Start a server, wait until it is ready, inspect its processes, and stop it."""
 
 import os
 import random
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from bench.load import BenchError
+from bench.run import BenchError
 
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -20,18 +20,18 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def running(
+def running_server(
     command: Sequence[str | Path],
     directory: Path,
     env: Mapping[str, str] | None = None,
     ready: Callable[[], bool] | None = None,
     user: str | None = None,
 ) -> Iterator[int]:
-    """Run a server while the block lasts, which begins when it is ready; give its process id."""
+    """Run a server until the block ends. The block gets its process id once the server is ready."""
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / "server.log"
     with log.open("ab") as output:
-        # A group of its own, named by the id of the process: so nothing else can be hit when it is stopped.
+        # Its own process group, so that stopping it cannot hit another process.
         process = subprocess.Popen(
             command,
             cwd=directory,
@@ -44,15 +44,15 @@ def running(
         )
     try:
         if ready is not None and not _becomes_ready(process, ready):
-            last_words = log.read_text(errors="replace")[-1000:]
-            raise BenchError(f"{Path(command[0]).name} was not ready in {START_SECONDS} s: {last_words}")
+            last_lines = log.read_text(errors="replace")[-1000:]
+            raise BenchError(f"{Path(command[0]).name} was not ready in {START_SECONDS} s: {last_lines}")
         yield process.pid
     finally:
         _stop(process)
 
 
 def _becomes_ready(process: subprocess.Popen[bytes], ready: Callable[[], bool]) -> bool:
-    """Ask until it is; a refused connection only means that it is not yet."""
+    """Poll until the server is ready. A refused connection means that it is still starting."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         with suppress(OSError):
@@ -73,10 +73,10 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def package_folder(name: str) -> Path:
-    """Return where a package lies, without importing it: only its programs are wanted."""
+    """Return a package's folder without importing it: only its programs are needed."""
     package = find_spec(name)
     if package is None or package.origin is None:
-        raise BenchError(f"{name} is not installed: pip install 'prshots[bench]'")
+        raise BenchError(f"{name} is not installed: run pip install 'prshots[bench]'")
     return Path(package.origin).parent
 
 
@@ -86,7 +86,7 @@ def accepts_connections(port: int) -> bool:
 
 
 def free_port() -> int:
-    """Find a port that is free, and whose neighbour 10000 above is: SeaweedFS opens that as well."""
+    """Return a free port. The port 10000 above it is free too: SeaweedFS opens both."""
     for port in random.sample(range(20000, 32000), 200):
         if _is_free(port) and _is_free(port + 10000):
             return port
@@ -99,7 +99,7 @@ def _is_free(port: int) -> bool:
 
 
 def tree(pid: int) -> list[int]:
-    """List a process and all that descend from it."""
+    """Return a process and all its descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -111,7 +111,7 @@ def tree(pid: int) -> list[int]:
 
 
 def _stat_fields(stat: Path) -> list[str]:
-    """Return what follows the command's name, which may itself hold spaces and brackets."""
+    """Return the fields after the command's name. The name itself can contain spaces and brackets."""
     return stat.read_text().rpartition(")")[2].split()
 
 
@@ -125,17 +125,17 @@ def cpu_seconds(pid: int) -> float:
 
 
 def wait_until_idle(pid: int) -> None:
-    """Wait until a server has done what it does after its start or after a load."""
+    """Wait until a server has finished its work after the start or after a load."""
     deadline = time.monotonic() + IDLE_SECONDS
     before = cpu_seconds(pid)
     while time.monotonic() < deadline:
         time.sleep(0.5)
         now = cpu_seconds(pid)
-        # Less than before is no rest either: a process has ended, and its time is no longer counted.
+        # A drop is not idle either: a process has ended, and its time no longer counts.
         if abs(now - before) <= 0.02:
             return
         before = now
-    raise BenchError(f"process {pid} did not come to rest within {IDLE_SECONDS} s")
+    raise BenchError(f"process {pid} was not idle within {IDLE_SECONDS} s")
 
 
 def rss_bytes(pid: int) -> int:
@@ -143,7 +143,7 @@ def rss_bytes(pid: int) -> int:
 
 
 def pss_bytes(pid: int) -> int:
-    """Like RSS, with pages that several processes share counted once."""
+    """Return the memory of all processes, with shared pages counted once."""
     return sum(_kilobytes(process, "smaps_rollup", "Pss") for process in tree(pid)) * 1024
 
 
@@ -153,7 +153,7 @@ def forget_peak(pid: int) -> None:
 
 
 def peak_rss_bytes(pid: int) -> int:
-    """Return the sum of what each process held at its own peak: never less than what all held at once."""
+    """Return the sum of each process's own peak, which is at least the peak of the sum."""
     return sum(_kilobytes(process, "status", "VmHWM") for process in tree(pid)) * 1024
 
 

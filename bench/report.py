@@ -1,18 +1,27 @@
-"""The rows, the verdicts and the one table."""
+"""The rows, their verdicts, the table on the terminal and the JSON file."""
 
 import json
-from collections.abc import Sequence
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+HEADINGS = ("measure", "prshots", "compared with", "ratio", "target", "verdict")
+RIGHT_ALIGNED = {"prshots", "ratio", "target"}
+MISSED = "missed"
+PIPE_WIDTH = 140
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a row has to reach: its ratio where there is a peer, else its own figure."""
+    """What a row must reach: its ratio if it is compared with something, otherwise its own figure."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -46,33 +55,79 @@ class Row:
     def verdict(self) -> str:
         if self.target is None:
             return ""
-        return "ok" if self.target.met_by(self.ours if self.ratio is None else self.ratio) else "short"
+        return "met" if self.target.met_by(self.ours if self.ratio is None else self.ratio) else MISSED
 
-
-def print_table(rows: Sequence[Row], load: float) -> None:
-    caption = f"load average before the run: {load:.1f}"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
-    for heading in ("measure", "ours", "peer", "ratio", "target", "verdict"):
-        table.add_column(heading, justify="right" if heading in {"ours", "ratio", "target"} else "left")
-    for row in rows:
-        table.add_row(*_cells(row), style="bold red" if row.verdict == "short" else "")
-    # In a file or a pipe the table keeps its width instead of being folded to that of an absent terminal.
-    console = Console()
-    console.print(table) if console.is_terminal else Console(width=140).print(table)
-
-
-def _cells(row: Row) -> list[str]:
-    peer = row.note if row.peer is None else f"{row.peer_name} {_figure(row.peer)}"
-    ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
-    target = "" if row.target is None else str(row.target)
-    return [row.measure, f"{_figure(row.ours)} {row.unit}", peer, ratio, target, row.verdict]
+    @property
+    def cells(self) -> list[str]:
+        """Return the row as text, in the order of `HEADINGS`."""
+        peer = self.note if self.peer is None else f"{self.peer_name} {_figure(self.peer)}"
+        ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
+        target = "" if self.target is None else str(self.target)
+        return [self.measure, f"{_figure(self.ours)} {self.unit}", peer, ratio, target, self.verdict]
 
 
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def write_json(rows: Sequence[Row], load: float, file: Path) -> None:
-    told = [asdict(row) | {"ratio": row.ratio, "verdict": row.verdict} for row in rows]
-    content = {"load_average": load, "rows": told}
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The rows of one measurement, and when and where it was taken. `load_average` is from before the run."""
+
+    measured_on: str
+    machine: str
+    load_average: float | None
+    rows: Sequence[Row]
+
+    @classmethod
+    def of_this_machine(cls, load_average: float, rows: Sequence[Row]) -> "Result":
+        machine = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
+        return cls(time.strftime("%Y-%m-%d", time.gmtime()), machine, round(load_average, 1), rows)
+
+
+Results = Mapping[str, Result]
+"""Results by the name of their measurement."""
+
+
+def print_table(results: Results) -> None:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading in RIGHT_ALIGNED else "left")
+    for row in (row for result in results.values() for row in result.rows):
+        table.add_row(*row.cells, style="bold red" if row.verdict == MISSED else "")
+    # In a file or a pipe there is no terminal width to fold the table to.
+    console = Console()
+    console.print(table) if console.is_terminal else Console(width=PIPE_WIDTH).print(table)
+
+
+def read_json(file: Path) -> dict[str, Result]:
+    return {name: _result(told) for name, told in json.loads(file.read_text()).items()}
+
+
+def write_json(results: Results, file: Path) -> None:
+    """Write the results. A file that exists keeps its other measurements, so a table can grow in steps."""
+    kept = read_json(file) if file.exists() else {}
+    content = {name: _told(result) for name, result in (kept | dict(results)).items()}
     file.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """Return the result for JSON. `ratio` and `verdict` follow from the rest: they are there for readers."""
+    rows = [asdict(row) | {"ratio": row.ratio and round(row.ratio, 3), "verdict": row.verdict} for row in result.rows]
+    return asdict(result) | {"rows": rows}
+
+
+def _result(told: dict[str, Any]) -> Result:
+    rows = [
+        Row(
+            measure=row["measure"],
+            unit=row["unit"],
+            ours=row["ours"],
+            peer_name=row["peer_name"],
+            peer=row["peer"],
+            target=Target(**row["target"]) if row["target"] else None,
+            note=row["note"],
+        )
+        for row in told["rows"]
+    ]
+    return Result(told["measured_on"], told["machine"], told["load_average"], rows)

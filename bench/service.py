@@ -1,4 +1,4 @@
-"""Our own service as anyone runs it: the `prshots` commands and the HTTP interface."""
+"""prshots itself, run the way an operator does: with the `prshots` command and over HTTP."""
 
 import http.client
 import json
@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bench.load import BenchError, status_of
 from bench.pictures import CONTENT_TYPE, upload_body
-from bench.processes import free_port, running, wait_until_idle
+from bench.processes import free_port, running_server, wait_until_idle
+from bench.run import BenchError
+from bench.wrk import status_of
 from prshots.server.domain.signing import KeyRing
 
 COMMAND = Path(sys.executable).parent / "prshots"
@@ -23,7 +24,7 @@ NO_LIMIT = "1000000000"
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One data folder with a project and a token, and the ports that it is served on."""
+    """A data folder with a project and an upload token, and the ports that serve it."""
 
     directory: Path
     api_port: int
@@ -34,7 +35,7 @@ class Service:
 
     @classmethod
     def create(cls, directory: Path, *policy: str, settings: Mapping[str, str] | None = None) -> "Service":
-        """Make a service on the embedded default, or on the engines that the settings name."""
+        """Create a service on the embedded engines, or on the engines that `settings` name."""
         directory.mkdir(parents=True)
         blank = cls(directory, free_port(), free_port(), free_port(), "", settings or {})
         blank.run("project", "create", PROJECT, *policy)
@@ -53,7 +54,7 @@ class Service:
         return self.data / "images"
 
     def links(self, view_path: str, count: int) -> list[str]:
-        """Sign good links to one image that differ in their time limit, as the service itself would."""
+        """Return valid links to one image that differ in their expiry."""
         ring = KeyRing.parse((self.data / "signing-keys").read_text())
         exp = int(view_path.partition("?exp=")[2].partition("&")[0])
         ext = view_path.partition(".")[2].partition("?")[0]
@@ -69,7 +70,7 @@ class Service:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the caller's environment with our settings, and none of theirs, in it."""
+        """Return the environment without the caller's PRSHOTS_* variables and with these settings."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
         return kept | {
             "PRSHOTS_DATA_DIR": str(self.data),
@@ -97,14 +98,14 @@ class Service:
 
     @contextmanager
     def serving(self, ready: Callable[[], bool] | None = None) -> Iterator[int]:
-        """Run the service; the block begins when it is ready, by default when all its parts answer."""
+        """Run the service. The block starts when it is ready: by default, when all components answer."""
         command = [COMMAND, "serve"]
-        with running(command, self.directory, self.environment, ready or self._answers) as pid:
+        with running_server(command, self.directory, self.environment, ready or self._answers) as pid:
             yield pid
 
     @contextmanager
-    def at_rest(self) -> Iterator[int]:
-        """Run the service; the block begins when its first sweep is done, too."""
+    def idle(self) -> Iterator[int]:
+        """Run the service. The block starts when the first sweep is done and all processes are idle."""
         with self.serving() as pid:
             wait_until_idle(pid)
             yield pid
@@ -119,14 +120,14 @@ class Service:
 
 
 class Api:
-    """A client on one kept connection, with as little of its own between the wire and the clock as can be."""
+    """A client on one keep-alive connection that adds little time itself."""
 
     def __init__(self, service: Service) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", service.api_port, timeout=30)
         self._headers = {"Authorization": f"Bearer {service.token}"}
 
     def upload(self, image: bytes, pr_number: int = 1) -> str:
-        """Upload an image and return its address as path and query."""
+        """Upload an image. Return the path and query of its URL."""
         return self.send_upload(upload_body(image, pr_number))
 
     def send_upload(self, body: bytes) -> str:
@@ -134,7 +135,7 @@ class Api:
         return f"{address.path}?{address.query}"
 
     def send_upload_in_two(self, body: bytes, held_back: int, between: Callable[[], None]) -> None:
-        """Send an upload all but its last bytes, do something else, then send the rest."""
+        """Send an upload except for its last bytes, call `between`, then send the rest."""
 
         def parts() -> Iterator[bytes]:
             yield body[:-held_back]

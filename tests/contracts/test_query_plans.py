@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 IMAGES = int(os.environ.get("QUERY_PLAN_IMAGES", "200000"))
 PROJECTS = 100
-FILL = Path(__file__).parents[2] / "bench" / "growth.sql"
+FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
 GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day"}
 DUE = 1000
 MOST_ROWS = 500

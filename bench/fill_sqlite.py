@@ -1,4 +1,4 @@
-"""Fill a data folder with many images faster than uploads could."""
+"""Fill a data folder with many images, faster than uploads could."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ ON CONFLICT (project_id) DO UPDATE SET
 def add_records(
     service: Service, count: int, *, size: int, uploaded_at: int, scheduled_at: int | None = None
 ) -> None:
-    """Add records of the project, 500 to a pull request, without their bytes."""
+    """Add image records without bytes, 500 per pull request."""
     with _database(service) as database:
         database.execute(
             _INSERT,
@@ -59,7 +59,7 @@ def add_records(
 
 
 def add_bytes(service: Service, size: int) -> None:
-    """Write a small image for every record, where the service would have written it."""
+    """Write a small image for every record, in the place where the service stores it."""
     content = png(size)
     for number in range(256):
         (service.images / f"{number:02x}").mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def count_files(service: Service) -> int:
 @contextmanager
 def _database(service: Service) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(service.database)) as connection:
-        # A benchmark's filler may be lost in a power cut.
+        # This data does not have to survive a power cut.
         connection.execute("PRAGMA synchronous = OFF")
         with connection:
             yield connection

@@ -10,17 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent / "lua" / "requests.lua"
+from bench.run import BenchError
+
+SCRIPT = Path(__file__).with_name("wrk_requests.lua")
 ROUNDS = 3
-
-
-class BenchError(Exception):
-    """A measurement that would mean nothing: a server failed, or did not do what it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to ask of one server; the paths are asked for in turn."""
+    """The requests for one server. wrk requests the paths in turn."""
 
     address: str
     paths: Sequence[str]
@@ -43,7 +41,7 @@ def require_wrk() -> None:
 
 
 def wrk(load: Load, *, connections: int, seconds: int) -> Result:
-    """Run wrk on one thread. One request that fails makes the whole figure void."""
+    """Run wrk on one thread. Raises BenchError if even one request fails."""
     with tempfile.NamedTemporaryFile("w", suffix=".paths") as paths:
         paths.write("\n".join(load.paths) + "\n")
         paths.flush()
@@ -62,7 +60,7 @@ def _result(load: Load, told: dict[str, float]) -> Result:
     if told["bad_status"] or told["broken"] or not told["requests"]:
         raise BenchError(
             f"{load.method} {load.address}{load.paths[0]}: of {told['requests']:.0f} requests "
-            f"{told['bad_status']:.0f} got an error status and {told['broken']:.0f} broke off"
+            f"{told['bad_status']:.0f} got an error status and {told['broken']:.0f} were cut off"
         )
     return Result(
         requests=int(told["requests"]),
@@ -75,7 +73,7 @@ def _result(load: Load, told: dict[str, float]) -> Result:
 def in_turn(
     measures: Mapping[str, Callable[[], float]], say: Callable[[str], None], what: str
 ) -> dict[str, float]:
-    """Take each measure once per round, so that a noisy moment hits all alike; return the medians."""
+    """Return the median of each measure. Each round takes all of them, so noise affects them equally."""
     taken: dict[str, list[float]] = {name: [] for name in measures}
     for number in range(1, ROUNDS + 1):
         for name, measure in measures.items():

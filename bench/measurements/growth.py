@@ -1,6 +1,6 @@
-"""Everyday work with 10,000,000 images in PostgreSQL, beside the same with none, or with a page of each list.
+"""Everyday work with 10,000,000 images in PostgreSQL, compared with an empty or a small database.
 
-Asked of the stores themselves: HTTP would only add the same to both sides.
+It calls the adapters directly: HTTP would add the same time to both sides.
 """
 
 import asyncio
@@ -16,11 +16,10 @@ from typing import TypeVar
 
 import psycopg
 
-from bench.load import BenchError
 from bench.pictures import png
-from bench.postgresql import execute, running_postgresql
+from bench.postgresql import execute, query, running_postgresql
 from bench.report import Row, Target
-from bench.settings import Run
+from bench.run import BenchError, Run
 from prshots.contract.limits import Policy
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.migrate import migrate
@@ -33,9 +32,9 @@ from prshots.server.domain.sweep import sweep
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 FEW = 30_000
-"""They still fill a page of every list."""
+"""Still enough to fill a page of every list."""
 ROOM_PER_IMAGE = 1500
-"""Bytes on the disk while filling: the record, its indexes, and the server's log of both."""
+"""Bytes on disk while filling: the record, its indexes, and PostgreSQL's write-ahead log."""
 PROJECTS = 50
 TURNS, WARM_UP_TURNS = 200, 20
 SWEEPS = 5
@@ -43,7 +42,8 @@ DUE, KEPT = 1000, 2000
 DAY = 86_400
 FILL = Path(__file__).with_suffix(".sql")
 BIG, USER = "growth-1", "growth-1"
-"""The project that has a fifth of all images, and somebody who sees all projects."""
+"""The project with a fifth of all images, and a user who sees all projects."""
+SIZE_OF_IMAGES = "SELECT pg_total_relation_size('images')"
 TARGET = Target(at_most=1.5)
 
 T = TypeVar("T")
@@ -52,13 +52,18 @@ T = TypeVar("T")
 def measure(run: Run) -> Iterator[Row]:
     if shutil.disk_usage(run.directory).free < MANY * ROOM_PER_IMAGE:
         needed = MANY * ROOM_PER_IMAGE / 1e9
-        raise BenchError(f"{run.directory} has no room for {needed:.0f} GB: choose another with --dir")
+        raise BenchError(
+            f"{run.directory} has less than {needed:.0f} GB free: choose another folder with --dir"
+        )
     with running_postgresql(run.directory / "postgresql") as make:
         addresses = {name: make(name) for name in ("many", "few", "none")}
         for name, count in (("many", MANY), ("few", FEW), ("none", 0)):
             _fill(run, addresses[name], count)
         yield Row(
-            "an image's record in PostgreSQL", "bytes", _size(addresses["many"]) / MANY, note="with indexes"
+            "one image's record in PostgreSQL",
+            "bytes",
+            query(addresses["many"], SIZE_OF_IMAGES) / MANY,
+            note="with indexes",
         )
         yield from asyncio.run(_measure(run, addresses))
 
@@ -78,48 +83,43 @@ def _fill(run: Run, address: str, count: int) -> None:
             connection.execute(FILL.read_bytes())
 
 
-def _size(address: str) -> float:
-    with psycopg.connect(address) as connection:
-        rows = connection.execute("SELECT pg_total_relation_size('images')").fetchall()
-        return float(rows[0][0])
-
-
 async def _measure(run: Run, addresses: dict[str, str]) -> list[Row]:
-    stores = {name: _Stores(address, run.directory / name) for name, address in addresses.items()}
-    many, few, none = stores["many"], stores["few"], stores["none"]
+    adapters = {name: _Adapters(address, run.directory / name) for name, address in addresses.items()}
+    many, few, none = adapters["many"], adapters["few"], adapters["none"]
     try:
         for each in (many, none):
             await each.prepare()
-        for (
-            address
-        ) in addresses.values():  # as a server does by itself, but not in the middle of a measurement
+        # PostgreSQL does this by itself, but possibly in the middle of a measurement.
+        for address in addresses.values():
             execute(address, "VACUUM ANALYZE")
             execute(address, "CHECKPOINT")
-        run.say(f"growth: {TURNS} turns of each operation, in turn")
+        run.say(f"growth: each operation {TURNS} times")
         await _take_turns(TURNS + WARM_UP_TURNS, lambda each: each.write(), many, none)
         await _take_turns(TURNS + WARM_UP_TURNS, lambda each: each.list(), many, few)
-        run.say(f"growth: {SWEEPS} sweeps with {DUE:,} due")
+        run.say(f"growth: {SWEEPS} sweeps with {DUE:,} expired images")
         await _take_turns(SWEEPS, lambda each: each.sweep(), many, none)
     finally:
-        for each in stores.values():
+        for each in adapters.values():
             await each.close()
     rows = []
     for name in many.seconds:
-        peer, at = (none, "at none") if name in none.seconds else (few, f"at {FEW:,}")
+        peer, at = (none, "with no images") if name in none.seconds else (few, f"with {FEW:,}")
         ours, theirs = many.p50_ms(name), peer.p50_ms(name)
         rows.append(Row(f"{name}, {MANY:,} in PostgreSQL, p50", "ms", ours, at, theirs, TARGET))
     return rows
 
 
-async def _take_turns(turns: int, do: Callable[["_Stores"], Awaitable[None]], *stores: "_Stores") -> None:
+async def _take_turns(
+    turns: int, do: Callable[["_Adapters"], Awaitable[None]], *adapters: "_Adapters"
+) -> None:
     for turn in range(turns):
-        # Who goes first changes, as the second of two finds the disk busier.
-        for each in stores[:: 1 if turn % 2 else -1]:
+        # The order alternates: the second of two finds the disk busier.
+        for each in adapters[:: 1 if turn % 2 else -1]:
             await do(each)
 
 
-class _Stores:
-    """The stores over one database, and how long each operation took."""
+class _Adapters:
+    """The adapters on one database, and how long each operation took."""
 
     def __init__(self, address: str, directory: Path) -> None:
         self._database = open_postgresql(address)
@@ -138,7 +138,7 @@ class _Stores:
         return statistics.median(seconds[WARM_UP_TURNS if len(seconds) > WARM_UP_TURNS else 0 :]) * 1000
 
     async def prepare(self) -> None:
-        """Have a project to upload to, one to sweep, and images whose bytes a sweep finds and leaves."""
+        """Create a project to upload to, one to sweep, and images that a sweep must keep."""
         known = {project.id for project in await self._records.projects()}
         for project in (self._project, self._swept):
             if project.id not in known:
@@ -157,7 +157,7 @@ class _Stores:
     async def _delete(self, image_id: str) -> None:
         await self._records.image(BIG, image_id)
         await self._records.schedule([image_id], int(time.time()))
-        _require(await self._records.remove_images([image_id]) == 1, "an image to delete was not there")
+        _require(await self._records.remove_images([image_id]) == 1, "an image to delete was missing")
 
     async def list(self) -> None:
         overview, today = self._overview, int(time.time()) // DAY

@@ -1,4 +1,4 @@
-"""Upload, comment and delete with 1,000,000 images on record, beside the same with none."""
+"""Upload, comment and delete with 1,000,000 images in SQLite, compared with an empty database."""
 
 import statistics
 import time
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import TypeVar
 
-from bench.filler import add_records
+from bench.fill_sqlite import add_records
 from bench.pictures import png
 from bench.report import Row, Target
+from bench.run import Run
 from bench.service import Api, Service, id_of
-from bench.settings import Run
 
 RECORDS = 1_000_000
 TURNS = 400
@@ -25,22 +25,22 @@ T = TypeVar("T")
 def measure(run: Run) -> Iterator[Row]:
     run.say(f"records: adding {RECORDS:,} images to one of two services")
     full, empty = (Service.create(run.directory / name) for name in ("full", "empty"))
-    # Neither due nor scheduled: the sweep at the start has nothing to do with them.
+    # Not expired, so the sweep at the start leaves them alone.
     add_records(full, RECORDS, size=SIZE, uploaded_at=int(time.time()))
-    with full.at_rest(), empty.at_rest(), closing(Api(full)) as at_full, closing(Api(empty)) as at_empty:
-        run.say(f"records: {TURNS} uploads, comments and deletes at each, in turn")
+    with full.idle(), empty.idle(), closing(Api(full)) as at_full, closing(Api(empty)) as at_empty:
+        run.say(f"records: {TURNS} uploads, comments and deletes on both, in turn")
         clocks = [_Clock(at_full), _Clock(at_empty)]
         for turn in range(WARM_UP_TURNS + TURNS):
-            # Who goes first changes, as the second of two finds the disk busier.
+            # The order alternates: the second of two finds the disk busier.
             for clock in clocks[:: 1 if turn % 2 else -1]:
                 clock.take_turn()
     for step in ("upload", "comment", "delete"):
         ours, peer = (clock.p50_ms(step) for clock in clocks)
-        yield Row(f"{step}, 1,000,000 records, p50", "ms", ours, "at none", peer, TARGET)
+        yield Row(f"{step}, 1,000,000 records, p50", "ms", ours, "with no records", peer, TARGET)
 
 
 class _Clock:
-    """Takes the time of each step at one service, on a pull request that always has 20 images."""
+    """Times each step on one service, with a pull request that always has 20 images."""
 
     def __init__(self, api: Api) -> None:
         self._api = api

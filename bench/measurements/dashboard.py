@@ -1,4 +1,4 @@
-"""What an open page asks for, with 100,000 images in the project, beside the same with 20,000."""
+"""The dashboard's lists with 100,000 images in the project, compared with 20,000."""
 
 import http.client
 import json
@@ -7,14 +7,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from bench.filler import FIRST_FILLER_PR, add_records
-from bench.load import BenchError
+from bench.fill_sqlite import FIRST_FILLER_PR, add_records
 from bench.report import Row, Target
+from bench.run import BenchError, Run
 from bench.service import Service
-from bench.settings import Run
 
 MANY, FEW = 100_000, 20_000
-"""The few still fill a page of every list: 40 pull requests of 500 images."""
+"""FEW still fills a page of every list: 40 pull requests with 500 images each."""
 TURNS, WARM_UP_TURNS = 100, 10
 SIZE = 20 * 1024
 TARGET = Target(at_most=1.5)
@@ -25,19 +24,19 @@ def measure(run: Run) -> Iterator[Row]:
     full, small = (Service.create(run.directory / name) for name in ("full", "small"))
     for service, count in ((full, MANY), (small, FEW)):
         add_records(service, count, size=SIZE, uploaded_at=int(time.time()))
-    with full.at_rest(), small.at_rest():
-        run.say(f"dashboard: {TURNS} turns of each list at each, through the web component")
+    with full.idle(), small.idle():
+        run.say(f"dashboard: requesting each list {TURNS} times from both, through the web component")
         pages = [_Page(full), _Page(small)]
         for turn in range(WARM_UP_TURNS + TURNS):
             for page in pages[:: 1 if turn % 2 else -1]:
                 page.take_turn()
     for name in pages[0].paths:
         ours, peer = (page.p50_ms(name) for page in pages)
-        yield Row(f"{name}, {MANY:,} images, p50", "ms", ours, f"at {FEW:,}", peer, TARGET)
+        yield Row(f"{name}, {MANY:,} images, p50", "ms", ours, f"with {FEW:,}", peer, TARGET)
 
 
 class _Page:
-    """A browser's side of the dashboard: signed in by a one-time link, asking on one kept connection."""
+    """A browser that is signed in with a one-time link and uses one keep-alive connection."""
 
     def __init__(self, service: Service) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", service.web_port, timeout=30)

@@ -1,4 +1,4 @@
-"""The Starlette peer: one route, one FileResponse."""
+"""The Starlette app to compare with: one route, one FileResponse."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`prshots sweep` with 100,000 images due: half of them scheduled, half past their `retain_days`."""
+"""`prshots sweep` with 100,000 expired images: half are scheduled, half are older than `retain_days`."""
 
 import os
 import time
@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bench.filler import add_bytes, add_records, count_files, count_records
-from bench.load import BenchError
+from bench.fill_sqlite import add_bytes, add_records, count_files, count_records
 from bench.pictures import png
 from bench.report import Row, Target
+from bench.run import BenchError, Run
 from bench.service import Service
-from bench.settings import Run
 
 DUE = 100_000
 SIZE = 1024
@@ -22,7 +21,7 @@ TARGET = Target(at_least=5000)
 
 
 def measure(run: Run) -> Iterator[Row]:
-    run.say(f"sweep: preparing {DUE:,} images that are due")
+    run.say(f"sweep: preparing {DUE:,} expired images")
     service = Service.create(
         run.directory / "ours", "--policy", "retain_days", "--retain-days", str(RETAIN_DAYS)
     )
@@ -37,9 +36,11 @@ def measure(run: Run) -> Iterator[Row]:
     records, files = count_records(service), count_files(service)
     if records or files:
         raise BenchError(f"the sweep left {records} records and {files} files")
-    note = f"of {full:.1f} s, {empty:.1f} go before and after the work"
+    note = f"{full:.1f} s in total, {empty:.1f} s of it start-up"
     yield Row("sweep of 100,000, whole command", "images/s", DUE / full, target=TARGET, note=note)
-    yield Row("sweep of 100,000, without start", "images/s", DUE / (full - empty), "unlink alone", bare_disk)
+    yield Row(
+        "sweep of 100,000, without start-up", "images/s", DUE / (full - empty), "unlink alone", bare_disk
+    )
 
 
 def _seconds_of_sweep(service: Service) -> float:
@@ -49,13 +50,13 @@ def _seconds_of_sweep(service: Service) -> float:
 
 
 def _unlinks_per_second(run: Run) -> float:
-    """Find out what the disk allows: the same files, as many threads as it has use for, and nothing else."""
+    """Return how many such files the disk can unlink per second, with 16 threads and no other work."""
     files = [run.directory / "unlink" / f"{number:05x}" for number in range(UNLINKS)]
     files[0].parent.mkdir()
     content = png(SIZE)
     for file in files:
         file.write_bytes(content)
-    # Files that have not reached the disk yet go at no cost, as images of last week do not.
+    # Unlinking a file that is not on disk yet costs nothing, but real images are on disk.
     os.sync()
     started = time.monotonic()
     with ThreadPoolExecutor(UNLINK_THREADS) as threads:

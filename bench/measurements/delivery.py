@@ -1,4 +1,4 @@
-"""Delivery of signed images beside nginx, SeaweedFS and Starlette: one worker each, 32 connections."""
+"""Delivery of signed images compared with nginx, SeaweedFS and Starlette: one worker each, 32 connections."""
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,16 +6,16 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
-from bench.load import BenchError, Load, in_turn, status_of, wrk
 from bench.peers import LINKS_PER_FILE, Peer, nginx, seaweedfs, starlette
 from bench.pictures import png
 from bench.processes import cpu_seconds, wait_until_idle
 from bench.report import Row, Target
+from bench.run import BenchError, Run
 from bench.service import Api, Service
-from bench.settings import Run
+from bench.wrk import Load, in_turn, status_of, wrk
 
 CONNECTIONS = 32
-# Many images of each size, so that no cache of a single file flatters anyone.
+# Many images of each size, so that caching a single file helps no server.
 IMAGES_PER_SIZE = 64
 SIZES = {"20 KB": 20 * 1024, "100 KB": 100 * 1024, "1 MB": 1024 * 1024}
 NGINX, SEAWEEDFS, STARLETTE = "nginx secure_link", "SeaweedFS presigned GET", "Starlette FileResponse"
@@ -28,7 +28,7 @@ TARGETS = {
 
 
 def measure(run: Run) -> Iterator[Row]:
-    run.say("delivery: starting four servers, giving each the same images")
+    run.say("delivery: starting four servers with the same images")
     images = images_of_all_sizes()
     with (
         _ours(run.directory / "ours", images) as ours,
@@ -41,7 +41,7 @@ def measure(run: Run) -> Iterator[Row]:
         servers = {"ours": ours, NGINX: by_nginx, SEAWEEDFS: by_seaweedfs, STARLETTE: by_starlette}
         for size in SIZES:
             yield from _compare(run, size, servers)
-            yield from _compare_unseen(run, size, {"ours": ours, NGINX: by_nginx})
+            yield from _compare_uncached(run, size, {"ours": ours, NGINX: by_nginx})
 
 
 def images_of_all_sizes() -> dict[str, bytes]:
@@ -57,50 +57,49 @@ def of_size(paths: Sequence[str], size: str) -> Sequence[str]:
 
 def _compare(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
     paths = {name: of_size(peer.paths, size) for name, peer in servers.items()}
-    rates, processor = load_in_turn(run, size, servers, paths, f"delivery of {size}")
+    rates, cpu = load_in_turn(run, size, servers, paths, f"delivery of {size}")
     for peer in (NGINX, SEAWEEDFS, STARLETTE):
         target = TARGETS.get((size, peer))
         yield Row(f"delivery, {size}", "images/s", rates["ours"], peer, rates[peer], target)
-    yield processor_row(f"delivery, {size}", processor)
+    yield cpu_row(f"delivery, {size}", cpu)
 
 
-def _compare_unseen(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
-    """Ask with more links than we remember having checked: so each is verified, as nginx verifies each."""
+def _compare_uncached(run: Run, size: str, servers: Mapping[str, Peer]) -> Iterator[Row]:
+    """Use more links than delivery caches, so that it verifies each one, as nginx does."""
     count = IMAGES_PER_SIZE * LINKS_PER_FILE
     first = list(SIZES).index(size) * count
     paths = {name: peer.many_paths[first : first + count] for name, peer in servers.items()}
-    rates, processor = load_in_turn(run, size, servers, paths, f"delivery of {size}, unseen links")
-    yield Row(f"delivery, {size}, unseen links", "images/s", rates["ours"], NGINX, rates[NGINX])
-    yield processor_row(f"delivery, {size}, unseen links", processor)
+    rates, cpu = load_in_turn(run, size, servers, paths, f"delivery of {size}, uncached links")
+    yield Row(f"delivery, {size}, uncached links", "images/s", rates["ours"], NGINX, rates[NGINX])
+    yield cpu_row(f"delivery, {size}, uncached links", cpu)
 
 
-def processor_row(measure: str, processor: Mapping[str, float]) -> Row:
-    """Say what an image costs each server's own processes, which other load on the machine sways least.
+def cpu_row(measure: str, cpu: Mapping[str, float]) -> Row:
+    """Return the CPU time that each server's own processes spend per image.
 
-    Where wrk has no core to itself it holds the fastest server back most, and our ratio looks too good.
+    Other load on the machine distorts this figure least. If wrk has no core to itself, the fastest server
+    waits most, and our images per second look better than they are.
     """
-    return Row(f"{measure}: processor", "µs/image", processor["ours"], NGINX, processor[NGINX])
+    return Row(f"{measure}: CPU time", "µs/image", cpu["ours"], NGINX, cpu[NGINX])
 
 
 def load_in_turn(
     run: Run, size: str, servers: Mapping[str, Peer], paths: Mapping[str, Sequence[str]], what: str
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return images per second, and microseconds of processor time per image, of each server."""
-    processor: dict[str, list[float]] = {name: [] for name in servers}
+    """Return images per second, and microseconds of CPU time per image, of each server."""
+    cpu: dict[str, list[float]] = {name: [] for name in servers}
     measures = {
-        name: partial(_images_per_second, run, size, server, paths[name], processor[name])
+        name: partial(_images_per_second, run, size, server, paths[name], cpu[name])
         for name, server in servers.items()
     }
     rates = in_turn(measures, run.say, what)
-    return rates, {name: statistics.median(values) for name, values in processor.items()}
+    return rates, {name: statistics.median(values) for name, values in cpu.items()}
 
 
-def _images_per_second(
-    run: Run, size: str, server: Peer, paths: Sequence[str], processor: list[float]
-) -> float:
+def _images_per_second(run: Run, size: str, server: Peer, paths: Sequence[str], cpu: list[float]) -> float:
     before = cpu_seconds(server.pid)
     result = wrk(Load(server.address, paths), connections=CONNECTIONS, seconds=run.seconds)
-    processor.append((cpu_seconds(server.pid) - before) / result.requests * 1e6)
+    cpu.append((cpu_seconds(server.pid) - before) / result.requests * 1e6)
     if result.bytes_each < SIZES[size]:
         raise BenchError(f"{server.address} sent {result.bytes_each:,.0f} bytes for an image of {size}")
     return result.per_second
@@ -110,15 +109,15 @@ def check_that_links_are_verified(server: Peer) -> None:
     path, _, query = server.paths[0].partition("?")
     of_another = server.paths[1].partition("?")[2]
     if status_of(server.address, f"{path}?{query}") != 200:
-        raise BenchError(f"{server.address} refuses a good link")
+        raise BenchError(f"{server.address} refuses a valid link")
     if status_of(server.address, f"{path}?{of_another}") != 403:
-        raise BenchError(f"{server.address} takes one image's signature for another")
+        raise BenchError(f"{server.address} accepts one image's signature for another image")
 
 
 @contextmanager
 def _ours(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
     service = Service.create(directory)
-    with service.at_rest() as pid:
+    with service.idle() as pid:
         with closing(Api(service)) as api:
             paths = [api.upload(content) for content in images.values()]
         wait_until_idle(pid)

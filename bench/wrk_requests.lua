@@ -1,6 +1,6 @@
--- What wrk sends: METHOD to each path of a file in turn, with an optional body and headers.
---   wrk -s requests.lua URL -- METHOD PATHS_FILE BODY_FILE|- [NAME VALUE]...
--- Every server of a comparison is driven by this one script, so that the client costs each of them the same.
+-- The requests that wrk sends: METHOD to each path of a file in turn, with an optional body and headers.
+--   wrk -s wrk_requests.lua URL -- METHOD PATHS_FILE BODY_FILE|- [NAME VALUE]...
+-- All servers of a comparison get their requests from this script, so the client costs each of them the same.
 
 local paths, prepared, body = {}, {}, nil
 local turn = 0
@@ -24,7 +24,7 @@ end
 
 function request()
   turn = turn % #paths + 1
-  -- A request with a body is put together when it is sent: a thousand bodies at once would not fit in Lua.
+  -- Requests with a body are built one at a time: a thousand bodies would not fit into Lua's memory.
   return prepared[turn] or wrk.format(nil, paths[turn], nil, body)
 end
 

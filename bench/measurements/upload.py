@@ -1,4 +1,4 @@
-"""Upload of 300 KB images, 16 at a time, beside SeaweedFS and beside the bare disk."""
+"""Uploads of 300 KB, 16 concurrent, compared with SeaweedFS and with the bare disk."""
 
 import os
 import sqlite3
@@ -10,15 +10,15 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.load import BenchError, Load, in_turn, wrk
 from bench.peers import SeaweedFS, seaweedfs
 from bench.pictures import CONTENT_TYPE, png, upload_body
 from bench.processes import wait_until_idle
 from bench.report import Row, Target
+from bench.run import BenchError, Run
 from bench.service import Service
-from bench.settings import Run
+from bench.wrk import Load, in_turn, wrk
 
-AT_ONCE = 16
+CONCURRENT = 16
 SIZE = 300 * 1024
 WARM_UP_SECONDS = 1
 SEAWEEDFS, DISK = "SeaweedFS presigned PUT", "write + fsync"
@@ -32,7 +32,7 @@ def measure(run: Run) -> Iterator[Row]:
     body = run.directory / "upload.multipart"
     body.write_bytes(upload_body(image.read_bytes(), pr_number=1))
     service = Service.create(run.directory / "ours")
-    with service.at_rest() as pid, seaweedfs(run.directory / "seaweedfs") as server:
+    with service.idle() as pid, seaweedfs(run.directory / "seaweedfs") as server:
         ours = Uploads(run, service, pid, body)
         puts = SeaweedPuts(run, server, image)
         disk = _Disk(run, run.directory / "disk", image.read_bytes())
@@ -48,7 +48,7 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 def _settle(pid: int | None = None) -> None:
-    """Have what was written before on the disk, so that nobody pays for another's writes."""
+    """Flush earlier writes to the disk, so that no server waits for another server's writes."""
     os.sync()
     if pid is not None:
         wait_until_idle(pid)
@@ -66,7 +66,7 @@ class Uploads:
         _settle(self.pid)
         headers = {"Authorization": f"Bearer {self.service.token}", "Content-Type": CONTENT_TYPE}
         load = Load(self.service.api_address, ["/v1/upload"], "POST", self.body, headers)
-        result = wrk(load, connections=AT_ONCE, seconds=seconds or self.run.seconds)
+        result = wrk(load, connections=CONCURRENT, seconds=seconds or self.run.seconds)
         self.done += result.requests
         return result.per_second
 
@@ -90,16 +90,16 @@ class SeaweedPuts:
     prefixes: list[str] = field(default_factory=list)
 
     def measure(self, seconds: int | None = None) -> float:
-        """Put to keys that no one has put to before, with twice as many signed as are likely to be needed."""
+        """PUT to new keys only. Sign twice as many as wrk is likely to need."""
         seconds = seconds or self.run.seconds
         prefix = uuid.uuid4().hex
         keys = (f"{prefix}/{number}.png" for number in range(int(2 * self.per_second * seconds)))
         paths = [self.server.presigned("put_object", key) for key in keys]
         _settle(self.server.pid)
         load = Load(self.server.address, paths, "PUT", self.image, {"Content-Type": "image/png"})
-        result = wrk(load, connections=AT_ONCE, seconds=seconds)
+        result = wrk(load, connections=CONCURRENT, seconds=seconds)
         if result.requests > len(paths):
-            raise BenchError("SeaweedFS was faster than foreseen: the keys did not suffice")
+            raise BenchError("SeaweedFS was faster than expected: it ran out of new keys")
         self.prefixes.append(prefix)
         self.done += result.requests
         self.per_second = result.per_second
@@ -113,7 +113,7 @@ class SeaweedPuts:
 
 @dataclass
 class _Disk:
-    """What the disk alone can do: a temporary file, fsync, rename, fsync of the folder; 16 threads."""
+    """The speed of the disk alone: temporary file, fsync, rename, fsync of the folder, in 16 threads."""
 
     run: Run
     folder: Path
@@ -123,8 +123,8 @@ class _Disk:
         _settle()
         self.folder.mkdir(exist_ok=True)
         started = time.monotonic()
-        with ThreadPoolExecutor(AT_ONCE) as threads:
-            written = sum(threads.map(self._write_until, [started + self.run.seconds] * AT_ONCE))
+        with ThreadPoolExecutor(CONCURRENT) as threads:
+            written = sum(threads.map(self._write_until, [started + self.run.seconds] * CONCURRENT))
         return written / (time.monotonic() - started)
 
     def _write_until(self, deadline: float) -> int:

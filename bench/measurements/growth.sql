@@ -1,8 +1,8 @@
--- Fill a migrated PostgreSQL database as years of use would: growth.images images in growth.projects projects,
--- a fifth of them in the first. Nothing is due. For the benchmark `growth` and for the test of the query plans.
--- Progress comes as notices. Whoever runs this does VACUUM ANALYZE after it.
+-- Fill a migrated PostgreSQL database with growth.images images in growth.projects projects, as years of use would.
+-- A fifth of the images is in the first project. No image is expired. The benchmark `growth` and the test of the
+-- query plans use it. It reports progress as notices. Run VACUUM ANALYZE afterwards.
 
-SET LOCAL session_replication_role = replica;  -- what is put in here needs no checking of foreign keys
+SET LOCAL session_replication_role = replica;  -- skips the foreign key checks
 
 CREATE TEMPORARY TABLE filling ON COMMIT DROP AS
 SELECT k, 'growth-' || p AS project_id, p % 3 = 0 AS pr_close,
@@ -41,13 +41,13 @@ SELECT md5('trust ' || id || ' ' || n), id, 'https://token.actions.githubusercon
        '{"repository": "growth/' || id || '-' || n || '"}', 'repository=growth/' || id || '-' || n, n, ''
 FROM projects, generate_series(1, 20) AS n WHERE id LIKE 'growth-%';
 
--- Those of an hour, in which the sweep has not come by.
+-- The short-lived tokens of an hour in which no sweep ran.
 INSERT INTO tokens (id, project_id, label, hint, sha256, created_at, expires_at, trust_id)
 SELECT md5('short ' || n), 'growth-1', 'ci', 'msr_…0000', md5('short ' || n) || md5('lived ' || n), at, at + 86400,
        md5('trust growth-1 ' || n % 20 + 1)
 FROM generate_series(1, 20000) AS n, (SELECT extract(epoch FROM now())::bigint AS at) AS just_now;
 
--- An index costs less to build than to keep up.
+-- Building the indexes afterwards is faster than updating them.
 CREATE TEMPORARY TABLE indexes ON COMMIT DROP AS
 SELECT indexname, indexdef FROM pg_indexes
 WHERE schemaname = 'public' AND tablename = 'images' AND indexname <> 'images_pkey';
@@ -60,8 +60,8 @@ BEGIN
     FOR index IN SELECT * FROM indexes LOOP
         EXECUTE format('DROP INDEX %I', index.indexname);
     END LOOP;
-    -- Where images go with their pull request, even numbers have images and odd ones have had them. Elsewhere
-    -- all but the first forty are closed and keep theirs.
+    -- Under pr_close, pull requests with an even number have images; the odd ones are closed and have none left.
+    -- Under the other policies, all but the first forty pull requests are closed and keep their images.
     LOOP
         INSERT INTO images (id, project_id, pr_number, name, commit_sha, viewport, ext, size, uploaded_at, kid,
                             closed_at, thumbnail)
@@ -96,7 +96,7 @@ INSERT INTO uploads_by_day (project_id, day, uploads, bytes)
 SELECT project_id, uploaded_at / 86400, count(*), sum(size)
 FROM images WHERE project_id LIKE 'growth-%' GROUP BY project_id, uploaded_at / 86400;
 
--- Days stay counted when their images have gone.
+-- The counts of a day stay when its images are deleted.
 INSERT INTO uploads_by_day (project_id, day, uploads, bytes)
 SELECT id, extract(epoch FROM now())::bigint / 86400 - ago, 100, 10000000
 FROM projects, generate_series(302, 1500) AS ago WHERE id LIKE 'growth-%';

