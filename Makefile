@@ -13,12 +13,16 @@ NPM := $(WITH_NODE) npm --prefix web
 NPM_REPORTER := $(WITH_NODE) npm --prefix $(REPORTER)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
-.PHONY: run install test lint format bench screenshots clean
+.DEFAULT_GOAL := help
+.PHONY: help run install test lint format bench screenshots clean
 
-run: .venv/server  ## install what is needed and start everything
+help:  ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: .venv/server  ## install and start the service; prints a link to the dashboard
 	@exec $(BIN)/prshots serve
 
-install: .venv/server  ## only install
+install: .venv/server  ## install the service into .venv without starting it
 
 test: .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run them
 	$(NPM) test
@@ -27,7 +31,7 @@ test: .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run them
 	@# A file at a time to each process, in the order of their folders: the long ones come before the last.
 	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
 
-lint: .venv/dev $(NODE_PACKAGES)
+lint: .venv/dev $(NODE_PACKAGES)  ## check style, types and import rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -37,20 +41,20 @@ lint: .venv/dev $(NODE_PACKAGES)
 	$(NPM_REPORTER) run check
 	$(NPM_REPORTER) run lint
 
-format: .venv/dev $(NODE_PACKAGES)
+format: .venv/dev $(NODE_PACKAGES)  ## format the code and apply safe fixes
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(NPM) run format
 	$(NPM_REPORTER) run format
 
-bench: .venv/bench  ## measure against the peers, in one table
+bench: .venv/bench  ## compare prshots with other servers; options go into BENCH='--only start --json FILE'
 	$(BIN)/python -m bench $(BENCH)
 
-screenshots: .venv/dev  ## take pictures of every page, light, dark and narrow, into screenshots/
+screenshots: .venv/dev  ## take screenshots of every dashboard page into screenshots/
 	@$(WITH_NODE) bash tests/install-tools
 	$(BIN)/python docs/images/make_dashboard.py
 
-clean:
+clean:  ## delete everything that was installed or built
 	rm -rf .venv web/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/server/web/dashboard
 
 .venv/bin/python:

@@ -59,13 +59,15 @@ def test_brings_nothing_of_the_server(venv: Path) -> None:
     code = f"""
 import importlib.util, json, pathlib, sys, prshots.client
 def found(): return sorted(set({OF_THE_SERVER}) & set(sys.modules))
+package = pathlib.Path(prshots.__file__).parent
 of_client = found()
 import prshots.cli
 print(json.dumps({{
     "client": of_client,
     "commands": found(),
     "installed": [name for name in {OF_THE_SERVER} if importlib.util.find_spec(name)],
-    "dashboard": (pathlib.Path(prshots.__file__).parent / "server" / "web" / "dashboard").exists(),
+    "dashboard": (package / "server" / "web" / "dashboard").exists(),
+    "typed": (package / "py.typed").exists(),
 }}))
 """
     said = json.loads(run(venv, "python", "-I", "-c", code).stdout)
@@ -74,6 +76,7 @@ print(json.dumps({{
         "commands": [],
         "installed": [],
         "dashboard": False,
+        "typed": True,
     }
 
 

