@@ -1,0 +1,56 @@
+"""CONTRIBUTING.md names commands and files that exist, and `make help` lists the same commands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+def section(heading: str) -> str:
+    return PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def paths_in(text: str) -> list[str]:
+    """Return what is in code and looks like a path of the repository; such a path may be a glob."""
+    return re.findall(r"`([\w.*-]+(?:/[\w.*-]*)+|[\w-]+\.(?:md|toml|txt|yml))`", text)
+
+
+@pytest.mark.parametrize("name", sorted(set(paths_in(PAGE))))
+def test_each_path_exists(name: str) -> None:
+    """Paths in the layout and in the table of changes may begin in src/prshots."""
+    places = [ROOT, ROOT / "src" / "prshots"]
+    assert any(any(place.glob(name.rstrip("/"))) for place in places), name
+
+
+def test_the_table_of_changes_names_files() -> None:
+    rows = [line for line in section("I want to add a …").splitlines() if line.startswith("| **")]
+    assert len(rows) >= 12
+    for row in rows:
+        assert paths_in(row), row
+
+
+def test_the_table_of_commands_is_that_of_make_help() -> None:
+    described = dict(re.findall(r"^([a-z-]+):.*?## (.+)$", MAKEFILE, re.MULTILINE))
+    named = set(re.findall(r"^\| `make ([a-z-]+)` \|", section("Commands"), re.MULTILINE))
+    assert named <= set(described)
+    assert set(described) - named == {"install", "clean"}
+
+
+def test_every_folder_of_tests_is_described() -> None:
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name[0] not in "._"}
+    described = set(re.findall(r"^\| `tests/(\w+)/` \|", section("Tests"), re.MULTILINE))
+    assert described == folders
+
+
+def test_every_folder_of_the_package_is_described() -> None:
+    package = ROOT / "src" / "prshots"
+    folders = {
+        path.parent for pattern in ("*/__init__.py", "server/*/__init__.py") for path in package.glob(pattern)
+    }
+    folders.remove(package / "server")
+    described = set(re.findall(r"`([\w/]+)/`", section("Layout")))
+    assert {str(folder.relative_to(package)) for folder in folders} <= described
