@@ -112,9 +112,13 @@ def write_json(results: Results, file: Path) -> None:
 
 
 def _told(result: Result) -> dict[str, Any]:
-    """Return the result for JSON. `ratio` and `verdict` follow from the rest: they are there for readers."""
-    rows = [asdict(row) | {"ratio": row.ratio and round(row.ratio, 3), "verdict": row.verdict} for row in result.rows]
-    return asdict(result) | {"rows": rows}
+    return asdict(result) | {"rows": [_told_row(row) for row in result.rows]}
+
+
+def _told_row(row: Row) -> dict[str, Any]:
+    """Return the row for JSON. `ratio` and `verdict` follow from the other fields; they help readers."""
+    ratio = None if row.ratio is None else round(row.ratio, 3)
+    return asdict(row) | {"ratio": ratio, "verdict": row.verdict}
 
 
 def _result(told: dict[str, Any]) -> Result:

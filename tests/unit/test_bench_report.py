@@ -1,4 +1,4 @@
-"""The table of docs/understand/bench.md: made from bench/results.json, and never by hand."""
+"""The table of docs/understand/bench.md: made from bench/results.json, never manually."""
 
 import importlib
 from pathlib import Path
