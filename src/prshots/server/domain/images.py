@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, SizedComment
 from prshots.contract.errors import (
     CounterUnavailableError,
     ExpireFailedError,
@@ -33,7 +34,11 @@ from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Rec
 
 EXPIRE_BATCH = 1000
 
+BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
+BAD_MARKER = f"marker must be {' or '.join(Marker)}"
+
 _PR_NUMBER = re.compile(r"[0-9]{1,10}")
+_LIMIT = re.compile(r"[0-9]{1,10}")
 
 _log = structlog.get_logger()
 
@@ -128,13 +133,29 @@ class Images:
             raise ExpireFailedError("expire failed, retry later")
 
     async def comment(self, project: Project, pr_number: int) -> str:
+        """Return the pull request's comment as the specification has it."""
+        return (await self._comment(project, pr_number, comment.DEFAULT_LIMIT, Marker.HTML)).markdown
+
+    async def sized_comment(
+        self, project: Project, pr_number: int, limit: int, marker: Marker
+    ) -> SizedComment:
+        """Return the comment in at most `limit` bytes.
+
+        For a closed pull request that has no images left, it says that they were deleted.
+        """
+        written = await self._comment(project, pr_number, limit, marker)
+        if not written.count and await self._records.is_closed(project.id, pr_number):
+            return comment.deleted_comment(pr_number, project, marker)
+        return written
+
+    async def _comment(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
         total, newest = await self._records.images_of_pr(project.id, pr_number, comment.MAX_LISTED)
         entries = [
             comment.Entry(image.name, image.viewport, image.commit_sha, self.url_of(image))
             for image in newest
         ]
         dashboard_url = f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
-        return comment.comment(pr_number, total, entries, dashboard_url)
+        return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
 
     async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
         """Apply the project's policy to a closed PR. What cannot be deleted now stays scheduled."""
@@ -263,6 +284,21 @@ def pr_number_from_json(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return _in_range(value if isinstance(value, int) and not isinstance(value, bool) else 0)
+
+
+def comment_limit_from_text(text: str | None) -> int:
+    """Raise InvalidInputError for anything but plain ASCII digits within range."""
+    limit = int(text) if text is not None and _LIMIT.fullmatch(text) else 0
+    if not MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES:
+        raise InvalidInputError(BAD_LIMIT)
+    return limit
+
+
+def marker_from_text(text: str | None) -> Marker:
+    """Raise InvalidInputError for a marker that is unknown."""
+    if text not in tuple(Marker):
+        raise InvalidInputError(BAD_MARKER)
+    return Marker(text)
 
 
 def _in_range(pr_number: int) -> int:
