@@ -13,8 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, SizedComment
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
+from prshots.contract.replies import SizedComment
 from prshots.server.domain.comment import MAX_LISTED, Entry, comment, deleted_comment, image_markdown
 from prshots.server.domain.models import Project
 

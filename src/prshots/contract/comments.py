@@ -1,6 +1,5 @@
-"""The comment on a pull request: its marker, its length, and what the service says about it."""
+"""The comment on a pull request: its marker and its length."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 MIN_COMMENT_BYTES = 1024
@@ -24,19 +23,3 @@ class Marker(StrEnum):
         if self is Marker.LINK:
             return f"[//]: # (svc:pr-{pr_number})"
         return f"<!-- svc:pr-{pr_number} -->"
-
-
-@dataclass(frozen=True, slots=True)
-class SizedComment:
-    """A comment of limited length.
-
-    Of `count` screenshots, `shown` have a picture, `listed` have only a line, and `omitted` have neither.
-    """
-
-    pr_number: int
-    markdown: str
-    heading: str
-    count: int
-    shown: int
-    listed: int
-    omitted: int

@@ -14,6 +14,7 @@ from prshots import __version__
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import MAX_NAME_CHARACTERS
+from prshots.contract.replies import Limits
 from prshots.server.api import openapi
 from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
@@ -107,7 +108,7 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
         form = await received(reading, incomplete="invalid multipart/form-data body")
         uploaded = await images.upload(project, form)
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
-        return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
+        return JSONResponse(asdict(uploaded))
 
     async def delete(request: Request) -> JSONResponse:
         project, image_id = await authenticated(request), request.path_params["image_id"]
@@ -125,15 +126,7 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
         project = await authenticated(request)
         body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
-        outcome = await images.expire(project, pr_number)
-        return JSONResponse(
-            {
-                "pr_number": pr_number,
-                "policy": outcome.policy,
-                "marked": outcome.marked,
-                "expired": outcome.expired,
-            }
-        )
+        return JSONResponse(asdict(await images.expire(project, pr_number)))
 
     return [
         Route("/v1/upload", upload, methods=["POST"]),
@@ -145,14 +138,10 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
 
 def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
     """Return the route that tells clients what they may upload. Without a token: none of it is secret."""
-    limits = {
-        "max_image_bytes": max_image_bytes,
-        "uploads_per_minute": uploads_per_minute,
-        "max_name_characters": MAX_NAME_CHARACTERS,
-    }
+    limits = Limits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
-        return JSONResponse(limits, headers={"Cache-Control": "public, max-age=60"})
+        return JSONResponse(asdict(limits), headers={"Cache-Control": "public, max-age=60"})
 
     return Route("/v1/limits", tell, methods=["GET"])
 

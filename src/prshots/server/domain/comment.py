@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, SizedComment
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
+from prshots.contract.replies import SizedComment
 from prshots.server.domain.models import Project
 
 DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1

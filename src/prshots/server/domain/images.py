@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, SizedComment
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import (
     CounterUnavailableError,
     ExpireFailedError,
@@ -27,8 +27,9 @@ from prshots.contract.errors import (
 from prshots.contract.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
 from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT, Policy
 from prshots.contract.object_names import THUMBNAIL_EXT
+from prshots.contract.replies import Expired, SizedComment, Uploaded
 from prshots.server.domain import comment
-from prshots.server.domain.expiry import Outcome, expire_scheduled
+from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.models import Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
 
@@ -59,20 +60,6 @@ class UploadForm:
     image: UploadedFile | None
     fields: Mapping[str, str]
     oversized: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    id: str
-    view_url: str
-    markdown: str
-
-
-@dataclass(frozen=True, slots=True)
-class Expired:
-    policy: Policy
-    marked: int
-    expired: int
 
 
 class Images:
@@ -167,7 +154,7 @@ class Images:
                 raise
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
         expired = await self._expire_pr(project, pr_number) if at_once else 0
-        return Expired(project.policy, marked, expired)
+        return Expired(pr_number, project.policy, marked, expired)
 
     async def remove_project(self, project: Project, seconds: float) -> int:
         """Remove a project and first all its images, for as long as this; return how many are left.
@@ -198,7 +185,7 @@ class Images:
             expired, after = expired + outcome.expired, batch[-1].id
         return expired
 
-    async def _expire_now(self, images: Sequence[Image]) -> Outcome:
+    async def _expire_now(self, images: Sequence[Image]) -> ExpiryOutcome:
         outcome = await expire_scheduled(self._records, self._store, images)
         self._on_expired(outcome.expired)
         return outcome
