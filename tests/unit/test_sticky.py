@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.client.forges import Comment
-from prshots.client.sticky_comment import ROUNDS, Outcome, Posted, keep_current
+from prshots.client.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
 MARKER = "<!-- svc:pr-7 -->"
@@ -57,9 +57,6 @@ class MemoryForge:
 
     def marker(self, pr_number: int) -> str:
         return f"<!-- svc:pr-{pr_number} -->"
-
-    def written(self, markdown: str) -> str:
-        return markdown
 
     def me(self) -> str | None:
         self.before_each()
@@ -193,7 +190,7 @@ def test_it_is_found_by_the_marker_at_its_start(body: str, is_ours: bool) -> Non
     conversation = Conversation()
     conversation.write(BOT, body)
     posted = keep_current(MemoryForge(conversation), 7, says("new"))
-    assert posted.outcome is (Outcome.UPDATED if is_ours else Outcome.CREATED)
+    assert posted.outcome is (PostOutcome.UPDATED if is_ours else PostOutcome.CREATED)
     assert conversation.bodies() == [*([] if is_ours else [body]), f"{MARKER}\nnew\n"]
 
 
@@ -201,18 +198,20 @@ def test_who_we_are_is_asked_only_when_something_may_be_ours() -> None:
     conversation = Conversation()
     conversation.write("ann", "Looks good to me")
     forge = MemoryForge(conversation)
-    assert keep_current(forge, 7, says("new")).outcome is Outcome.CREATED
+    assert keep_current(forge, 7, says("new")).outcome is PostOutcome.CREATED
     assert forge.asked_who == 0
-    assert keep_current(forge, 7, says("new")).outcome is Outcome.UNCHANGED
+    assert keep_current(forge, 7, says("new")).outcome is PostOutcome.UNCHANGED
     assert forge.asked_who == 1
 
 
 def test_without_creating_only_what_is_there_is_changed() -> None:
     conversation = Conversation()
-    assert keep_current(MemoryForge(conversation), 7, says("x"), creating=False) == Posted(Outcome.NONE)
+    assert keep_current(MemoryForge(conversation), 7, says("x"), creating=False) == Posted(PostOutcome.NONE)
     assert conversation.comments == []
     conversation.write(BOT, f"{MARKER}\nold")
-    assert keep_current(MemoryForge(conversation), 7, says("x"), creating=False).outcome is Outcome.UPDATED
+    assert (
+        keep_current(MemoryForge(conversation), 7, says("x"), creating=False).outcome is PostOutcome.UPDATED
+    )
     assert conversation.bodies() == [f"{MARKER}\nx\n"]
 
 
@@ -224,7 +223,7 @@ def test_a_list_that_is_a_moment_behind() -> None:
     hidden = {"1"}
     conversation = Conversation()
     posted = keep_current(Behind(conversation), 7, says("new"))
-    assert posted == Posted(Outcome.CREATED, conversation.comments[0].url)
+    assert posted == Posted(PostOutcome.CREATED, conversation.comments[0].url)
     assert conversation.bodies() == [f"{MARKER}\nnew\n"]
 
 
@@ -244,7 +243,7 @@ def test_a_forge_that_changes_what_it_is_sent_is_not_written_to_again_and_again(
 def test_a_text_that_is_new_each_time_is_written_a_bounded_number_of_times() -> None:
     conversation = Conversation()
     texts = (f"{MARKER}\n{number}" for number in range(1000))
-    assert keep_current(MemoryForge(conversation), 7, lambda: next(texts)).outcome is Outcome.CREATED
+    assert keep_current(MemoryForge(conversation), 7, lambda: next(texts)).outcome is PostOutcome.CREATED
     assert conversation.bodies() == [f"{MARKER}\n{ROUNDS - 1}"]
 
 
