@@ -14,7 +14,6 @@ import pytest
 
 from prshots.client import sending
 from prshots.client.sending import Sender, limit_of, retry_after
-from prshots.client.service import Uploaded
 from prshots.client.shots import Shot
 from prshots.client.uploading import upload_all
 from prshots.contract.errors import (
@@ -24,6 +23,7 @@ from prshots.contract.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from prshots.contract.replies import Uploaded
 from support.vectors import cases, vectors
 
 ERRORS: dict[str, type[Exception]] = {

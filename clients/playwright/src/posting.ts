@@ -8,7 +8,7 @@ import { keepCurrent, type Posted } from "./sticky_comment.js";
 
 /** Bring the pull request's comment up to date. No comment is created only to say that there are no screenshots. */
 export async function post(forge: Forge, service: Service, prNumber: number, job: Job): Promise<Posted> {
-  const text = () => service.comment(prNumber, forge.maxCommentBytes, forge.marker);
+  const text = () => service.comment(prNumber, forge.maxCommentBytes, forge.markerStyle);
   const creating = (await text()).count > 0;
   try {
     return await keepCurrent(forge, prNumber, async () => (await text()).markdown, creating);

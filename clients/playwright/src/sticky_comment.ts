@@ -92,7 +92,7 @@ class OurComments {
 
   /** Return them, oldest first. */
   async #all(): Promise<Comment[]> {
-    const marker = markerLine(this.forge.marker, this.prNumber);
+    const marker = markerLine(this.forge.markerStyle, this.prNumber);
     const comments = await this.forge.comments(this.prNumber);
     const found = comments.filter(({ body }) => body.replace(/^[\ufeff \t\r\n]+/, "").startsWith(marker));
     if (found.length && !this.#me) this.#me = await this.forge.me();

@@ -104,7 +104,8 @@ class OurComments:
         return True
 
     def _is_ours(self, comment: Comment) -> bool:
-        return self._me is None or (self._me != "" and comment.author == self._me)
+        is_made = self._made is not None and comment.id == self._made.id
+        return self._me is None or is_made or (self._me != "" and comment.author == self._me)
 
 
 def _begins_with(body: str, marker: str) -> bool:

@@ -16,7 +16,7 @@ const PAGING: Paging = {
 export class Bitbucket implements Forge {
   readonly label = "Bitbucket";
   readonly maxCommentBytes = 32_768;
-  readonly marker = "link";
+  readonly markerStyle = "link";
   readonly #api: ForgeApi;
   readonly #pullRequests: string;
   #me = "";

@@ -9,7 +9,7 @@ const NEEDS =
 export class Gitea implements Forge {
   readonly label = "Gitea";
   readonly maxCommentBytes = 65_536;
-  readonly marker = "html";
+  readonly markerStyle = "html";
   readonly #api: ForgeApi;
   readonly #issues: string;
 

@@ -11,7 +11,7 @@ const NEEDS =
 export class GitHub implements Forge {
   readonly label = "GitHub";
   readonly maxCommentBytes = 65_536;
-  readonly marker = "html";
+  readonly markerStyle = "html";
   readonly #api: ForgeApi;
   readonly #graphql: string;
   readonly #repository: string;

@@ -9,7 +9,7 @@ const NEEDS =
 export class GitLab implements Forge {
   readonly label = "GitLab";
   readonly maxCommentBytes = 65_536;
-  readonly marker = "html";
+  readonly markerStyle = "html";
   readonly #api: ForgeApi;
   readonly #mergeRequests: string;
   readonly #pages = new Map<number, string>();

@@ -25,7 +25,7 @@ export interface Forge {
   readonly label: string;
   /** How many bytes a comment may have. */
   readonly maxCommentBytes: number;
-  readonly marker: Marker;
+  readonly markerStyle: Marker;
   /**
    * Return the account that our token belongs to; empty when the forge does not say. Undefined where an attempt tells:
    * only its author may change a comment, and `update` throws NotFoundError for someone else's.

@@ -12,7 +12,7 @@ export class MemoryForge {
 
   constructor(comments, behavior = {}) {
     this.behavior = { me: BOT, authors_known: true, lost_replies: 0, ...behavior };
-    this.marker = behavior.marker ?? "html";
+    this.markerStyle = behavior.marker ?? "html";
     this.onlyAuthorsChange = this.behavior.me === null;
     this.left = comments.map(({ author, body }) => this.#comment(author, body));
   }
@@ -23,7 +23,8 @@ export class MemoryForge {
   }
 
   async comments() {
-    const { hidden = [] } = this.behavior;
+    const { hidden = [], ghost } = this.behavior;
+    if (ghost) return [this.#comment(BOT, ghost)];
     return this.left.filter(({ id }) => !hidden.includes(id)).map((comment) => ({ ...comment }));
   }
 
