@@ -1,4 +1,4 @@
-"""What each CI says of the pull request: its documented variables, with their traps."""
+"""What each CI says about the pull request, in its documented variables."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_event_files_that_are_none(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as huge:
         huge.write(b'{"pull_request": {"number": 99}}')
         huge.truncate(MAX_BYTES + 1)
-    os.mkfifo(tmp_path / "pipe")  # which nobody will ever write to
+    os.mkfifo(tmp_path / "pipe")  # reading it would block forever
     for path in (*tmp_path.iterdir(), tmp_path, tmp_path / "missing", "no\0path", "\udcff"):
         assert detected(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).pr_number == 12, path
 
@@ -142,9 +142,9 @@ def test_api_roots(case: dict[str, Any]) -> None:
     assert api_root(case["forge"] and ForgeKind(case["forge"]), case["url"]) == case["api"]
 
 
-@pytest.mark.parametrize("case", cases("ci_detection", "by_hand"))
-def test_by_hand(case: dict[str, Any]) -> None:
-    """What somebody says of the forge, instead of what the CI says."""
+@pytest.mark.parametrize("case", cases("ci_detection", "overrides"))
+def test_overrides(case: dict[str, Any]) -> None:
+    """The options for the forge come before what the CI says."""
     job, given = dict(case["job"]), dict(case["given"])
     for fields, name in ((job, "forge"), (given, "kind")):
         if name in fields:

@@ -36,7 +36,7 @@ ERRORS: dict[str, type[Exception]] = {
 
 
 class Clock:
-    """A clock that stands still until somebody sleeps."""
+    """A clock that stands still until a request sleeps."""
 
     def __init__(self, now: float) -> None:
         self.now = now

@@ -1,7 +1,7 @@
-"""The one comment, whatever the order in which several jobs' calls arrive at the forge.
+"""The sticky comment: the cases that both clients share, and several jobs at the same time.
 
-The calls of all jobs are interleaved as Hypothesis says, one at a time, which no HTTP server would let us do; how
-it goes over HTTP with each forge is in `http/test_forges.py`.
+Hypothesis chooses the order in which the jobs' calls arrive. No HTTP server lets a test do that. The tests over HTTP
+with each forge are in `http/test_forges.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ ERRORS: dict[str, type[Exception]] = {"failed": ForgeError, "refused": ForgeRefu
 
 @dataclass
 class Conversation:
-    """The comments of pull request 7, on a forge that forgets nothing and loses nothing but replies."""
+    """The comments of pull request 7."""
 
     comments: list[Comment] = field(default_factory=list)
     made: int = 0
@@ -49,10 +49,10 @@ class Conversation:
 
 @dataclass
 class MemoryForge:
-    """One job's way to it. `before_each` is called when a call arrives: the others' may be answered first.
+    """One job's access to it. Each call runs `before_each` when it arrives, so that other jobs' calls can go first.
 
-    `behavior` is how a vector describes the forge. As at GitHub, whoever may write may change what others wrote,
-    unless the forge does not say who we are (`me` is None).
+    `behavior` is how a vector describes the forge. As on GitHub, accounts that can write can change other people's
+    comments, unless the forge does not say who we are (`me` is None).
     """
 
     conversation: Conversation
@@ -137,7 +137,7 @@ class MemoryForge:
 
 
 def interleaved(jobs: list[Callable[[], object]], choices: list[int]) -> None:
-    """Run the jobs, each up to its next call; whose turn it is, the choices say, and after them the first's."""
+    """Run the jobs, each up to its next call. The choices say whose turn it is; after them it is the first job's."""
     running = [greenlet(job) for job in jobs]
     order = iter(choices)
     for _ in range(10_000):

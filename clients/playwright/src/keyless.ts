@@ -45,13 +45,21 @@ class ExchangedToken implements TokenSource {
   constructor(private readonly exchange: () => Promise<string>) {}
 
   token(): Promise<string> {
-    this.#current ??= this.exchange();
+    this.#current ??= this.#exchanged();
     return this.#current;
   }
 
   async renewed(refused: string): Promise<string | undefined> {
-    if ((await this.#current) === refused) this.#current = this.exchange();
-    return this.#current;
+    if ((await this.#current) === refused) this.#current = this.#exchanged();
+    return this.token();
+  }
+
+  /** A failed exchange is not kept: the next upload tries again. */
+  #exchanged(): Promise<string> {
+    return this.exchange().catch((error) => {
+      this.#current = undefined;
+      throw error;
+    });
   }
 }
 

@@ -50,7 +50,7 @@ testCases("ci_detection", "api_roots", ({ forge, url, api }) => {
   assert.equal(apiRoot(forge ?? undefined, url), api);
 });
 
-testCases("ci_detection", "by_hand", (vector) => {
+testCases("ci_detection", "overrides", (vector) => {
   const made = () =>
     withForge({ ...NO_JOB, ...inCamelCase(vector.job) }, vector.variables ?? {}, vector.given);
   if (vector.refused) {

@@ -43,6 +43,19 @@ test("a refused ID token is reported without showing it", async () => {
   );
 });
 
+test("a failed exchange is tried again", async () => {
+  const good = { token: `msr_${"0".repeat(64)}` };
+  const answers = [{ status: 409, json: { error: "later" } }, { json: good }];
+  await served(
+    () => answers.shift(),
+    async (url) => {
+      const tokens = tokenSource(url, "", "", { PRSHOTS_ID_TOKEN: "ey.secret" }, sender);
+      await assert.rejects(tokens.token(), /answered 409 to this job's ID token: later/);
+      assert.equal(await tokens.token(), good.token);
+    },
+  );
+});
+
 test("a missing or invalid token is named, not shown", () => {
   assert.throws(() => tokenSource("", "", "", {}, sender), /set PRSHOTS_TOKEN/);
   for (const given of ["ghp_x", `msr_${"A".repeat(64)}`])

@@ -16,7 +16,7 @@ const ERRORS = {
   unreachable: errors.UnreachableError,
 };
 
-/** A clock that stands still until somebody pauses. */
+/** A clock that stands still until a request pauses. */
 class Clock {
   #now = now;
   waits = [];
