@@ -4,7 +4,7 @@ import { messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
 import { tokenSource } from "./keyless.js";
 import { post } from "./posting.js";
-import { redacted } from "./redaction.js";
+import { redacted, secretsOf } from "./redaction.js";
 import { Sender } from "./sending.js";
 import { Service } from "./service.js";
 import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
@@ -107,11 +107,6 @@ export default class PrshotsReporter implements Reporter {
 
   /** Write to standard error: standard output may be another reporter's, in a format for machines. */
   #say(words: string): void {
-    const { PRSHOTS_FORGE_TOKEN, PRSHOTS_ID_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN } = process.env;
-    const { token, forgeToken } = this.#options;
-    const known = this.#run?.settings;
-    const secrets = [token, forgeToken, known?.token, known?.job.forgeToken];
-    const ofJob = [PRSHOTS_FORGE_TOKEN, PRSHOTS_ID_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN];
-    process.stderr.write(`prshots: ${redacted(words, [...secrets, ...ofJob])}\n`);
+    process.stderr.write(`prshots: ${redacted(words, secretsOf(this.#options, process.env))}\n`);
   }
 }
