@@ -221,6 +221,20 @@ class TestClosingAPr:
         times = dict(zip(ids(images), (NOW, NOW + 60, NOW + 60), strict=True))
         assert {image.id: image.scheduled_at for image in marked} == times
 
+    async def test_a_pull_request_is_closed_until_the_next_upload(
+        self, records: Records, project: Project
+    ) -> None:
+        assert not await records.is_closed(project.id, 7)
+        images = await added(records, project)
+        assert not await records.is_closed(project.id, 7)
+        await records.close_pr(project.id, 7, NOW, schedule=True)
+        await records.remove_images(ids(images))
+        assert await records.is_closed(project.id, 7)
+        assert not await records.is_closed(project.id, 8)
+        assert not await records.is_closed("elsewhere", 7)
+        await added(records, project)
+        assert not await records.is_closed(project.id, 7)
+
     async def test_leaves_others_alone(self, records: Records, project: Project) -> None:
         other = await added_project(records)
         image, theirs = (await added(records, project, pr_number=8))[0], (await added(records, other))[0]

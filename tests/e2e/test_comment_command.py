@@ -205,8 +205,8 @@ def test_closed_no_broken_image_stays_and_the_proxy_keeps_no_copy(workflow: Work
         "The comment now says that they are gone.\n"
     )
     gone = (
-        f"<!-- svc:pr-{workflow.pr_number} -->\n### 3 screenshots, deleted\n\n"
-        "They were deleted when the pull request was closed.\n"
+        f"<!-- svc:pr-{workflow.pr_number} -->\n### Screenshots deleted\n\n"
+        "This project deletes screenshots when the pull request closes.\n"
     )
     assert workflow.bodies() == [gone]
     assert set(shown) <= set(workflow.github.purged())
@@ -281,7 +281,7 @@ class TestExpire:
 
             again = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
         assert "The comment now says that they are gone." in again.stderr
-        assert workflow.bodies()[0].endswith("It was deleted when the pull request was closed.\n")
+        assert "### Screenshots deleted" in workflow.bodies()[0]
 
     def test_a_proxy_that_drops_nothing_is_a_warning(self, workflow: Workflow) -> None:
         workflow.upload()
@@ -311,7 +311,7 @@ class TestComment:
         workflow.here("comment", "--post")
         workflow.here("expire")
         assert "Updated" in workflow.here("comment", "--post").stderr
-        assert workflow.bodies() == [workflow.markdown()]
+        assert "### Screenshots deleted" in workflow.bodies()[0]
 
     def test_a_template_around_it(self, workflow: Workflow, tmp_path: Path) -> None:
         file = tmp_path / "shots.md"
@@ -367,3 +367,8 @@ class TestComment:
         with Unreliable(workflow.service.base_url) as front:
             front.will(refuse(200, body=[]), when="GET /v1/comment")
             assert "address of a prshots API" in workflow.fails("comment", PRSHOTS_URL=front.url)
+            older = {"pr_number": workflow.pr_number, "markdown": "<!-- svc:pr-1 -->\n### 0 screenshots\n"}
+            front.will(refuse(200, body=older), when="GET /v1/comment")
+            words = workflow.fails("comment", PRSHOTS_URL=front.url)
+            assert "answered without heading, count, shown, listed, omitted: " in words
+            assert "its version does not match this client" in words

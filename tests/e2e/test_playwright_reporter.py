@@ -234,9 +234,9 @@ def test_a_run_stays_green_when_the_forge_is_down(
         assert front.count("GET ") == 2
         said = done.stderr.splitlines()
         assert f"prshots: 2 screenshots uploaded to PR {suite.pr_number}" in said
-        assert "prshots: dots/attaches/broken: not uploaded: it is no PNG, JPEG or WebP" in said
+        assert "prshots: dots/attaches/broken: not uploaded: it is not a PNG, JPEG or WebP image" in said
         assert (
-            "prshots: dots/attaches/huge: not uploaded: it has 5.0 MB, and the service takes less than 5"
+            "prshots: dots/attaches/huge: not uploaded: it has 5.0 MB, and the service takes less than 5.0 MB"
             in said
         )
         assert "prshots: the comment was not posted: GitHub answered 502: status 502" in said
@@ -252,7 +252,7 @@ def test_a_wrong_token_is_said_once_and_not_shown(suite: Suite) -> None:
     said = suite.called(PRSHOTS_TOKEN=wrong)
     assert said[0] == f"prshots: 0 screenshots uploaded to PR {suite.pr_number}"
     assert said[1].startswith("prshots: 1 screenshot not uploaded: http://127.0.0.1:")
-    assert said[1].endswith("refused the token: it is wrong, revoked, or of another service")
+    assert said[1].endswith("refused the token: it is wrong, revoked, or for another service")
     assert wrong not in "".join(said)
 
 
@@ -303,4 +303,5 @@ def test_a_job_without_a_secret_uploads_with_its_id_token(
     ] * 2
     another = job | {"ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/other")}
     refused = suite.called(PRSHOTS_TOKEN="", **another)
-    assert "does not take this job's ID token. Does the project trust its issuer" in refused[1]
+    assert "did not accept this job's ID token" in refused[1]
+    assert "Check that the project trusts this issuer" in refused[1]

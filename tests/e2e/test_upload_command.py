@@ -66,7 +66,7 @@ def prshots(env: dict[str, str], folder: Path, *args: str) -> subprocess.Complet
 
 def comment(env: dict[str, str], pr_number: int) -> str:
     with Client(env["PRSHOTS_URL"], env["PRSHOTS_TOKEN"]) as client:
-        return client.comment(pr_number)
+        return client.comment(pr_number).markdown
 
 
 def images_on(env: dict[str, str], pr_number: int) -> list[str]:

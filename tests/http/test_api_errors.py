@@ -169,6 +169,7 @@ async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_n
         accounts=FaultyAccounts(),
         exchange=None,  # type: ignore[arg-type]  # likewise
         max_image_bytes=1,
+        uploads_per_minute=1,
         base_url="http://localhost",
         for_people=[],
         readiness=Readiness({}),

@@ -14,7 +14,7 @@ from sqlalchemy import event
 
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.records import SqlRecords
-from support.raw_requests import Reply, send
+from support.raw_requests import Reply, running, send
 from support.service import SHA, Service, png, upload
 
 NOBODYS_ID = "0123456789abcdef" * 2
@@ -236,6 +236,133 @@ def test_bad_queries_for_a_comment(client, query):
 
 def test_the_largest_pull_request_number(client):
     assert comment(client, 2_147_483_647).startswith("<!-- svc:pr-2147483647 -->\n")
+
+
+# Comment, with a limit and a marker
+
+
+def sized_comment(client: httpx.Client, pr_number: int, **options: object) -> dict[str, object]:
+    reply = client.get("/v1/comment", params={"pr_number": pr_number, **options})
+    assert reply.status_code == 200
+    fields = ["pr_number", "markdown", "heading", "count", "shown", "listed", "omitted"]
+    assert list(reply.json()) == fields
+    return dict(reply.json())
+
+
+def test_a_comment_that_is_not_shortened_differs_only_in_its_fields(client, pr_number):
+    upload(client, pr_number=pr_number)
+    upload(client, pr_number=pr_number)
+    for options in ({"limit": 65536}, {"marker": "html"}, {"limit": 1024, "marker": "html"}):
+        assert sized_comment(client, pr_number, **options) == {
+            "pr_number": pr_number,
+            "markdown": comment(client, pr_number),
+            "heading": "### 2 screenshots",
+            "count": 2,
+            "shown": 2,
+            "listed": 0,
+            "omitted": 0,
+        }
+
+
+def test_a_limit_cuts_the_oldest_and_links_to_the_dashboard(client, shared_service, pr_number):
+    names = [f"{'日' * 198}{number:02}" for number in range(10)]
+    images = [upload(client, pr_number=pr_number, name=name).json() for name in names]
+    text = sized_comment(client, pr_number, limit=4000)
+    assert len(text["markdown"].encode()) <= 4000
+    assert (text["count"], text["shown"] + text["listed"] + text["omitted"]) == (10, 10)
+    assert text["shown"] > 0
+    assert text["omitted"] > 0
+    assert images[-1]["markdown"] in text["markdown"]
+    assert images[0]["id"] not in text["markdown"]
+    assert f"only in the [dashboard]({shared_service.web_url}/projects/" in text["markdown"]
+    assert images[0]["id"] in comment(client, pr_number)
+
+
+def test_a_marker_for_forges_that_show_html_as_text(client, pr_number):
+    uploaded = upload(client, pr_number=pr_number).json()
+    text = sized_comment(client, pr_number, marker="link")["markdown"]
+    assert text.startswith(f"[//]: # (svc:pr-{pr_number})\n\n### 1 screenshot\n\n`")
+    assert text.endswith(f"`\n\n{uploaded['markdown']}\n")
+    assert "<" not in text
+
+
+@pytest.mark.parametrize(
+    "limit", ["", "0", "1023", "65537", "-1", "1e4", "2000.0", "+2000", "9" * 5000, "٢٠٠٠"]
+)
+def test_a_limit_out_of_range(client, limit):
+    reply = client.get("/v1/comment", params={"pr_number": 7, "limit": limit})
+    assert reply.status_code == 400
+    assert reply.json() == {"error": "limit must be a whole number from 1024 to 65536"}
+
+
+@pytest.mark.parametrize("marker", ["", "HTML", "none", "link\n"])
+def test_an_unknown_marker(client, marker):
+    reply = client.get("/v1/comment", params={"pr_number": 7, "marker": marker})
+    assert (reply.status_code, reply.json()) == (400, {"error": "marker must be html or link"})
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [
+        ("limit=2000", "pr_number required"),
+        ("pr_number=0&limit=1&marker=x", "pr_number required"),
+        ("pr_number=7&limit=2000&limit=2000", "limit must be a whole number from 1024 to 65536"),
+        ("pr_number=7&limit=1&marker=x", "limit must be a whole number from 1024 to 65536"),
+        ("pr_number=7&marker=html&marker=html", "marker must be html or link"),
+    ],
+)
+def test_the_first_bad_parameter_is_reported(client, query, error):
+    reply = client.get(f"/v1/comment?{query}")
+    assert (reply.status_code, reply.json()) == (400, {"error": error})
+
+
+def test_the_comment_on_a_closed_pull_request_says_that_its_images_were_deleted(client, pr_number):
+    upload(client, pr_number=pr_number)
+    expire(client, pr_number)
+    closed = sized_comment(client, pr_number, limit=1024)
+    assert (closed["heading"], closed["count"]) == ("### Screenshots deleted", 0)
+    assert "when the pull request closes" in closed["markdown"]
+    assert comment(client, pr_number) == f"<!-- svc:pr-{pr_number} -->\n### 0 screenshots\n"
+    upload(client, pr_number=pr_number)
+    assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 1 screenshot"
+
+
+def test_an_open_pull_request_without_images_has_nothing_deleted(client, pr_number):
+    assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 0 screenshots"
+    client.delete(f"/v1/images/{upload(client, pr_number=pr_number).json()['id']}")
+    assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 0 screenshots"
+
+
+def test_images_that_the_policy_keeps_are_shown_after_closing(patient, pr_number):
+    _, client = patient
+    uploaded = upload(client, pr_number=pr_number).json()
+    expire(client, pr_number)
+    assert sized_comment(client, pr_number, limit=1024)["count"] == 1
+    client.delete(f"/v1/images/{uploaded['id']}")
+    assert sized_comment(client, pr_number, limit=1024)["heading"] == "### Screenshots deleted"
+
+
+# Limits
+
+
+def test_limits_need_no_token_and_may_be_cached(shared_service):
+    for address in (shared_service.base_url, shared_service.web_url):
+        reply = httpx.get(f"{address}/v1/limits")
+        assert (reply.status_code, reply.headers["cache-control"]) == (200, "public, max-age=60")
+        assert reply.json() == {
+            "max_image_bytes": 5_242_880,
+            "uploads_per_minute": int(shared_service.settings.get("UPLOADS_PER_MINUTE", "120")),
+            "max_name_characters": 200,
+        }
+
+
+def test_limits_are_those_of_the_settings(tmp_path):
+    with running(tmp_path, MAX_IMAGE_BYTES="3000000", UPLOADS_PER_MINUTE="7") as service:
+        limits = httpx.get(f"{service.base_url}/v1/limits").json()
+        with service.client(service.new_token()) as client:
+            assert upload(client, png(limits["max_image_bytes"] - 1)).status_code == 200
+            assert upload(client, png(limits["max_image_bytes"])).status_code == 413
+    assert (limits["max_image_bytes"], limits["uploads_per_minute"]) == (3_000_000, 7)
 
 
 # Expire

@@ -17,7 +17,7 @@ from prshots.client.forges.bitbucket import Bitbucket
 from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.github import GitHub
 from prshots.client.forges.gitlab import GitLab
-from prshots.client.sticky_comment import Outcome, keep_current
+from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
 from prshots.server.domain import comment
 from support.forges.bitbucket_look_alike import bitbucket_look_alike
@@ -143,8 +143,8 @@ def _text(place: Place, *names: str) -> str:
     entries = [
         comment.Entry(name, "1280x800", "0123456789", ELSEWHERE) for name in names or ("checkout/cart",)
     ]
-    said = comment.comment(place.pr_number, len(entries), entries, "https://prshots.example.com")
-    return place.forge.written(said)
+    dashboard, marker = "https://prshots.example.com", place.forge.marker_style
+    return comment.comment(place.pr_number, len(entries), entries, dashboard, marker=marker).markdown
 
 
 def test_a_comment_is_created_found_changed_and_removed(place: Place, text: str) -> None:
@@ -301,17 +301,17 @@ def test_the_comment_is_created_once_then_changed_and_left_alone_when_it_is_curr
 ) -> None:
     place.look_alike.write_as("somebody", "Looks good to me")
     posted = keep_current(place.forge, place.pr_number, says(text))
-    assert posted.outcome is Outcome.CREATED
+    assert posted.outcome is PostOutcome.CREATED
     assert str(place.look_alike.comments()[-1].id) in posted.url
 
     before = place.writes()
-    assert keep_current(place.forge, place.pr_number, says(text)).outcome is Outcome.UNCHANGED
-    assert keep_current(place.forge, place.pr_number, says(f"{text}\n\n")).outcome is Outcome.UNCHANGED
+    assert keep_current(place.forge, place.pr_number, says(text)).outcome is PostOutcome.UNCHANGED
+    assert keep_current(place.forge, place.pr_number, says(f"{text}\n\n")).outcome is PostOutcome.UNCHANGED
     assert place.writes() == before
 
     more = _text(place, "checkout/cart", "checkout/done")
     changed = keep_current(place.forge, place.pr_number, says(more))
-    assert (changed.outcome, changed.url) == (Outcome.UPDATED, posted.url)
+    assert (changed.outcome, changed.url) == (PostOutcome.UPDATED, posted.url)
     assert [body.rstrip() for body in place.bodies()] == ["Looks good to me", more.rstrip()]
 
 

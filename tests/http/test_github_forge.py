@@ -13,7 +13,7 @@ from prshots.client.forges import forge_of
 from prshots.client.forges.forks import refused
 from prshots.client.forges.github import GitHub
 from prshots.client.sending import limit_of
-from prshots.client.sticky_comment import Outcome, keep_current
+from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.unreliable_proxy import Unreliable, refuse
@@ -80,8 +80,8 @@ def test_a_workflow_is_told_who_it_is_and_a_person_too(place: Place, forge: GitH
 
 def test_on_enterprise(place: Place) -> None:
     with closing(place.forge(root="/api/v3")) as forge:
-        assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is Outcome.CREATED
-        assert keep_current(forge, place.pr_number, lambda: place.body("b")).outcome is Outcome.UPDATED
+        assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is PostOutcome.CREATED
+        assert keep_current(forge, place.pr_number, lambda: place.body("b")).outcome is PostOutcome.UPDATED
     assert place.bodies() == [place.body("b")]
     assert place.front.count("POST /api/graphql") == 1
     assert all(request.split()[1].startswith("/api/") for request in place.front.seen)
@@ -91,7 +91,7 @@ def test_our_comment_on_the_second_page(place: Place, forge: GitHub) -> None:
     for number in range(101):
         place.github.write(f"comment {number}", place.pr_number)
     place.github.write(place.body("old"), place.pr_number, token=place.github.token)
-    assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is Outcome.UPDATED
+    assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is PostOutcome.UPDATED
     assert len(place.bodies()) == 102
     assert place.bodies()[-1] == place.body("new")
     assert any("page=2" in request for request in place.front.seen)  # at our address, not the link's
@@ -118,7 +118,9 @@ def test_a_comment_that_somebody_removes_in_the_meantime(github: GitHubLookAlike
         place = Place(github, fast_person, github.new_pr())
         github.write(place.body("old"), place.pr_number, token=github.token)
         with closing(place.forge()) as forge:
-            assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is Outcome.CREATED
+            assert (
+                keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is PostOutcome.CREATED
+            )
         assert place.bodies() == [place.body("new")]
 
 
@@ -132,7 +134,7 @@ def test_limits_are_waited_for(place: Place, forge: GitHub) -> None:
     place.front.will(refuse(403, {"Retry-After": "0"}, SECONDARY), when="POST", times=2)
     long_past = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}
     place.front.will(refuse(403, long_past, {"message": "API rate limit exceeded"}), when="GET")
-    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is Outcome.CREATED
+    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is PostOutcome.CREATED
     assert place.bodies() == [place.body("a")]
     assert place.waits[0] == ("rate limited", 1.0)
     assert {reason for reason, _ in place.waits} == {"rate limited"}
@@ -207,7 +209,7 @@ def test_a_repository_that_was_renamed(place: Place, forge: GitHub) -> None:
     moved = f"{place.front.url}/repositories/1/issues/{place.pr_number}/comments"
     place.front.will(refuse(301, {"Location": moved}), when="GET /repos")
     place.front.will(refuse(307, {"Location": moved}), when="POST /repos")
-    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is Outcome.CREATED
+    assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is PostOutcome.CREATED
     assert place.bodies() == [place.body("a")]
 
 

@@ -319,7 +319,7 @@ def test_the_client_finds_its_way_by_itself(world: World) -> None:
     }
     url = world.service.base_url
     with Client(url, token_source(url, "", world.project_name, environ)) as client:
-        assert client.comment(7).startswith("<!-- svc:pr-7 -->")
+        assert client.comment(7).markdown.startswith("<!-- svc:pr-7 -->")
     with (
         Client(url, token_source(url, "", "another project", environ)) as client,
         pytest.raises(UnauthorizedError, match="its log says why"),

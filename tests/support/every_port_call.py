@@ -31,6 +31,7 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule([IMAGE_ID], NOW),
     "close_pr": lambda records: records.close_pr(PROJECT.id, 7, NOW, schedule=True),
+    "is_closed": lambda records: records.is_closed(PROJECT.id, 7),
     "scheduled": lambda records: records.scheduled("", 10),
     "schedule_due": lambda records: records.schedule_due(NOW, 10),
     "remove_images": lambda records: records.remove_images([IMAGE_ID]),

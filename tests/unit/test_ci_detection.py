@@ -1,4 +1,4 @@
-"""What each CI says of the pull request: its documented variables, with their traps."""
+"""What each CI says about the pull request, in its documented variables."""
 
 import json
 import os
@@ -17,33 +17,31 @@ from prshots.client.ci import ForgeKind, Job, detected, with_forge
 from prshots.client.ci.actions_event import MAX_BYTES
 from prshots.client.ci.forge_addresses import api_root, place_of_remote
 from prshots.contract.errors import InvalidInputError
-from support.ci_variables import (
-    AZURE,
-    BITBUCKET,
-    BUILDKITE,
-    CASES,
-    CIRCLECI,
-    GHPRB,
-    GITEA,
-    GITHUB,
-    GITLAB,
-    HEAD,
-    JENKINS,
-    WOODPECKER,
-)
+from support.vectors import cases, vectors
+
+VARIABLES: dict[str, dict[str, str]] = vectors("ci_detection")["variables"]
+GITHUB = VARIABLES["github"]
+HEAD = "83a20ec058e2fb00e7fa4558c4c6e81e2dcf253d"
 
 
-@pytest.mark.parametrize(("environ", "event", "expected"), CASES)
-def test_detected(
-    environ: dict[str, str], event: object, expected: dict[str, object], tmp_path: Path
-) -> None:
-    if event is not None:
-        path = tmp_path / "event.json"
-        path.write_text(json.dumps(event))
-        environ = environ | {"GITHUB_EVENT_PATH": str(path)}
-    job = detected(environ)
+def variables_of(case: dict[str, Any], event: Path) -> dict[str, str]:
+    """Return a case's variables. The event that Actions name is written to a file."""
+    text = json.dumps(case["event"]) if "event" in case else case.get("event_text")
+    if "event_text_repeated" in case:
+        part, times = case["event_text_repeated"]
+        text = part * times
+    environ = VARIABLES[case["variables_of"]] | case.get("changed", {})
+    if text is not None:
+        event.write_text(text, encoding="utf-8")
+        environ |= {"GITHUB_EVENT_PATH": str(event)}
+    return {name: value for name, value in environ.items() if value is not None}
+
+
+@pytest.mark.parametrize("case", cases("ci_detection", "detected"))
+def test_detected(case: dict[str, Any], tmp_path: Path) -> None:
+    job = detected(variables_of(case, tmp_path / "event.json"))
     known = asdict(job)
-    assert {name: known[name] for name in expected} == expected
+    assert {name: known[name] for name in case["job"]} == case["job"]
     token = known["forge_token"]
     assert not token or token not in repr(job)
 
@@ -55,17 +53,13 @@ def test_event_files_that_are_none(tmp_path: Path) -> None:
     with (tmp_path / "huge").open("wb") as huge:
         huge.write(b'{"pull_request": {"number": 99}}')
         huge.truncate(MAX_BYTES + 1)
-    os.mkfifo(tmp_path / "pipe")  # which nobody will ever write to
+    os.mkfifo(tmp_path / "pipe")  # reading it would block forever
     for path in (*tmp_path.iterdir(), tmp_path, tmp_path / "missing", "no\0path", "\udcff"):
         assert detected(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).pr_number == 12, path
 
 
 NAMES = sorted(
-    {
-        name
-        for known in (GITEA, GITLAB, BITBUCKET, CIRCLECI, BUILDKITE, AZURE, WOODPECKER, JENKINS, GHPRB)
-        for name in known
-    }
+    {name for known in VARIABLES.values() for name in known}
     | {"GITHUB_EVENT_PATH", "PRSHOTS_FORGE_TOKEN", "CI_OPEN_MERGE_REQUESTS"}
 )
 VALUES = st.one_of(
@@ -92,7 +86,9 @@ VALUES = st.one_of(
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8),
-    st.sampled_from([GITHUB, GITLAB, CIRCLECI, AZURE, JENKINS, {}]),
+    st.sampled_from(
+        [VARIABLES[name] for name in ("github", "gitlab", "circleci", "azure", "jenkins", "none")]
+    ),
 )
 def test_whatever_the_variables_hold(environ: dict[str, str], beside: dict[str, str]) -> None:
     job = detected(beside | environ)
@@ -135,108 +131,32 @@ def test_whatever_the_event_holds(tmp_path_factory: pytest.TempPathFactory, even
     assert detected(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).ci == "GitHub Actions"
 
 
-@pytest.mark.parametrize(
-    ("remote", "url", "repository"),
-    [
-        ("https://x:tok@gitlab.example:8443/g/s/app.git", "https://gitlab.example:8443", "g/s/app"),
-        ("https://u:p@ss@github.com/o/r", "https://github.com", "o/r"),
-        ("git@github.com:o/r.git", "https://github.com", "o/r"),
-        ("ssh://git@gitea.example:2222/o/r.git/", "https://gitea.example", "o/r"),
-        ("http://127.0.0.1:3000/o/r.git", "http://127.0.0.1:3000", "o/r"),
-        ("file:///srv/git/app", "", ""),
-        ("../app", "", ""),
-        ("https://github.com/o/..", "", ""),
-    ],
-)
-def test_remotes(remote: str, url: str, repository: str) -> None:
-    place = place_of_remote(remote)
-    assert (place.url, place.repository) == (url, repository)
+@pytest.mark.parametrize("case", cases("ci_detection", "remotes"))
+def test_remotes(case: dict[str, Any]) -> None:
+    place = place_of_remote(case["remote"])
+    assert (place.kind, place.url, place.repository) == (case["forge"], case["url"], case["repository"])
 
 
-def test_api_roots() -> None:
-    assert api_root(ForgeKind.GITHUB, "https://acme.ghe.com") == "https://api.acme.ghe.com"
-    assert api_root(ForgeKind.GITLAB) == "https://gitlab.com/api/v4"
-    assert api_root(ForgeKind.GITEA) == ""
+@pytest.mark.parametrize("case", cases("ci_detection", "api_roots"))
+def test_api_roots(case: dict[str, Any]) -> None:
+    assert api_root(case["forge"] and ForgeKind(case["forge"]), case["url"]) == case["api"]
 
 
-class TestByHand:
-    AT_GITLAB = Job(
-        ci="GitLab CI",
-        pr_number=12,
-        forge=ForgeKind.GITLAB,
-        forge_url="https://gitlab.example",
-        forge_api="https://gitlab.example/api/v4",
-        repository="34",
-        forge_token="glpat-1",
-    )
-
-    def test_nothing_given_changes_nothing(self) -> None:
-        assert with_forge(self.AT_GITLAB, {"GITHUB_TOKEN": "x"}) == self.AT_GITLAB
-
-    def test_another_forge_takes_nothing_of_the_first(self) -> None:
-        job = with_forge(
-            self.AT_GITLAB, {"GITHUB_TOKEN": "ghp_1"}, kind=ForgeKind.GITHUB, repository="octo/app"
-        )
-        assert (job.forge_api, job.repository, job.forge_token, job.pr_number) == (
-            "https://api.github.com",
-            "octo/app",
-            "ghp_1",
-            12,
-        )
-        assert with_forge(self.AT_GITLAB, {}, kind=ForgeKind.GITHUB).repository == ""
-        assert with_forge(self.AT_GITLAB, {}, kind=ForgeKind.GITHUB).forge_token == ""
-
-    def test_giteas_own_token_is_not_githubs(self) -> None:
-        job = with_forge(detected(GITEA), GITEA, kind=ForgeKind.GITHUB)
-        assert (job.forge_api, job.forge_token) == ("https://api.github.com", "")
-
-    def test_kind_of_a_forge_whose_address_is_known(self) -> None:
-        known = Job(ci="Jenkins", forge_url="https://git.example", repository="octo/app")
-        job = with_forge(known, {"GITEA_TOKEN": "t"}, kind=ForgeKind.GITEA)
-        assert (job.forge_api, job.repository, job.forge_token) == (
-            "https://git.example/api/v1",
-            "octo/app",
-            "t",
-        )
-
-    @pytest.mark.parametrize(
-        ("api", "kind"),
-        [
-            ("https://git.example/api/v4/", ForgeKind.GITLAB),
-            ("https://git.example/api/v1", ForgeKind.GITEA),
-            ("https://git.example/api/v3", ForgeKind.GITHUB),
-            ("https://api.github.com", ForgeKind.GITHUB),
-            ("https://api.bitbucket.org/2.0", ForgeKind.BITBUCKET),
-        ],
-    )
-    def test_api_tells_the_kind(self, api: str, kind: ForgeKind) -> None:
-        job = with_forge(Job(), {}, api=api)
-        assert (job.forge, job.forge_api) == (kind, api.rstrip("/"))
-
-    def test_same_forge_elsewhere_keeps_its_token(self) -> None:
-        job = with_forge(
-            self.AT_GITLAB, {}, kind=ForgeKind.GITLAB, api="http://127.0.0.1:1/api/v4", token=" t\n"
-        )
-        assert (job.forge_api, job.repository, job.forge_token) == ("http://127.0.0.1:1/api/v4", "34", "t")
-
-    @pytest.mark.parametrize(
-        ("given", "words"),
-        [
-            ({"kind": ForgeKind.GITEA}, "--forge-url"),
-            ({"api": "http://127.0.0.1:1"}, "--forge github, gitlab"),
-            ({"api": "gitlab.example/api/v4"}, "root of the forge's API"),
-            ({"api": "https://u:hunter2@gitlab.example"}, "without a user"),
-            ({"api": "https://gitlab.example/api/v4?private_token=hunter2"}, "root of the forge's API"),
-            ({"repository": "app"}, "owner/name"),
-            ({"repository": "octo/../app"}, "owner/name"),
-            ({"kind": ForgeKind.GITHUB, "repository": "group/sub/app"}, "owner/name"),
-            ({"token": "hunter2\nhunter2"}, "line break"),
-        ],
-    )
-    def test_refused(self, given: dict[str, Any], words: str) -> None:
-        with pytest.raises(InvalidInputError, match=words) as caught:
-            with_forge(Job(), {}, **given)
+@pytest.mark.parametrize("case", cases("ci_detection", "overrides"))
+def test_overrides(case: dict[str, Any]) -> None:
+    """The options for the forge come before what the CI says."""
+    job, given = dict(case["job"]), dict(case["given"])
+    for fields, name in ((job, "forge"), (given, "kind")):
+        if name in fields:
+            fields[name] = ForgeKind(fields[name])
+    if "refused" in case:
+        option = f"--{case['refused'].replace(' ', '-')}"
+        with pytest.raises(InvalidInputError, match=option) as caught:
+            with_forge(Job(**job), case.get("variables", {}), **given)
         assert "hunter2" not in str(caught.value)
+    else:
+        known = asdict(with_forge(Job(**job), case.get("variables", {}), **given))
+        assert {name: known[name] for name in case["expected"]} == case["expected"]
 
 
 class TestCommand:

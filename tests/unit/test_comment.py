@@ -13,7 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from prshots.server.domain.comment import MAX_CHARACTERS, MAX_LISTED, Entry, comment, image_markdown
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
+from prshots.contract.limits import Policy
+from prshots.contract.replies import SizedComment
+from prshots.server.domain.comment import MAX_LISTED, Entry, comment, deleted_comment, image_markdown
+from prshots.server.domain.models import Project
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
@@ -123,7 +127,11 @@ def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[Ent
 
 
 def comment_on(shots: Sequence[Entry]) -> str:
-    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD)
+    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD).markdown
+
+
+def sized(shots: Sequence[Entry], limit: int, marker: Marker = Marker.HTML) -> SizedComment:
+    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD, limit=limit, marker=marker)
 
 
 def plural(noun: str, count: int) -> str:
@@ -364,14 +372,14 @@ def test_every_count_of_images_fits_and_adds_up(name, url):
     shots = [entry(name, number, url) for number in range(5000)]
     for count in (1, 2, 20, 50, 150, 300, 700, 1500, MAX_LISTED, MAX_LISTED + 1, 5000):
         text = comment_on(shots[:count])
-        assert len(text.encode()) < MAX_CHARACTERS
+        assert len(text.encode()) < MAX_COMMENT_BYTES
         listed, shown, left_out = parts(text)
         assert listed + shown == list(range(left_out, count))
         assert text.count("](u" if url.startswith("u") else "](https://i") == len(shown)
         assert f"### {count} screenshot" in text
         if left_out:
             line = next(line for line in text.splitlines() if line.startswith("- "))
-            assert MAX_CHARACTERS - len(text.encode()) < len(line.encode()) + 20
+            assert MAX_COMMENT_BYTES - len(text.encode()) < len(line.encode()) + 20
 
 
 @given(
@@ -381,7 +389,7 @@ def test_every_count_of_images_fits_and_adds_up(name, url):
 def test_any_names_fit_and_add_up(names, count, url):
     shots = [entry(names[number % len(names)], number, url) for number in range(count)]
     text = comment_on(shots)
-    assert len(text.encode()) < MAX_CHARACTERS
+    assert len(text.encode()) < MAX_COMMENT_BYTES
     listed, shown, left_out = parts(text)
     assert listed + shown == list(range(left_out, count))
 
@@ -394,10 +402,10 @@ def test_all_are_shown_up_to_the_last_byte(name):
         slack = size - len(comment_on([first, *others]).encode())
         return comment_on([replace(first, url=first.url + "x" * slack), *others])
 
-    fitting = comment_of_size(MAX_CHARACTERS - 1)
-    assert len(fitting.encode()) == MAX_CHARACTERS - 1
+    fitting = comment_of_size(MAX_COMMENT_BYTES - 1)
+    assert len(fitting.encode()) == MAX_COMMENT_BYTES - 1
     assert parts(fitting) == ([], list(range(200)), 0)
-    assert parts(comment_of_size(MAX_CHARACTERS)) == ([0], list(range(1, 200)), 0)
+    assert parts(comment_of_size(MAX_COMMENT_BYTES)) == ([0], list(range(1, 200)), 0)
 
 
 def test_reviewers_see_most_pictures():
@@ -430,11 +438,133 @@ def test_one_more_image_moves_little():
 def test_more_than_the_newest_make_no_difference(url):
     """Nobody needs to load more than `MAX_LISTED`, not even for the shortest lines there can be."""
     shots = [Entry("n", "1x1", "0123456", url)] * 5000
-    assert comment(7, 5000, shots, DASHBOARD) == comment(7, 5000, shots[:MAX_LISTED], DASHBOARD)
-    assert len(parts(comment(7, 5000, shots, DASHBOARD))[0]) < MAX_LISTED
+    for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
+        text = comment(7, 5000, shots, DASHBOARD, limit=limit)
+        assert text == comment(7, 5000, shots[:MAX_LISTED], DASHBOARD, limit=limit)
+        assert text.listed < MAX_LISTED
 
 
 def test_one_image_left_out_is_told_in_the_singular():
     texts = (comment_on(FILLING[:count]) for count in range(len(FILLING)))
     text = next(text for text in texts if parts(text)[2] == 1)
     assert text.endswith(f"\n\nThe oldest screenshot is only in the [dashboard]({DASHBOARD}).\n")
+
+
+# --- a limit, and a marker for forges that show HTML as text ---
+
+LIMITS = st.integers(MIN_COMMENT_BYTES, MAX_COMMENT_BYTES) | st.just(MIN_COMMENT_BYTES)
+
+
+def counted(text: SizedComment) -> tuple[int, int, int]:
+    """Return how many screenshots the text shows, lists and omits, counted in the markdown itself."""
+    shown = len(re.findall(r"^!\[", text.markdown, re.MULTILINE))
+    listed = len(re.findall(r"^- ", text.markdown, re.MULTILINE))
+    return shown, listed, parts(text.markdown)[2]
+
+
+@given(
+    st.lists(NAMES, min_size=1, max_size=5),
+    st.integers(0, 600),
+    LIMITS,
+    st.sampled_from(Marker),
+    st.sampled_from(list(URL_KINDS.values())),
+)
+@settings(max_examples=150, deadline=None)
+def test_a_limit_holds_and_the_counts_are_those_of_the_text(names, count, limit, marker, url):
+    shots = [entry(names[number % len(names)], number, url) for number in range(count)]
+    text = sized(shots, limit, marker)
+    assert len(text.markdown.encode()) <= limit
+    assert (text.pr_number, text.count) == (7, count)
+    assert (text.shown, text.listed, text.omitted) == counted(text)
+    assert text.shown + text.listed + text.omitted == count
+    assert text.heading in text.markdown.splitlines()
+    assert text.markdown.startswith(f"{marker.line(7)}\n")
+
+
+@given(st.lists(NAMES, min_size=1, max_size=5), LIMITS)
+@settings(max_examples=60, deadline=None)
+def test_without_html_it_renders_the_same_images(names, limit):
+    shots = [entry(names[number % len(names)], number, f"{URL}{number}") for number in range(300)]
+    text = sized(shots, limit, Marker.LINK)
+    page = Page(text.markdown)
+    assert len(page.images) == text.shown
+    assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots[len(shots) - text.shown :]]
+    assert not page.comments
+    assert not {"details", "summary", "br"} & page.tags.keys()
+    assert "svc:pr-7" not in page.text
+
+
+def test_three_screenshots_without_html():
+    text = sized([entry("Home", 1), entry("Cart", 2)], MAX_COMMENT_BYTES, Marker.LINK)
+    assert text.markdown == (
+        "[//]: # (svc:pr-7)\n"
+        "\n"
+        "### 2 screenshots\n"
+        "\n"
+        "`Home` · 1280x800 · `0000001`\n"
+        "\n"
+        f"![Home]({URL})\n"
+        "\n"
+        "`Cart` · 1280x800 · `0000002`\n"
+        "\n"
+        f"![Cart]({URL})\n"
+    )
+
+
+def test_too_many_screenshots_without_html():
+    text = sized(entries(500), 32_768, Marker.LINK)
+    assert 32_000 < len(text.markdown.encode()) <= 32_768
+    assert f"\n\n**{text.listed} older screenshots, without pictures**\n\n- `" in text.markdown
+    assert min(text.shown, text.listed) > 50
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_a_comment_that_just_fits_its_limit(marker):
+    shots = entries(20, "日本語")
+    whole = sized(shots, MAX_COMMENT_BYTES, marker)
+    size = len(whole.markdown.encode())
+    assert (whole.heading, whole.shown, whole.listed, whole.omitted) == ("### 20 screenshots", 20, 0, 0)
+    assert sized(shots, size, marker) == whole
+    cut = sized(shots, size - 1, marker)
+    assert len(cut.markdown.encode()) < size
+    assert (cut.shown < 20, cut.count) == (True, 20)
+
+
+@pytest.mark.parametrize("marker", Marker)
+@pytest.mark.parametrize("name", ["😀" * 200, "`" * 200, "$" * 200])
+def test_the_shortest_comment_of_500_images_with_the_longest_names(name, marker):
+    text = sized([entry(name, number) for number in range(500)], MIN_COMMENT_BYTES, marker)
+    assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
+    assert (text.shown, text.listed, text.omitted) == counted(text)
+    assert f"only in the [dashboard]({DASHBOARD})." in text.markdown
+
+
+def test_the_shortest_comment_shows_a_picture_with_an_ordinary_name():
+    assert sized(entries(500), MIN_COMMENT_BYTES).shown > 0
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_a_dashboard_with_a_very_long_address_is_named_without_a_link(marker):
+    address = "https://shots.example.com/" + "x" * 5000
+    text = comment(7, 500, entries(500), address, limit=MIN_COMMENT_BYTES, marker=marker)
+    assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
+    assert text.markdown.endswith(f"The oldest {text.omitted} screenshots are only in the dashboard.\n")
+
+
+@pytest.mark.parametrize(
+    ("policy", "days", "words"),
+    [
+        (Policy.PR_CLOSE, None, "This project deletes screenshots when the pull request closes."),
+        (Policy.PR_CLOSE, 30, "This project deletes screenshots when the pull request closes."),
+        (Policy.RETAIN_DAYS, 30, "This project deletes screenshots 30 days after they are uploaded."),
+        (Policy.MANUAL, 1, "This project deletes screenshots 1 day after they are uploaded."),
+        (Policy.MANUAL, None, "This project keeps screenshots until someone deletes them."),
+    ],
+)
+def test_a_closed_pull_request_names_the_policy(policy, days, words):
+    project = Project("p", "web", "o", "local", policy, days, 0)
+    text = deleted_comment(7, project, Marker.HTML)
+    assert text.markdown == f"<!-- svc:pr-7 -->\n### Screenshots deleted\n\n{words}\n"
+    assert (text.heading, text.count, text.omitted) == ("### Screenshots deleted", 0, 0)
+    as_link = deleted_comment(7, project, Marker.LINK)
+    assert as_link.markdown == f"[//]: # (svc:pr-7)\n\n### Screenshots deleted\n\n{words}\n"

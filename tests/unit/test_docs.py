@@ -105,6 +105,7 @@ async def test_routes() -> None:
         accounts=nothing,
         exchange=nothing,
         max_image_bytes=1,
+        uploads_per_minute=1,
         base_url="",
         for_people=[],
         readiness=nothing,

@@ -50,7 +50,8 @@ class Ground:
     def comment(self, authorization: str) -> tuple[int, object]:
         if authorization.removeprefix("Bearer ") not in self.granted:
             return 401, {"error": "unauthorized"}
-        return 200, {"pr_number": 1, "markdown": "<!-- svc:pr-1 -->"}
+        counts = {"count": 0, "shown": 0, "listed": 0, "omitted": 0}
+        return 200, {"pr_number": 1, "markdown": "<!-- svc:pr-1 -->", "heading": "", **counts}
 
 
 def handler_of(ground: Ground) -> type[QuietHandler]:

@@ -1,11 +1,12 @@
-"""The one comment, whatever the order in which several jobs' calls arrive at the forge.
+"""The sticky comment: the cases that both clients share, and several jobs at the same time.
 
-The calls of all jobs are interleaved as Hypothesis says, one at a time, which no HTTP server would let us do; how
-it goes over HTTP with each forge is in `http/test_forges.py`.
+Hypothesis chooses the order in which the jobs' calls arrive. No HTTP server lets a test do that. The tests over HTTP
+with each forge are in `http/test_forges.py`.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from greenlet import getcurrent, greenlet
@@ -13,16 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.client.forges import Comment
-from prshots.client.sticky_comment import ROUNDS, Outcome, Posted, keep_current
+from prshots.client.sticky_comment import ROUNDS, Posted, PostOutcome, keep_current
+from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
+from support.vectors import cases
 
 MARKER = "<!-- svc:pr-7 -->"
-BOT = "prshots-bot"
+BOT = "bot"
+ERRORS: dict[str, type[Exception]] = {"failed": ForgeError, "refused": ForgeRefusedError}
 
 
 @dataclass
 class Conversation:
-    """The comments of pull request 7, on a forge that forgets nothing and loses nothing but replies."""
+    """The comments of pull request 7."""
 
     comments: list[Comment] = field(default_factory=list)
     made: int = 0
@@ -33,71 +37,93 @@ class Conversation:
         self.comments.append(comment)
         return comment
 
+    def delete(self, comment_id: str) -> Comment | None:
+        found = next((comment for comment in self.comments if comment.id == comment_id), None)
+        if found is not None:
+            self.comments.remove(found)
+        return found
+
     def bodies(self, author: str = BOT) -> list[str]:
         return [comment.body for comment in self.comments if comment.author == author]
 
 
 @dataclass
 class MemoryForge:
-    """One job's way to it. `before_each` is called when a call arrives: the others' may be answered first.
+    """One job's access to it. Each call runs `before_each` when it arrives, so that other jobs' calls can go first.
 
-    As at GitHub, whoever may write may change what others wrote, unless the forge does not say who we are (None).
+    `behavior` is how a vector describes the forge. As on GitHub, accounts that can write can change other people's
+    comments, unless the forge does not say who we are (`me` is None).
     """
 
     conversation: Conversation
     before_each: Callable[[], object] = lambda: None
-    identity: str | None = BOT
-    lost_replies: int = 0
+    behavior: dict[str, Any] = field(default_factory=dict)
+    writes: list[str] = field(default_factory=list)
     asked_who: int = 0
     label = "A forge"
     max_characters = 65_536
 
     def __post_init__(self) -> None:
-        self.anybodys = self.identity is not None
+        self.behavior = {"me": BOT, "authors_known": True, "lost_replies": 0} | self.behavior
+        self.only_authors_change = self.behavior["me"] is None
+        self.marker_style = Marker(self.behavior.get("marker", "html"))
 
     def marker(self, pr_number: int) -> str:
-        return f"<!-- svc:pr-{pr_number} -->"
-
-    def written(self, markdown: str) -> str:
-        return markdown
+        return self.marker_style.line(pr_number)
 
     def me(self) -> str | None:
         self.before_each()
         self.asked_who += 1
-        return self.identity
+        me: str | None = self.behavior["me"]
+        return me
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
         assert pr_number == 7
         self.before_each()
-        yield from list(self.conversation.comments)
+        if "ghost" in self.behavior:
+            yield self.conversation.write(BOT, self.behavior["ghost"])
+            self.conversation.comments.clear()
+        hidden = self.behavior.get("hidden", ())
+        yield from [comment for comment in self.conversation.comments if comment.id not in hidden]
 
     def create(self, pr_number: int, body: str) -> Comment:
         assert pr_number == 7
-        for _ in range(self.lost_replies):  # it arrived; as no reply came, it is sent again
-            self.before_each()
-            self.conversation.write(BOT, body)
-        self.before_each()
-        return self.conversation.write(BOT, body)
+        for _ in range(1 + self.behavior["lost_replies"]):  # it arrived; as no reply came, it is sent again
+            self._arrives("create", str(self.conversation.made + 1))
+            made = self.conversation.write(BOT, self._stored(body))
+        return made if self.behavior["authors_known"] else replace(made, author="")
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
         assert pr_number == 7
-        self.before_each()
+        self._arrives("update", comment_id)
+        for deleted in self.behavior.get("deleted_before_update", ()):
+            self.conversation.delete(deleted)
         for index, comment in enumerate(self.conversation.comments):
-            if comment.id == comment_id and (self.anybodys or comment.author == BOT):
-                self.conversation.comments[index] = replace(comment, body=body)
-                self.identity = BOT if self.identity is None else self.identity  # now it is known
+            is_ours = not self.only_authors_change or comment.author == BOT
+            if comment.id == comment_id and is_ours and comment_id not in self.behavior.get("missing", ()):
+                self.conversation.comments[index] = replace(comment, body=self._stored(body))
+                if self.behavior["me"] is None:
+                    self.behavior["me"] = BOT  # now it is known
                 return
         raise NotFoundError("gone, or not ours")
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         assert pr_number == 7
+        self._arrives("delete", comment_id)
+        deleted = self.conversation.delete(comment_id)
+        assert deleted is None or not self.only_authors_change or deleted.author == BOT
+
+    def _arrives(self, what: str, comment_id: str) -> None:
         self.before_each()
-        for comment in self.conversation.comments:
-            if comment.id == comment_id:
-                if not self.anybodys and comment.author != BOT:
-                    raise ForgeRefusedError("not ours")
-                self.conversation.comments.remove(comment)
-                return
+        self.writes.append(f"{what} {comment_id}")
+        if what in self.behavior.get("refuses", ()):
+            raise ForgeRefusedError("the token may not do that")
+
+    def _stored(self, body: str) -> str:
+        for before, after in self.behavior.get("replaces", {}).items():
+            body = body.replace(before, after)
+        ends = self.behavior.get("line_ends")
+        return body.strip().replace("\n", ends) if ends else body
 
     def proxied_images(self, comment_id: str) -> list[str]:
         del comment_id
@@ -110,12 +136,8 @@ class MemoryForge:
     def close(self) -> None: ...
 
 
-def says(text: str) -> Callable[[], str]:
-    return lambda: f"{MARKER}\n{text}\n"
-
-
 def interleaved(jobs: list[Callable[[], object]], choices: list[int]) -> None:
-    """Run the jobs, each up to its next call; whose turn it is, the choices say, and after them the first's."""
+    """Run the jobs, each up to its next call. The choices say whose turn it is; after them it is the first job's."""
     running = [greenlet(job) for job in jobs]
     order = iter(choices)
     for _ in range(10_000):
@@ -158,7 +180,7 @@ def test_jobs_at_once_end_with_one_comment_that_is_current(
     uploaded: list[int] = []
 
     def job(number: int) -> Callable[[], object]:
-        forge = MemoryForge(conversation, wait_for_turn, identity, lost_replies)
+        forge = MemoryForge(conversation, wait_for_turn, {"me": identity, "lost_replies": lost_replies})
 
         def render() -> str:
             wait_for_turn()
@@ -176,84 +198,24 @@ def test_jobs_at_once_end_with_one_comment_that_is_current(
     assert conversation.bodies(other) == [f"{MARKER}\n0 screenshots"]
 
 
-@pytest.mark.parametrize(
-    ("body", "is_ours"),
-    [
-        (f"{MARKER}\nold", True),
-        (f"\ufeff \r\n{MARKER}\r\nold", True),
-        (MARKER, True),
-        (f"> {MARKER}\nquoted", False),
-        (f"See below\n{MARKER}", False),
-        ("<!-- svc:pr-70 -->\nold", False),
-        ("<!-- svc:pr-7-->\nold", False),
-        ("", False),
-    ],
-)
-def test_it_is_found_by_the_marker_at_its_start(body: str, is_ours: bool) -> None:
+@pytest.mark.parametrize("case", cases("sticky_comment", "cases"))
+def test_cases(case: dict[str, Any]) -> None:
     conversation = Conversation()
-    conversation.write(BOT, body)
-    posted = keep_current(MemoryForge(conversation), 7, says("new"))
-    assert posted.outcome is (Outcome.UPDATED if is_ours else Outcome.CREATED)
-    assert conversation.bodies() == [*([] if is_ours else [body]), f"{MARKER}\nnew\n"]
+    for comment in case["comments"]:
+        conversation.write(comment["author"], comment["body"])
+    forge = MemoryForge(conversation, behavior=case.get("forge", {}))
+    texts = iter([*case["texts"], *[case["texts"][-1]] * ROUNDS])
 
+    def post() -> Posted:
+        return keep_current(forge, 7, lambda: next(texts), creating=case.get("creating", True))
 
-def test_who_we_are_is_asked_only_when_something_may_be_ours() -> None:
-    conversation = Conversation()
-    conversation.write("ann", "Looks good to me")
-    forge = MemoryForge(conversation)
-    assert keep_current(forge, 7, says("new")).outcome is Outcome.CREATED
-    assert forge.asked_who == 0
-    assert keep_current(forge, 7, says("new")).outcome is Outcome.UNCHANGED
-    assert forge.asked_who == 1
-
-
-def test_without_creating_only_what_is_there_is_changed() -> None:
-    conversation = Conversation()
-    assert keep_current(MemoryForge(conversation), 7, says("x"), creating=False) == Posted(Outcome.NONE)
-    assert conversation.comments == []
-    conversation.write(BOT, f"{MARKER}\nold")
-    assert keep_current(MemoryForge(conversation), 7, says("x"), creating=False).outcome is Outcome.UPDATED
-    assert conversation.bodies() == [f"{MARKER}\nx\n"]
-
-
-def test_a_list_that_is_a_moment_behind() -> None:
-    class Behind(MemoryForge):
-        def comments(self, pr_number: int) -> Iterator[Comment]:
-            yield from [comment for comment in super().comments(pr_number) if comment.id not in hidden]
-
-    hidden = {"1"}
-    conversation = Conversation()
-    posted = keep_current(Behind(conversation), 7, says("new"))
-    assert posted == Posted(Outcome.CREATED, conversation.comments[0].url)
-    assert conversation.bodies() == [f"{MARKER}\nnew\n"]
-
-
-def test_a_forge_that_changes_what_it_is_sent_is_not_written_to_again_and_again() -> None:
-    class Tidy(MemoryForge):
-        def update(self, pr_number: int, comment_id: str, body: str) -> None:
-            writes.append(body)
-            super().update(pr_number, comment_id, body.replace("~", "-"))
-
-    writes: list[str] = []
-    conversation = Conversation()
-    conversation.write(BOT, f"{MARKER}\nold")
-    keep_current(Tidy(conversation), 7, says("a ~ b"))
-    assert writes == [f"{MARKER}\na ~ b\n"]
-
-
-def test_a_text_that_is_new_each_time_is_written_a_bounded_number_of_times() -> None:
-    conversation = Conversation()
-    texts = (f"{MARKER}\n{number}" for number in range(1000))
-    assert keep_current(MemoryForge(conversation), 7, lambda: next(texts)).outcome is Outcome.CREATED
-    assert conversation.bodies() == [f"{MARKER}\n{ROUNDS - 1}"]
-
-
-def test_a_comment_that_is_listed_but_cannot_be_changed() -> None:
-    class Confused(MemoryForge):
-        def comments(self, pr_number: int) -> Iterator[Comment]:
-            del pr_number
-            yield self.conversation.write(BOT, f"{MARKER}\nold")
-            self.conversation.comments.clear()
-
-    with pytest.raises(ForgeError, match="has gone"):
-        keep_current(Confused(Conversation()), 7, says("new"))
+    if "error" in case:
+        with pytest.raises(ERRORS[case["error"]]):
+            post()
+    else:
+        url = f"https://forge.example/7#{case['kept']}" if "kept" in case else ""
+        assert post() == Posted(PostOutcome(case["outcome"]), url)
+    assert forge.writes == case["writes"]
+    left = [{"author": comment.author, "body": comment.body} for comment in conversation.comments]
+    assert left == case["left"]
+    assert forge.asked_who == case.get("asks_who_we_are", forge.asked_who)

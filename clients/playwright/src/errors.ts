@@ -1,24 +1,46 @@
-/** Something could not be done; the message says what, and what to do, in words for people. */
-export class CallError extends Error {
+/** The errors that the reporter expects. Each message says what is wrong and what to do. */
+export class PrshotsError extends Error {
+  override name = "PrshotsError";
+}
+
+/** A setting, an image or a request is invalid. */
+export class InvalidInputError extends PrshotsError {
+  override name = "InvalidInputError";
+}
+
+/** The service does not accept the token. */
+export class UnauthorizedError extends PrshotsError {
+  override name = "UnauthorizedError";
+}
+
+/** The rate limit is used up for longer than we wait. */
+export class RateLimitedError extends PrshotsError {
+  override name = "RateLimitedError";
+}
+
+/** The requested object does not exist, or no longer exists. */
+export class NotFoundError extends PrshotsError {
+  override name = "NotFoundError";
+}
+
+/** A request failed. */
+export class CallError extends PrshotsError {
   override name = "CallError";
 }
 
-/** Nothing else of the kind can succeed either: there is no service there, or it takes none of our tokens. */
-export class HopelessError extends CallError {
-  override name = "HopelessError";
+export class UnreachableError extends CallError {
+  override name = "UnreachableError";
 }
 
-/** What was asked for is not there, or no longer. */
-export class GoneError extends CallError {
-  override name = "GoneError";
+export class ForgeError extends CallError {
+  override name = "ForgeError";
 }
 
-/** Our token may not do that. */
-export class RefusedError extends CallError {
-  override name = "RefusedError";
+/** The forge does not let our token do this. */
+export class ForgeRefusedError extends ForgeError {
+  override name = "ForgeRefusedError";
 }
 
-/** Return what went wrong, for a line of the summary. */
-export function saidBy(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,43 +1,48 @@
-/** A Playwright reporter: screenshots go to the pull request while the tests run, its comment follows at the end. */
+/** A Playwright reporter: it uploads screenshots while the tests run and comments on the pull request at the end. */
 import type { FullConfig, FullResult, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
-import { saidBy } from "./errors.js";
-import { forgeOf } from "./forges.js";
+import { messageOf } from "./errors.js";
+import { forgeOf } from "./forges/index.js";
 import { tokenSource } from "./keyless.js";
-import { Names, titleOf } from "./names.js";
+import { post } from "./posting.js";
+import { redacted, secretsOf } from "./redaction.js";
 import { Sender } from "./sending.js";
 import { Service } from "./service.js";
-import { type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
-import { posted } from "./sticky.js";
-import { screenshots, Uploads } from "./uploads.js";
+import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
+import { titleOf, UniqueNames } from "./shot_names.js";
+import { screenshots, Uploads } from "./uploading.js";
 
 export type { PrshotsOptions } from "./settings.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/webp"]);
 
-/** One run's uploads and its comment; there is none where there is no service or no pull request. */
+/** The uploads and the comment of one test run. */
 class Run {
-  readonly names = new Names();
+  readonly names = new UniqueNames();
   readonly uploads: Uploads;
   readonly #service: Service;
   readonly #stop = new AbortController();
 
-  constructor(readonly settings: Settings) {
-    const { url, token, project, prNumber, commit, tries } = settings;
+  constructor(
+    readonly settings: Settings,
+    private readonly options: PrshotsOptions,
+  ) {
+    const { url, token, project, prNumber, commitSha, tries } = settings;
     const sender = new Sender(this.#stop.signal, tries);
     this.#service = new Service(url, tokenSource(url, token, project, process.env, sender), sender);
-    this.uploads = new Uploads(this.#service, prNumber, commit);
+    this.uploads = new Uploads(this.#service, prNumber, commitSha);
   }
 
   stop(): void {
     this.#stop.abort();
   }
 
-  /** Post the comment, and return what became of it. */
+  /** Post the comment, and return what happened. */
   async comment(): Promise<string> {
-    const { job, forgeToken, prNumber, tries } = this.settings;
-    const forge = forgeOf(job, forgeToken, new Sender(this.#stop.signal, tries));
-    const { done, url } = await posted(forge, prNumber, () => this.#service.comment(prNumber));
-    return `comment ${done}: ${url}`;
+    const { prNumber, tries } = this.settings;
+    const job = jobAtForge(this.settings.job, this.options, process.env);
+    const forge = forgeOf(job, new Sender(this.#stop.signal, tries));
+    const { outcome, url } = await post(forge, this.#service, prNumber, job);
+    return url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
   }
 }
 
@@ -51,9 +56,9 @@ export default class PrshotsReporter implements Reporter {
     this.#options = options;
     try {
       const settings = settingsOf(options, process.env);
-      this.#run = settings && new Run(settings);
+      this.#run = settings && new Run(settings, options);
     } catch (error) {
-      this.#problems.push(`nothing is uploaded: ${saidBy(error)}`);
+      this.#problems.push(`nothing is uploaded: ${messageOf(error)}`);
     }
   }
 
@@ -67,7 +72,7 @@ export default class PrshotsReporter implements Reporter {
     for (const attachment of result.attachments) {
       if (!IMAGES.has(attachment.contentType)) continue;
       const title = titleOf(test, result, attachment, this.#severalProjects);
-      this.#run.uploads.add(attachment, this.#run.names.own(title), title.viewport);
+      this.#run.uploads.add(attachment, this.#run.names.name(title), title.viewport);
     }
   }
 
@@ -79,7 +84,7 @@ export default class PrshotsReporter implements Reporter {
       : undefined;
   }
 
-  /** Wait for the uploads, and post the comment: not when somebody has interrupted the run. */
+  /** Wait for the uploads and post the comment. An interrupted run stops both. */
   async #end(run: Run, interrupted: boolean): Promise<void> {
     if (interrupted) run.stop();
     await run.uploads.finished();
@@ -89,33 +94,19 @@ export default class PrshotsReporter implements Reporter {
       try {
         done.push(await run.comment());
       } catch (error) {
-        this.#problems.push(`the comment was not posted: ${saidBy(error)}`);
+        this.#problems.push(`the comment was not posted: ${messageOf(error)}`);
       }
     }
     this.#say(done.join(", "));
   }
 
-  /** Have another reporter show the tests: this one has a line or two at the end. */
+  /** Let Playwright add a reporter that shows the tests: this one prints a line or two at the end. */
   printsToStdio(): boolean {
     return false;
   }
 
-  /** To standard error: standard output may be another reporter's, in a format for machines. */
+  /** Write to standard error: standard output may be another reporter's, in a format for machines. */
   #say(words: string): void {
-    process.stderr.write(`prshots: ${withoutSecrets(words, this.#secrets())}\n`);
+    process.stderr.write(`prshots: ${redacted(words, secretsOf(this.#options, process.env))}\n`);
   }
-
-  #secrets(): string[] {
-    const { PRSHOTS_ID_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN } = process.env;
-    const { token, forgeToken } = this.#run?.settings ?? this.#options;
-    const known = [token, forgeToken, PRSHOTS_ID_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN];
-    return known.map((secret) => secret?.trim() ?? "").filter(Boolean);
-  }
-}
-
-/** The second line of defence: what a service or a forge says back must not carry a secret into a log. */
-function withoutSecrets(text: string, secrets: string[]): string {
-  return secrets
-    .reduce((left, secret) => left.replaceAll(secret, "[hidden]"), text)
-    .replace(/msr_\w+/g, "msr_[hidden]");
 }

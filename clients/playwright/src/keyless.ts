@@ -1,17 +1,18 @@
-/** Where the upload token comes from: a setting, or the job's own ID token, which is exchanged for one. */
-import { CallError, HopelessError } from "./errors.js";
-import type { Environ } from "./jobs.js";
+/** The upload token: a setting, or the job's own ID token exchanged for one. */
+import type { Environ } from "./ci/job.js";
+import * as validate from "./ci/validate.js";
+import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
 import { jsonOf, type Sender } from "./sending.js";
 
 export interface TokenSource {
   token(): Promise<string>;
-  /** Return another one, since the service has refused this one; nothing when there is no other. */
+  /** Return a new token after the service refused this one; nothing when there is no other. */
   renewed(refused: string): Promise<string | undefined>;
 }
 
-const FORM = /^msr_[0-9a-f]{64}$/i;
+const UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
 
-/** Return the token that was given; else one that the job's ID token is exchanged for. */
+/** Return the given token; without one, a token that the job's ID token is exchanged for. */
 export function tokenSource(
   url: string,
   token: string,
@@ -19,68 +20,83 @@ export function tokenSource(
   environ: Environ,
   sender: Sender,
 ): TokenSource {
-  const given = token.trim();
+  const given = token.trim(); // a secret is often stored with a line break at its end
   if (given) {
-    if (!FORM.test(given))
-      throw new CallError("the token is none of prshots: one begins with msr_, and has 68 characters");
+    if (!UPLOAD_TOKEN.test(given))
+      throw new InvalidInputError(
+        "token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, " +
+          `this one has ${given.length} characters`,
+      );
     return { token: async () => given, renewed: async () => undefined };
   }
   const idToken = idTokenSource(url, environ, sender);
   if (!idToken)
-    throw new CallError(
-      "no token: set PRSHOTS_TOKEN, or let the job have an ID token " +
-        "(GitHub: permissions: id-token: write; GitLab: id_tokens: with PRSHOTS_ID_TOKEN)",
+    throw new InvalidInputError(
+      "no upload token: set PRSHOTS_TOKEN, or give the job an ID token " +
+        `(GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`,
     );
   return new ExchangedToken(async () => exchanged(url, await idToken(), project, sender));
 }
 
-/** A token that lives for 15 minutes; asked for once, however many uploads wait for it. */
+/** A token that is valid for 15 minutes. It is requested once, however many uploads wait for it. */
 class ExchangedToken implements TokenSource {
   #current: Promise<string> | undefined;
 
   constructor(private readonly exchange: () => Promise<string>) {}
 
   token(): Promise<string> {
-    this.#current ??= this.exchange();
+    this.#current ??= this.#exchanged();
     return this.#current;
   }
 
   async renewed(refused: string): Promise<string | undefined> {
-    if ((await this.#current) === refused) this.#current = this.exchange();
-    return this.#current;
+    if ((await this.#current) === refused) this.#current = this.#exchanged();
+    return this.token();
+  }
+
+  /** A failed exchange is not kept: the next upload tries again. */
+  #exchanged(): Promise<string> {
+    return this.exchange().catch((error) => {
+      this.#current = undefined;
+      throw error;
+    });
   }
 }
 
 function idTokenSource(url: string, environ: Environ, sender: Sender): (() => Promise<string>) | undefined {
-  const given = environ.PRSHOTS_ID_TOKEN?.trim();
+  const given = validate.token(environ.PRSHOTS_ID_TOKEN ?? "");
   if (given) return async () => given;
-  const { ACTIONS_ID_TOKEN_REQUEST_URL: address, ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret } = environ;
-  if (!address || !secret) return undefined;
+  const address = validate.address(environ.ACTIONS_ID_TOKEN_REQUEST_URL);
+  const secret = validate.token(environ.ACTIONS_ID_TOKEN_REQUEST_TOKEN ?? "");
+  if (!address || !secret || !URL.canParse(address)) return undefined;
+  const asked = new URL(address);
+  asked.searchParams.set("audience", url);
   return async () => {
-    const asked = new URL(address);
-    asked.searchParams.set("audience", url);
-    const reply = await sender.send(asked.href, () => ({ headers: { Authorization: `bearer ${secret}` } }));
-    const value = (jsonOf(reply, "GitHub Actions") as { value?: unknown } | null)?.value;
-    if (reply.status !== 200 || typeof value !== "string")
-      throw new HopelessError(`GitHub Actions gave no ID token: it answered ${reply.status}`);
+    const headers = { Authorization: `bearer ${secret}`, Accept: "application/json" };
+    const reply = await sender.send(asked.href, () => ({ headers }));
+    const { value } = (jsonOf(reply, asked.host) ?? {}) as { value?: unknown };
+    if (reply.status !== 200 || typeof value !== "string" || !value)
+      throw new CallError(`${asked.host} answered ${reply.status} and gave this job no ID token`);
     return value;
   };
 }
 
 async function exchanged(url: string, idToken: string, project: string, sender: Sender): Promise<string> {
   const body = JSON.stringify({ id_token: idToken, ...(project && { project }) });
-  const reply = await sender.send(`${url}/v1/oidc/token`, () => ({
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body,
-  }));
+  const headers = { "Content-Type": "application/json" };
+  const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
   if (reply.status === 401)
-    throw new HopelessError(
-      `${url} does not take this job's ID token. Does the project trust its issuer, repository, ref and environment? ` +
-        `Is its audience ${url}? Do several projects trust it (then set PRSHOTS_PROJECT)? The service's log has the reason`,
+    throw new UnauthorizedError(
+      `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this ` +
+        "issuer with the job's repository, ref and environment; that the ID token's audience is " +
+        `${url}; and, if several projects trust it, set project (PRSHOTS_PROJECT)`,
     );
-  const token = (jsonOf(reply, url) as { token?: unknown } | null)?.token;
-  if (reply.status !== 200 || typeof token !== "string")
-    throw new HopelessError(`${url} exchanged no ID token: it answered ${reply.status}`);
+  const { token, error } = (jsonOf(reply, url) ?? {}) as { token?: unknown; error?: unknown };
+  if (reply.status !== 200)
+    throw new CallError(
+      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`,
+    );
+  if (typeof token !== "string" || !UPLOAD_TOKEN.test(token))
+    throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
   return token;
 }

@@ -1,4 +1,4 @@
-/** Does what it is given in the background, a few at a time, in the order given. */
+/** Runs tasks in the background: a few at a time, in order. */
 export class Queue {
   #running = 0;
   readonly #waiting: (() => Promise<void>)[] = [];
@@ -6,13 +6,13 @@ export class Queue {
 
   constructor(private readonly atOnce: number) {}
 
-  /** Do this when its turn comes. It must not fail. */
+  /** Run this task when its turn comes. The task must not reject. */
   add(task: () => Promise<void>): void {
     this.#waiting.push(task);
     this.#next();
   }
 
-  /** Wait until all has been done. */
+  /** Wait until all tasks are done. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#idle.push(resolve);

@@ -1,29 +1,23 @@
 /**
- * Sending again what did not arrive, and waiting as long as a limit asks for, by the rules of prshots' own client:
- * a dropped connection or a 5xx is tried again after a pause that doubles; a rate limit says how long to wait, and
- * then everything that goes through this sender waits.
+ * Retries and rate limits, by the rules of `prshots upload`.
+ *
+ * A lost connection or a temporary error is retried after a pause that doubles. A rate limit says how long to wait,
+ * and everything that goes through the same sender waits.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { CallError, HopelessError } from "./errors.js";
+import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
 
+/** How often to send a request that gets no response or a temporary error. */
 export const TRIES = 5;
 const FIRST_PAUSE_SECONDS = 0.5;
 const LONGEST_PAUSE_SECONDS = 60;
 const LONGEST_LIMIT_SECONDS = 15 * 60;
-/** How often one request may find the limit used up: others share it, so its turn may take a while. */
+/** How often one request may run into the rate limit. Other jobs share the limit, so it may take a while. */
 const LIMITS = 60;
 const TIMEOUT_SECONDS = 60;
-const TEMPORARY = new Set([
-  408,
-  500,
-  502,
-  503,
-  504,
-  507,
-  ...Array.from({ length: 11 }, (_, index) => 520 + index),
-]);
-/** An untrusted certificate stays so, however often it is looked at. */
-const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/;
+const TEMPORARY = new Set([408, 500, 502, 503, 504, 507]);
+const FIRST_OF_A_PROXY = 520;
+const LAST_OF_A_PROXY = 530;
 
 export interface Reply {
   url: string;
@@ -32,108 +26,155 @@ export interface Reply {
   text: string;
 }
 
+export interface Clock {
+  /** Return the Unix time in seconds. */
+  now(): number;
+  /** Wait. Rejects when the signal aborts. */
+  pause(seconds: number, signal: AbortSignal): Promise<unknown>;
+}
+
+const SYSTEM_CLOCK: Clock = {
+  now: () => Date.now() / 1000,
+  pause: (seconds, signal) => pause(seconds * 1000, undefined, { signal }),
+};
+
 export class Sender {
   #limitedUntil = 0;
 
   constructor(
     private readonly stopped: AbortSignal,
     private readonly tries = TRIES,
+    private readonly clock = SYSTEM_CLOCK,
   ) {}
 
-  /** Return the reply, read whole; a 5xx only when it stayed one. The request is made anew each time. */
-  async send(url: string, request: () => RequestInit): Promise<Reply> {
+  /**
+   * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
+   * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
+   */
+  async send(url: string, request: () => RequestInit, maxTries = this.tries): Promise<Reply> {
     let tries = 0;
     let limits = 0;
     for (;;) {
-      await this.#limitOver();
-      const reply = await this.#sentOnce(url, request(), ++tries);
-      if (reply === undefined) {
-        await this.#pause(pauseBefore(tries));
-        continue;
+      await this.#waitForTheLimit();
+      const reply = await this.#sent(url, request());
+      if (!(reply instanceof PrshotsError)) {
+        const asked = limitOf(reply, this.clock.now());
+        if (asked !== undefined) {
+          limits += 1;
+          this.#limit(url, asked, limits);
+          continue;
+        }
+        if (!isTemporary(reply.status)) return reply;
       }
-      const asked = limitOf(reply);
-      if (asked !== undefined) {
-        tries -= 1;
-        limits += 1;
-        if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
-          throw new HopelessError(
-            `${new URL(url).host} limits the rate, and asks for ${Math.round(asked)} s`,
-          );
-        this.#limitedUntil = Math.max(this.#limitedUntil, Date.now() + asked * 1000);
-      } else if (!TEMPORARY.has(reply.status) || tries >= this.tries) {
-        return reply;
-      } else {
-        await this.#pause(
-          Math.max(pauseBefore(tries), Math.min(retryAfter(reply) ?? 0, LONGEST_PAUSE_SECONDS)),
-        );
-      }
+      tries += 1;
+      if (tries < maxTries) await this.#pause(this.#pauseAfter(reply, tries));
+      else if (reply instanceof PrshotsError) throw reply;
+      else return reply;
     }
   }
 
-  /** Return the reply; nothing when the connection was lost and there is a try left. */
-  async #sentOnce(url: string, request: RequestInit, tries: number): Promise<Reply | undefined> {
+  /** Return the response, or an error if another try may help. */
+  async #sent(url: string, request: RequestInit): Promise<Reply | UnreachableError> {
     const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1000)]);
     try {
       const reply = await fetch(url, { ...request, redirect: "manual", signal });
       return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
     } catch (error) {
-      if (this.stopped.aborted) throw new HopelessError("stopped");
-      const why = causeOf(error);
-      if (tries < this.tries && !UNTRUSTED.test(why)) return undefined;
-      throw new HopelessError(`${new URL(url).origin} cannot be reached: ${why}`);
+      if (this.stopped.aborted) throw new UnreachableError("stopped");
+      const permanent = permanentError(url, error);
+      if (permanent) throw permanent;
+      return new UnreachableError(`${new URL(url).origin} cannot be reached: ${causeOf(error)}`);
     }
   }
 
-  async #limitOver(): Promise<void> {
-    for (let left = this.#limitedUntil - Date.now(); left > 0; left = this.#limitedUntil - Date.now())
-      await this.#pause(left / 1000);
+  #limit(url: string, asked: number, limits: number): void {
+    if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
+      throw new RateLimitedError(
+        `${new URL(url).host} limits the rate and asks to wait ${Math.round(asked)} s`,
+      );
+    const until = this.clock.now() + Math.max(asked, FIRST_PAUSE_SECONDS);
+    this.#limitedUntil = Math.max(this.#limitedUntil, until);
+  }
+
+  async #waitForTheLimit(): Promise<void> {
+    for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
+  }
+
+  #left(): number {
+    return this.#limitedUntil - this.clock.now();
+  }
+
+  /** Return a pause that doubles each time. A random part keeps jobs that failed together apart. */
+  #pauseAfter(reply: Reply | UnreachableError, tries: number): number {
+    const own = FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * (1 + Math.random() / 2);
+    const asked = reply instanceof PrshotsError ? undefined : retryAfter(reply, this.clock.now());
+    return Math.max(own, Math.min(asked ?? 0, LONGEST_PAUSE_SECONDS));
   }
 
   async #pause(seconds: number): Promise<void> {
     try {
-      await pause(seconds * 1000, undefined, { signal: this.stopped });
+      await this.clock.pause(seconds, this.stopped);
     } catch {
-      throw new HopelessError("stopped");
+      throw new UnreachableError("stopped");
     }
   }
 }
 
-/** Return how long to wait before the next request, if this reply says that there were too many. */
-export function limitOf(reply: Pick<Reply, "status" | "headers">): number | undefined {
+function isTemporary(status: number): boolean {
+  return TEMPORARY.has(status) || (status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY);
+}
+
+/** Return how many seconds to wait before the next request, if this response reports a rate limit. */
+export function limitOf(reply: Pick<Reply, "status" | "headers" | "text">, now: number): number | undefined {
   if (reply.status !== 429 && reply.status !== 403) return undefined;
-  const asked = retryAfter(reply);
+  const asked = retryAfter(reply, now);
   if (asked !== undefined) return asked;
   const header = (name: string) =>
-    reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`);
-  const reset = header("reset"); // when it begins anew, as a Unix time
-  if (header("remaining") === "0" && reset !== null && /^\d+$/.test(reset))
-    return Math.max(Number(reset) - Date.now() / 1000, 0) + 1;
-  return reply.status === 429 ? LONGEST_PAUSE_SECONDS : undefined;
+    reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
+  const reset = header("reset"); // a Unix time
+  if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
+  // GitHub's 403 for a secondary rate limit may say nothing else. GitHub's docs ask to wait a minute.
+  const isLimit = reply.status === 429 || reply.text.toLowerCase().includes("secondary rate limit");
+  return isLimit ? LONGEST_PAUSE_SECONDS : undefined;
 }
 
-/** Return the seconds of a Retry-After, which may also be a date. */
-export function retryAfter(reply: Pick<Reply, "headers">): number | undefined {
+/** Return the seconds of a Retry-After header, which may also be a date. */
+export function retryAfter(reply: Pick<Reply, "headers">, now: number): number | undefined {
   const given = (reply.headers.get("retry-after") ?? "").trim();
-  if (/^\d+$/.test(given)) return Number(given);
-  const date = Date.parse(given);
-  return Number.isNaN(date) ? undefined : Math.max((date - Date.now()) / 1000, 0);
+  if (/^[0-9]+$/.test(given)) return Number(given);
+  const date = /^[a-z]+, .* GMT$/i.test(given) ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(date / 1000 - now, 0);
 }
 
-/** Return what a reply says in JSON. Throws CallError when it says something else. */
+/** Return what a response says in JSON. Throws CallError when it is something else. */
 export function jsonOf(reply: Reply, whose: string): unknown {
   try {
     return reply.text === "" ? null : JSON.parse(reply.text);
   } catch {
-    throw new CallError(`${whose} answered ${new URL(reply.url).pathname} with ${reply.status}, not in JSON`);
+    throw new CallError(
+      `${whose} answered ${new URL(reply.url).pathname} with ${reply.status} and no JSON: is the address right?`,
+    );
   }
 }
 
-/** Return a pause that doubles each time, and differs between those who were cut off together. */
-function pauseBefore(tries: number): number {
-  return FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * (1 + Math.random() / 2);
+/** Return the error to report if no other try can help. */
+function permanentError(url: string, error: unknown): CallError | undefined {
+  const why = causeOf(error);
+  const { origin } = new URL(url);
+  // fetch names a cause for every network error. Without one it refuses the request, and its message shows the header.
+  if (error instanceof TypeError && error.cause === undefined && /header/.test(error.message))
+    return new CallError(`${origin} cannot be called: a header has invalid characters`);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(why))
+    return new UnreachableError(
+      `${origin} has an untrusted certificate: ${why}. If your own authority issued it, ` +
+        "set NODE_EXTRA_CA_CERTS to the file with the authority's certificate",
+    );
+  if (/WRONG_VERSION_NUMBER/.test(why))
+    return new UnreachableError(`${origin} does not speak TLS: does its address begin with http://?`);
+  return undefined;
 }
 
-/** Return why a request got no answer: what fetch has to say stands in its cause. */
+/** Return why a request got no response. fetch puts the reason into the cause. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);

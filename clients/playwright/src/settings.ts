@@ -1,44 +1,38 @@
-/** What is to be done: the options in playwright.config.ts, else the environment, else what the CI says. */
-import { execFileSync } from "node:child_process";
-import { CallError } from "./errors.js";
-import {
-  commitOf,
-  detected,
-  type Environ,
-  FORGES,
-  type ForgeKind,
-  forgeTokenOf,
-  type Job,
-  prNumberOf,
-} from "./jobs.js";
+/** What to do: the options in playwright.config.ts, then the environment, then what the CI says. */
+import { checkedOut } from "./ci/checkout.js";
+import { detected } from "./ci/detection.js";
+import { type Environ, FORGES, type ForgeKind, type Job } from "./ci/job.js";
+import { withForge } from "./ci/overrides.js";
+import * as validate from "./ci/validate.js";
+import { InvalidInputError } from "./errors.js";
 import { TRIES } from "./sending.js";
 
 export interface PrshotsOptions {
-  /** The address of the service; else PRSHOTS_URL. Without one, nothing is done. */
+  /** The service's address; default PRSHOTS_URL. Without one, the reporter does nothing. */
   url?: string;
-  /** An upload token; else PRSHOTS_TOKEN; else the job's ID token is exchanged for one. */
+  /** An upload token; default PRSHOTS_TOKEN. Without one, the reporter exchanges the job's ID token. */
   token?: string;
-  /** Without a token: the project to upload to, where several trust this repository; else PRSHOTS_PROJECT. */
+  /** The project for keyless uploads, if several projects trust this repository; default PRSHOTS_PROJECT. */
   project?: string;
-  /** The pull request; else PRSHOTS_PR, else the CI's. Without one, nothing is done. */
+  /** The pull request; default PRSHOTS_PR, then the CI's. Without one, the reporter does nothing. */
   prNumber?: number | string;
-  /** The commit; else PRSHOTS_COMMIT, else the CI's, else that of the working folder. */
+  /** The commit; default PRSHOTS_COMMIT, then the CI's, then the one that is checked out. */
   commit?: string;
-  /** Which tests' screenshots to upload: of all (the default), or of those that failed. */
+  /** Upload the screenshots of all tests (the default) or only of failed tests. */
   only?: "all" | "failed";
-  /** Whether to post the comment at the end; true by default. */
+  /** Post the comment at the end; default true. */
   comment?: boolean;
-  /** Have the run fail when something could not be uploaded or posted. */
+  /** Fail the run if something cannot be uploaded or posted; default false. */
   strict?: boolean;
-  /** How often something is sent that gets no answer or a 5xx; 5 by default. */
+  /** How often to send a request that gets no response or a temporary error; default 5. */
   tries?: number;
-  /** Where the pull request is; else PRSHOTS_FORGE, else what the CI says. */
+  /** Where the pull request is; default PRSHOTS_FORGE, then the CI's. */
   forge?: ForgeKind;
-  /** The root of the forge's API; else PRSHOTS_FORGE_URL, else what the CI says. */
+  /** The root of the forge's API; default PRSHOTS_FORGE_URL, then the CI's. */
   forgeUrl?: string;
-  /** The repository, as owner/name; else PRSHOTS_REPOSITORY, else what the CI says. */
+  /** The repository as owner/name; default PRSHOTS_REPOSITORY, then the CI's. */
   repository?: string;
-  /** A token of the forge that may comment; else PRSHOTS_FORGE_TOKEN, GITHUB_TOKEN, GITLAB_TOKEN, … */
+  /** A forge token that may comment; default PRSHOTS_FORGE_TOKEN, then GITHUB_TOKEN, GITLAB_TOKEN, … */
   forgeToken?: string;
 }
 
@@ -47,98 +41,84 @@ export interface Settings {
   token: string;
   project: string;
   prNumber: number;
-  commit: string;
+  commitSha: string;
   only: "all" | "failed";
   comment: boolean;
   tries: number;
   job: Job;
-  forgeToken: string;
 }
 
-/** Return the settings; nothing when there is no service or no pull request, as on somebody's own machine. */
+/** Return the settings; nothing without a service or a pull request, as on a developer's machine. */
 export function settingsOf(options: PrshotsOptions, environ: Environ): Settings | undefined {
-  const url = (options.url ?? environ.PRSHOTS_URL ?? "").trim().replace(/\/+$/, "");
-  if (!url) return undefined;
-  if (!/^https?:\/\/[^/\s]/.test(url) || !URL.canParse(url))
-    throw new CallError(
-      `url or PRSHOTS_URL must be an address such as https://prshots.example.com; got "${url}"`,
+  const given = (options.url ?? environ.PRSHOTS_URL ?? "").trim();
+  if (!given) return undefined;
+  const url = validate.root(given);
+  if (!url || !URL.canParse(url))
+    throw new InvalidInputError(
+      "url (PRSHOTS_URL) is invalid: set the service's address, such as https://prshots.example.com, " +
+        "without a user name and password",
     );
   const only = options.only ?? "all";
   if (only !== "all" && only !== "failed")
-    throw new CallError(`only must be "all" or "failed"; got "${only}"`);
+    throw new InvalidInputError(`only takes "all" or "failed"; got "${only}"`);
   const job = jobOf(options, environ);
   if (job.prNumber === undefined) return undefined;
   return {
     url,
     token: options.token ?? environ.PRSHOTS_TOKEN ?? "",
-    project: options.project ?? environ.PRSHOTS_PROJECT ?? "",
+    project: (options.project ?? environ.PRSHOTS_PROJECT ?? "").trim(),
     prNumber: job.prNumber,
-    commit: job.commit ?? commitHere(),
+    commitSha: job.commitSha || commitHere(),
     only,
     comment: options.comment ?? true,
     tries: Math.max(options.tries ?? TRIES, 1),
     job,
-    forgeToken: options.forgeToken?.trim() || forgeTokenOf(job.forge, environ),
   };
 }
 
-/** Return the job as the CI says, and over it what was said by hand. */
+/** Return the job as the CI describes it, with the pull request and commit that were set instead. */
 function jobOf(options: PrshotsOptions, environ: Environ): Job {
-  const job = detected(environ);
-  const forge = checked(
-    options.forge ?? environ.PRSHOTS_FORGE,
-    forgeOf,
-    "forge or PRSHOTS_FORGE",
-    FORGES.join(", "),
-  );
-  const same = forge === undefined || forge === job.forge; // else what the CI says is of another forge
+  const found = detected(environ);
+  const prNumber = options.prNumber ?? environ.PRSHOTS_PR;
+  const commit = options.commit ?? environ.PRSHOTS_COMMIT;
+  const commitIn = (given: unknown) => validate.commit(given) || undefined;
   return {
-    ...job,
-    prNumber:
-      checked(options.prNumber ?? environ.PRSHOTS_PR, prNumberOf, "prNumber or PRSHOTS_PR", "a number") ??
-      job.prNumber,
-    commit:
-      checked(
-        options.commit ?? environ.PRSHOTS_COMMIT,
-        commitOf,
-        "commit or PRSHOTS_COMMIT",
-        "7 to 40 hex digits",
-      ) ?? job.commit,
-    forge: forge ?? job.forge,
-    forgeApi: options.forgeUrl || environ.PRSHOTS_FORGE_URL || (same ? job.forgeApi : undefined),
-    repository: options.repository || environ.PRSHOTS_REPOSITORY || (same ? job.repository : undefined),
+    ...found,
+    prNumber: checked(prNumber, validate.prNumber, "prNumber (PRSHOTS_PR) takes a number") ?? found.prNumber,
+    commitSha:
+      checked(commit, commitIn, "commit (PRSHOTS_COMMIT) takes 7 to 40 hex digits") ?? found.commitSha,
   };
 }
 
-function forgeOf(value: unknown): ForgeKind | undefined {
-  return FORGES.find((forge) => forge === value);
+/** Return the job with the forge that was set. Throws InvalidInputError. */
+export function jobAtForge(job: Job, options: PrshotsOptions, environ: Environ): Job {
+  const kind = options.forge ?? environ.PRSHOTS_FORGE;
+  return withForge(job, environ, {
+    kind: checked(kind, forgeKind, `forge (PRSHOTS_FORGE) takes one of ${FORGES.join(", ")}`),
+    api: options.forgeUrl ?? environ.PRSHOTS_FORGE_URL ?? "",
+    repository: options.repository ?? environ.PRSHOTS_REPOSITORY ?? "",
+    token: options.forgeToken ?? environ.PRSHOTS_FORGE_TOKEN ?? "",
+  });
 }
 
-function checked<T>(
-  given: unknown,
-  read: (value: unknown) => T | undefined,
-  what: string,
-  takes: string,
-): T | undefined {
-  if (given === undefined || given === "") return undefined; // CIs set what they do not know to nothing
-  const value = read(given);
-  if (value === undefined) throw new CallError(`${what} takes ${takes}; got "${given}"`);
-  return value;
+function forgeKind(given: unknown): ForgeKind | undefined {
+  return FORGES.find((forge) => forge === given);
 }
 
-/** Return the commit of the working folder. */
+/** Return a valid value; nothing when it is missing or empty, because CIs leave unknown variables empty. */
+function checked<T>(given: unknown, read: (value: unknown) => T | undefined, takes: string): T | undefined {
+  const value = typeof given === "string" ? given.trim() : given;
+  if (value === undefined || value === "") return undefined;
+  const found = read(value);
+  if (found === undefined) throw new InvalidInputError(`${takes}; got "${String(value).slice(0, 100)}"`);
+  return found;
+}
+
 function commitHere(): string {
-  try {
-    const said = execFileSync("git", ["rev-parse", "HEAD"], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const commit = commitOf(said);
-    if (commit) return commit;
-  } catch {
-    // no git, or no repository: said below
-  }
-  throw new CallError(
-    "which commit? No CI says, and this folder is in no git repository: set PRSHOTS_COMMIT",
-  );
+  const commit = checkedOut();
+  if (!commit)
+    throw new InvalidInputError(
+      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)",
+    );
+  return commit;
 }

@@ -25,7 +25,7 @@ from prshots.contract.limits import Policy
 
 if TYPE_CHECKING:
     from prshots.client.closing import Closed
-    from prshots.client.service import Expired
+    from prshots.contract.replies import Expired
 
 
 def expire(

@@ -131,7 +131,7 @@ def _found(
 
 def _dry_run(found: "Found", pr: int | None, commit: str) -> Report:
     """Say what would be sent. What only the CI knows may be missing where somebody tries it out."""
-    from prshots.client.uploading import Outcome
+    from prshots.client.uploading import UploadOutcome
 
     job = current_job()
     number, sha = pr, commit
@@ -141,7 +141,7 @@ def _dry_run(found: "Found", pr: int | None, commit: str) -> Report:
     except InvalidInputError as error:
         say(f"missing for the upload itself: {error}")
     outcomes = [
-        Outcome(shot, note="shrunk to fit" if shot.is_too_large else shot.note) for shot in found.shots
+        UploadOutcome(shot, note="shrunk to fit" if shot.is_too_large else shot.note) for shot in found.shots
     ]
     where = f"pull request {number or '?'}, commit {sha[:7] or '?'}"
     say(f"dry run: {len(outcomes)} would be uploaded to {where}; nothing is sent.")

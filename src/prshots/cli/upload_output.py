@@ -10,7 +10,7 @@ from prshots.cli.common import print_json, print_table
 
 if TYPE_CHECKING:
     from prshots.client.shots import Problem
-    from prshots.client.uploading import Outcome
+    from prshots.client.uploading import UploadOutcome
 
 
 SOME_FAILED = 3
@@ -30,7 +30,7 @@ class Report:
 
     pr_number: int | None
     commit_sha: str
-    outcomes: "Sequence[Outcome]"
+    outcomes: "Sequence[UploadOutcome]"
     problems: "Sequence[Problem]"
     is_dry: bool = False
 
@@ -73,7 +73,7 @@ class Report:
         rows += [[printable(problem.path), "-", "-", printable(problem.words)] for problem in self.problems]
         print_table(["NAME", "VIEWPORT", "SIZE", "RESULT"], rows)
 
-    def _result(self, outcome: "Outcome") -> str:
+    def _result(self, outcome: "UploadOutcome") -> str:
         if outcome.error:
             return outcome.error
         done = "would be uploaded" if self.is_dry else "uploaded"

@@ -8,7 +8,7 @@ from prshots.cli.service_options import wait_words
 from prshots.cli.upload_output import printable
 
 if TYPE_CHECKING:
-    from prshots.client.uploading import Outcome
+    from prshots.client.uploading import UploadOutcome
 
 
 class Lines:
@@ -27,7 +27,7 @@ class Lines:
         if kind is KeyboardInterrupt:
             say(f"interrupted: {self.count} of {self._total} were done")
 
-    def done(self, outcome: "Outcome") -> None:
+    def done(self, outcome: "UploadOutcome") -> None:
         from prshots.client.uploading import NOT_TRIED
 
         self.count += 1

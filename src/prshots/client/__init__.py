@@ -1,7 +1,7 @@
-"""The client: what runs in CI. It uses only the public API, and needs nothing of the server.
+"""The client: what runs in CI. It uses only the public API and needs nothing from the server.
 
-What is listed here is for other people's programs too: see docs/client.md. Each part is imported when it is
-first asked for, so that a command waits only for what it needs.
+The names listed here are public: see docs/client.md. Each module is imported on first use, so that a command
+loads only what it needs.
 """
 
 from importlib import import_module
@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from prshots.client.ci import ForgeKind, Job, detected
     from prshots.client.forges import forge_of
     from prshots.client.posting import Composer, post
-    from prshots.client.service import Client, Expired, Uploaded
+    from prshots.client.service import Client
     from prshots.client.shots import Found, Problem, Shot, find_shots
-    from prshots.client.uploading import Outcome, upload_all
+    from prshots.client.uploading import UploadOutcome, upload_all
+    from prshots.contract.comments import Marker
+    from prshots.contract.replies import Expired, SizedComment, Uploaded
 
 AT_ONCE = 8
 """How many uploads run at once, unless somebody says otherwise."""
@@ -26,9 +28,11 @@ __all__ = [
     "ForgeKind",
     "Found",
     "Job",
-    "Outcome",
+    "Marker",
     "Problem",
     "Shot",
+    "SizedComment",
+    "UploadOutcome",
     "Uploaded",
     "detected",
     "find_shots",
@@ -38,17 +42,19 @@ __all__ = [
 ]
 
 _MODULES = {
-    "forges": ("forge_of",),
-    "jobs": ("ForgeKind", "Job", "detected"),
-    "posting": ("Composer", "post"),
-    "service": ("Client", "Expired", "Uploaded"),
-    "shots": ("Found", "Problem", "Shot", "find_shots"),
-    "uploading": ("Outcome", "upload_all"),
+    "prshots.client.ci": ("ForgeKind", "Job", "detected"),
+    "prshots.client.forges": ("forge_of",),
+    "prshots.client.posting": ("Composer", "post"),
+    "prshots.client.service": ("Client",),
+    "prshots.client.shots": ("Found", "Problem", "Shot", "find_shots"),
+    "prshots.client.uploading": ("UploadOutcome", "upload_all"),
+    "prshots.contract.comments": ("Marker",),
+    "prshots.contract.replies": ("Expired", "SizedComment", "Uploaded"),
 }
 
 
 def __getattr__(name: str) -> object:
     for module, names in _MODULES.items():
         if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
+            return getattr(import_module(module), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

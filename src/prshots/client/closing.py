@@ -1,4 +1,4 @@
-"""A pull request has closed: its screenshots go, and its comment says so instead of showing broken images."""
+"""Close a pull request: expire its screenshots and rewrite its comment, so that no broken image remains."""
 
 import time
 from collections.abc import Sequence
@@ -6,24 +6,24 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from prshots.client.ci import Job
-from prshots.client.comment_text import CommentText, count_in, gone
 from prshots.client.forges import Comment, Forge
 from prshots.client.forges.forks import refused
 from prshots.client.posting import Composer
-from prshots.client.service import Client, Expired
-from prshots.client.sticky_comment import OurComments, Outcome, Posted, keep_current
+from prshots.client.service import Client
+from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
-from prshots.contract.limits import Policy
+from prshots.contract.replies import Expired
 
-PURGES_AT_ONCE = 8
-LONGEST_PURGE_SECONDS = 60.0
+CONCURRENT_PURGES = 8
+PURGE_SECONDS = 60.0
+"""How long all purges together may take."""
 
-NO_COMMENT = Posted(Outcome.NONE)
+NO_COMMENT = Posted(PostOutcome.NONE)
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """What became of it. `left`: how many screenshots the comment still shows, as the policy keeps them."""
+    """What was done. `left` is the number of screenshots that the project's policy keeps."""
 
     expired: Expired
     left: int
@@ -32,63 +32,45 @@ class Closed:
     not_purged: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """What the pull request showed before its screenshots went."""
-
-    count: int
-    proxied: Sequence[str]
-
-
 def close(service: Client, pr_number: int, forge: Forge, job: Job) -> Closed:
-    """Expire the pull request's screenshots, rewrite its comment, and have the image proxy drop its copies.
+    """Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy.
 
-    To do it again does no harm, and finishes what failed. Raises ForgeError when the comment could not be
-    changed (the screenshots have gone by then), and what the service's calls raise.
+    Safe to repeat: a second call finishes what failed. Raises ForgeError if the comment could not be changed
+    (by then the screenshots are deleted), and the errors of the service's client.
     """
-    before: _Before | PrshotsError
+    proxied: list[str] | PrshotsError
     try:
-        before = _seen(forge, OurComments(forge, pr_number).all())  # while there is something to see
+        proxied = _proxied_images(forge, OurComments(forge, pr_number).all())  # while the comment has images
     except PrshotsError as error:
-        before = error
+        proxied = error
     expired = service.expire(pr_number)
-    left = CommentText.of(service.comment(pr_number)).count
-    if left:
+    if left := service.comment(pr_number).count:
         return Closed(expired, left)
-    if isinstance(before, PrshotsError):
-        raise _unfinished(before, job) from before
+    if isinstance(proxied, PrshotsError):
+        raise _unfinished(proxied, job) from proxied
+    composer = Composer(service, pr_number, job)
     try:
-        posted = _rewritten(Composer(service, pr_number, job), forge, before, expired)
+        posted = keep_current(forge, pr_number, lambda: composer.text_for(forge), creating=False)
     except PrshotsError as error:
         raise _unfinished(error, job) from error
-    done = _purged(forge, before.proxied)
-    return Closed(expired, left, posted, purged=done, not_purged=len(before.proxied) - done)
+    purged = _purged(forge, proxied)
+    return Closed(expired, left, posted, purged=purged, not_purged=len(proxied) - purged)
 
 
-def _seen(forge: Forge, comments: Sequence[Comment]) -> _Before:
+def _proxied_images(forge: Forge, comments: Sequence[Comment]) -> list[str]:
     proxied: list[str] = []
     for comment in comments:
         try:
             proxied += forge.proxied_images(comment.id)
-        except NotFoundError:  # somebody has just removed it
+        except NotFoundError:  # someone has just deleted it
             continue
-    return _Before(max((count_in(comment.body) for comment in comments), default=0), proxied)
-
-
-def _rewritten(composer: Composer, forge: Forge, before: _Before, expired: Expired) -> Posted:
-    def text() -> str:
-        comment = CommentText.of(markdown := composer.service.comment(composer.pr_number))
-        if before.count and not comment.count:  # else something was uploaded meanwhile
-            markdown = gone(comment.marker, before.count, because_closed=expired.policy == Policy.PR_CLOSE)
-        return composer.fitted(markdown, forge)
-
-    return keep_current(forge, composer.pr_number, text, creating=False)
+    return proxied
 
 
 def _purged(forge: Forge, addresses: Sequence[str]) -> int:
-    """Return how many the image proxy has dropped, of those that there was time to ask for."""
-    until = time.monotonic() + LONGEST_PURGE_SECONDS
-    with ThreadPoolExecutor(PURGES_AT_ONCE) as threads:
+    """Return how many images the proxy dropped before the time was up."""
+    until = time.monotonic() + PURGE_SECONDS
+    with ThreadPoolExecutor(CONCURRENT_PURGES) as threads:
         return sum(threads.map(lambda url: time.monotonic() < until and forge.purge(url), addresses))
 
 
@@ -96,5 +78,5 @@ def _unfinished(error: PrshotsError, job: Job) -> ForgeError:
     reason = refused(error, job) if isinstance(error, ForgeRefusedError) else error
     return ForgeError(
         f"the screenshots are deleted, but the comment could not be changed: {reason}. "
-        "Run the same again to finish it"
+        "Run the same command again to finish"
     )

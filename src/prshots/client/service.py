@@ -4,7 +4,7 @@ import io
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeVar, cast
 
@@ -14,6 +14,7 @@ from prshots import __version__
 from prshots.client.ci import validate
 from prshots.client.sending import OnWait, Sender, no_words
 from prshots.client.tokens import FixedToken, TokenSource
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
@@ -25,6 +26,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
+from prshots.contract.replies import Expired, Limits, SizedComment, Uploaded
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -37,27 +39,7 @@ _ERRORS: dict[int, type[Exception]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    id: str
-    view_url: str
-    markdown: str
-
-
-@dataclass(frozen=True, slots=True)
-class Expired:
-    pr_number: int
-    policy: str
-    marked: int
-    expired: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Comment:
-    markdown: str
-
-
-Answer = TypeVar("Answer", Uploaded, Expired, _Comment)
+Reply = TypeVar("Reply", Uploaded, Expired, SizedComment, Limits)
 
 
 class Client:
@@ -109,22 +91,25 @@ class Client:
                 "/v1/upload",
                 lambda: {"data": data, "files": {"image": ("image", _Announced(file), content_type)}},
             )
-        return _made(Uploaded, reply)
+        return self._read(Uploaded, reply)
 
-    def comment(self, pr_number: int) -> str:
-        """Return the pull request's comment, in markdown."""
-        reply = self._call("GET", "/v1/comment", lambda: {"params": {"pr_number": str(pr_number)}})
-        return _made(_Comment, reply).markdown
+    def comment(
+        self, pr_number: int, *, limit: int = MAX_COMMENT_BYTES, marker: Marker = Marker.HTML
+    ) -> SizedComment:
+        """Return the pull request's comment, in at most `limit` bytes. Also raises InvalidInputError."""
+        params = {"pr_number": str(pr_number), "limit": str(limit), "marker": marker.value}
+        return self._read(SizedComment, self._call("GET", "/v1/comment", lambda: {"params": params}))
 
     def expire(self, pr_number: int) -> Expired:
-        """Say that the pull request has closed."""
-        reply = self._call("POST", "/v1/expire", lambda: {"json": {"pr_number": pr_number}})
-        return _made(Expired, reply)
+        """Tell the service that the pull request is closed."""
+        return self._read(
+            Expired, self._call("POST", "/v1/expire", lambda: {"json": {"pr_number": pr_number}})
+        )
 
     def delete(self, image_id: str) -> None:
-        """Delete one image now. Raises InvalidInputError, NotFoundError, ExpireFailedError too."""
+        """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
         if not IMAGE_ID.fullmatch(image_id):
-            raise InvalidInputError("an image's id is 32 hexadecimal characters, as its upload answered")
+            raise InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload")
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
     def _call(self, method: str, path: str, parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -164,6 +149,17 @@ class Client:
         if method == "DELETE" and status == httpx.codes.SERVICE_UNAVAILABLE:
             raise ExpireFailedError(words)
         raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")
+
+    def _read(self, kind: type[Reply], value: dict[str, Any]) -> Reply:
+        """Return the reply. Fields that a later version adds are ignored."""
+        found = {field.name: value.get(field.name) for field in fields(kind)}
+        types = {field.name: cast("type", field.type) for field in fields(kind)}
+        if missing := [name for name in found if not isinstance(found[name], types[name])]:
+            raise CallError(
+                f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
+                f"version does not match this client ({__version__})"
+            )
+        return kind(**cast("dict[str, Any]", found))
 
 
 def _opened(url: str) -> httpx.Client:
@@ -211,11 +207,3 @@ class _Announced:
         if self._left < 0 or (self._left and not data):
             raise CallError("changed while it was sent")
         return data
-
-
-def _made(kind: type[Answer], reply: dict[str, Any]) -> Answer:
-    """Return what the service answered; whatever more it says is of a later version."""
-    values: dict[str, Any] = {field.name: reply.get(field.name) for field in fields(kind)}
-    if not all(isinstance(values[field.name], cast("type", field.type)) for field in fields(kind)):
-        raise CallError(f"the service answered without {', '.join(values)}: is it a prshots API?")
-    return kind(**values)

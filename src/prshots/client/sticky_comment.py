@@ -15,7 +15,7 @@ from prshots.contract.errors import ForgeError, NotFoundError
 ROUNDS = 10
 
 
-class Outcome(StrEnum):
+class PostOutcome(StrEnum):
     CREATED = "created"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
@@ -24,7 +24,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    outcome: Outcome
+    outcome: PostOutcome
     url: str = ""
 
 
@@ -35,22 +35,22 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
     RateLimitedError.
     """
     ours = OurComments(forge, pr_number)
-    posted = Posted(Outcome.UNCHANGED)
+    posted = Posted(PostOutcome.UNCHANGED)
     written: tuple[str, str] | None = None
     for _ in range(ROUNDS):
         text = render()
         kept = ours.oldest_alone()
         if kept is None:
             if not creating:
-                return Posted(Outcome.NONE)
+                return Posted(PostOutcome.NONE)
             kept = ours.created(text)
-            posted = Posted(Outcome.CREATED, kept.url)
+            posted = Posted(PostOutcome.CREATED, kept.url)
         elif _same(kept.body, text) or (kept.id, text) == written:
             return Posted(posted.outcome, kept.url)
-        elif ours.updated(kept, text) and posted.outcome is Outcome.UNCHANGED:
-            posted = Posted(Outcome.UPDATED, kept.url)
+        elif ours.updated(kept, text) and posted.outcome is PostOutcome.UNCHANGED:
+            posted = Posted(PostOutcome.UPDATED, kept.url)
         written = kept.id, text
-    if posted.outcome is Outcome.UNCHANGED:
+    if posted.outcome is PostOutcome.UNCHANGED:
         raise ForgeError(
             f"{forge.label} lists our comment, and says that it has gone when it is to be changed"
         )
@@ -104,7 +104,8 @@ class OurComments:
         return True
 
     def _is_ours(self, comment: Comment) -> bool:
-        return self._me is None or (self._me != "" and comment.author == self._me)
+        is_made = self._made is not None and comment.id == self._made.id
+        return self._me is None or is_made or (self._me != "" and comment.author == self._me)
 
 
 def _begins_with(body: str, marker: str) -> bool:

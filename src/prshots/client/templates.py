@@ -1,18 +1,20 @@
-"""What stands around the screenshots in the comment: a text of the team's own, with places to fill in."""
+"""A text around the screenshots in the comment, with places to fill in."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prshots.client.comment_text import CommentText
+from prshots.contract.comments import MAX_COMMENT_BYTES
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.replies import SizedComment
 
-MAX_BYTES = 65_536
-"""Of a template's file: no comment may be longer."""
+COMMENT_PLACES = ("screenshots", "heading", "entries", "count")
+JOB_PLACES = ("pr_number", "commit", "run_url")
 
-FROM_THE_COMMENT = ("screenshots", "heading", "entries", "count")
-FROM_THE_JOB = ("pr_number", "commit", "run_url")
+_SCREENSHOT_PLACES = {"screenshots", "entries"}
+_MAX_HEADING_BYTES = 64
+_MAX_COUNT_BYTES = 20
 
 _PLACE = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 
@@ -23,52 +25,69 @@ class Template:
 
     @classmethod
     def read(cls, path: Path) -> "Template":
-        """Return the template in the file. Raises InvalidInputError when it is none."""
+        """Read a template from a file. Raises InvalidInputError if the file is not a valid template."""
         try:
             with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
+                content = file.read(MAX_COMMENT_BYTES + 1)
         except OSError as error:
-            raise InvalidInputError(f"the template cannot be read: {error}") from error
-        if len(content) > MAX_BYTES:
+            raise InvalidInputError(f"cannot read the template: {error}") from error
+        if len(content) > MAX_COMMENT_BYTES:
             raise InvalidInputError(
-                f"the template {path} has more than {MAX_BYTES:,} bytes, as no comment may"
+                f"the template {path} is longer than {MAX_COMMENT_BYTES:,} bytes, the most a comment may have"
             )
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInputError(f"the template {path} is not a text in UTF-8") from error
+            raise InvalidInputError(f"the template {path} is not UTF-8 text") from error
         return cls.of(text, str(path))
 
     @classmethod
     def of(cls, text: str, origin: str) -> "Template":
-        """Return the text as a template.
+        """Check a text and return it as a template. `origin` names it in errors.
 
-        Raises InvalidInputError when it asks for what is not known, or has no place for the screenshots.
+        Raises InvalidInputError if a place is unknown, or if there is none for the screenshots.
         """
-        known = (*FROM_THE_COMMENT, *FROM_THE_JOB)
+        known = (*COMMENT_PLACES, *JOB_PLACES)
         places = _PLACE.findall(text)
         for place in places:
             if place not in known:
                 raise InvalidInputError(
-                    f"the template {origin} asks for {{{{{place[:60]}}}}}, which is not known; it may have "
+                    f"the template {origin} has an unknown place {{{{{place[:60]}}}}}: use one of "
                     + ", ".join(f"{{{{{name}}}}}" for name in known)
                 )
-        if not {"screenshots", "entries"} & set(places):
+        if not _SCREENSHOT_PLACES & set(places):
             raise InvalidInputError(
-                f"the template {origin} has no {{{{screenshots}}}}: where are they to stand?"
+                f"the template {origin} has no place for the screenshots: "
+                "add {{screenshots}} or {{entries}}"
             )
         return cls(text.replace("\r\n", "\n"))
 
-    def filled(self, markdown: str, of_the_job: Mapping[str, str]) -> str:
-        """Return the comment that the service wrote, with the template around it. The marker stays first."""
-        comment = CommentText.of(markdown)
-        screenshots = markdown.removeprefix(f"{comment.marker}\n")
-        values = {
-            "screenshots": screenshots.strip("\n"),
-            "heading": comment.heading,
-            "entries": screenshots.removeprefix(comment.heading).strip("\n"),
-            "count": str(comment.count),
-            **of_the_job,
+    def filled(self, comment: SizedComment, job_values: Mapping[str, str]) -> str:
+        """Return the service's comment with the template around it. The marker stays first."""
+        marker, heading, entries = comment.markdown.partition(comment.heading)
+        return marker + self._substituted(
+            {
+                "screenshots": (heading + entries).strip("\n"),
+                "heading": heading,
+                "entries": entries.strip("\n"),
+                "count": str(comment.count),
+                **job_values,
+            }
+        )
+
+    def room(self, limit: int, marker: str, job_values: Mapping[str, str]) -> int:
+        """Return how long the service's comment may be, in bytes, so that the filled template fits."""
+        widest = {
+            "screenshots": "",
+            "heading": " " * _MAX_HEADING_BYTES,
+            "entries": "",
+            "count": " " * _MAX_COUNT_BYTES,
+            **job_values,
         }
-        # In one pass, so that what is filled in is never taken for a place: a name may look like one.
-        return f"{comment.marker}\n{_PLACE.sub(lambda place: values[place[1]], self.text)}"
+        own = len(f"{marker}\n\n{self._substituted(widest)}".encode())
+        copies = sum(place in _SCREENSHOT_PLACES for place in _PLACE.findall(self.text))
+        return (limit - own) // copies
+
+    def _substituted(self, values: Mapping[str, str]) -> str:
+        # In one pass: a screenshot's name may look like a place, and stays a name.
+        return _PLACE.sub(lambda place: values[place[1]], self.text)

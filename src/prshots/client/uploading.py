@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from prshots.client import AT_ONCE
-from prshots.client.service import Client, Uploaded
+from prshots.client.service import Client
 from prshots.client.shots import Shot, megabytes
 from prshots.contract.errors import (
     CallError,
@@ -15,6 +15,7 @@ from prshots.contract.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from prshots.contract.replies import Uploaded
 
 NOT_TRIED = "not tried: nothing could be uploaded any more"
 
@@ -26,7 +27,7 @@ _FAILURES_IN_A_ROW = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class UploadOutcome:
     """What became of one screenshot: it was uploaded, or there is an error. `note` is as a shot's.
 
     `is_hopeless`: whatever else were uploaded now could only fail too.
@@ -39,7 +40,7 @@ class Outcome:
     is_hopeless: bool = False
 
 
-def nothing(outcome: Outcome) -> None:
+def nothing(outcome: UploadOutcome) -> None:
     del outcome
 
 
@@ -50,8 +51,8 @@ def upload_all(
     pr_number: int,
     commit_sha: str,
     at_once: int = AT_ONCE,
-    on_done: Callable[[Outcome], None] = nothing,
-) -> list[Outcome]:
+    on_done: Callable[[UploadOutcome], None] = nothing,
+) -> list[UploadOutcome]:
     """Upload screenshots, begun in their order, and return the outcomes in the same.
 
     `on_done` is told of each as it is done, in the thread of the caller. One that fails does not stop the
@@ -61,7 +62,7 @@ def upload_all(
     for _ in range(min(at_once, len(shots))):
         # Not from a pool, whose threads Python waits for at its end: Ctrl-C ends at once.
         threading.Thread(target=uploads.work, name="upload", daemon=True).start()
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, UploadOutcome] = {}
     try:
         for _ in shots:
             index, outcome = uploads.next_done()
@@ -82,7 +83,7 @@ class _Uploads:
         self._left = iter(enumerate(shots))
         self._lock = threading.Lock()
         self._shrinking = threading.Lock()
-        self._done: queue.SimpleQueue[tuple[int, Outcome] | BaseException] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[int, UploadOutcome] | BaseException] = queue.SimpleQueue()
         self._given_up = threading.Event()
         self._failures = 0
 
@@ -94,7 +95,7 @@ class _Uploads:
         except BaseException as error:  # noqa: BLE001 - raised where somebody waits for it
             self._done.put(error)
 
-    def next_done(self) -> tuple[int, Outcome]:
+    def next_done(self) -> tuple[int, UploadOutcome]:
         done = self._done.get()
         if isinstance(done, BaseException):
             raise done
@@ -107,15 +108,15 @@ class _Uploads:
         with self._lock:
             return next(self._left, None)
 
-    def _outcome(self, shot: Shot) -> Outcome:
+    def _outcome(self, shot: Shot) -> UploadOutcome:
         if self._given_up.is_set():
-            return Outcome(shot, error=NOT_TRIED, is_hopeless=True)
+            return UploadOutcome(shot, error=NOT_TRIED, is_hopeless=True)
         try:
             outcome = self._uploaded(shot)
         except (PrshotsError, OSError) as error:
             self._judge(error)
             words = f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
-            return Outcome(shot, error=words, note=shot.note, is_hopeless=self._given_up.is_set())
+            return UploadOutcome(shot, error=words, note=shot.note, is_hopeless=self._given_up.is_set())
         self._failures = 0
         return outcome
 
@@ -124,7 +125,7 @@ class _Uploads:
         if isinstance(error, _HOPELESS) or self._failures >= _FAILURES_IN_A_ROW:
             self.give_up()
 
-    def _uploaded(self, shot: Shot) -> Outcome:
+    def _uploaded(self, shot: Shot) -> UploadOutcome:
         def upload(image: bytes | None, content_type: str) -> Uploaded:
             return self._client.upload(
                 (lambda: shot.path.open("rb")) if image is None else image,
@@ -136,10 +137,10 @@ class _Uploads:
             )
 
         if not shot.is_too_large:
-            return Outcome(shot, upload(None, shot.content_type), note=shot.note)
+            return UploadOutcome(shot, upload(None, shot.content_type), note=shot.note)
         from prshots.client.shrinking import shrunk
 
         with self._shrinking:  # one at a time: decoded, a picture takes a lot of memory
             content, content_type, label = shrunk(shot.path)
         note = f"shrunk from {megabytes(shot.size)} to {megabytes(len(content))} as {label}"
-        return Outcome(shot, upload(content, content_type), note=note)
+        return UploadOutcome(shot, upload(content, content_type), note=note)

@@ -93,7 +93,7 @@ def name_of(nodeid: str) -> str:
 
 def shortened(name: str) -> str:
     """Return a name that the service takes, and that still differs from others that begin alike."""
-    name = re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", name).encode(errors="replace").decode()
+    name = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", name).encode(errors="replace").decode()
     if len(name) <= MAX_NAME_CHARACTERS:
         return name
     mark = f"~{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -10,7 +10,7 @@ from prshots.client.ci import ForgeKind, Job, detected, validate, with_forge
 from prshots.client.ci.checkout import commit_of
 from prshots.client.service import Client
 from prshots.client.shots import Shot
-from prshots.client.uploading import NOT_TRIED, Outcome, upload_all
+from prshots.client.uploading import NOT_TRIED, UploadOutcome, upload_all
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.pytest_plugin.report import screenshots
@@ -30,7 +30,7 @@ class Delivery:
         self._queue: queue.SimpleQueue[Shot | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="prshots", daemon=True)
         self._started = 0
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[UploadOutcome] = []
         self._broken_off = ""
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from prshots.client.ci import ForgeKind, Job
 from prshots.client.sending import OnWait, no_words
+from prshots.contract.comments import Marker
 from prshots.contract.errors import InvalidInputError
 
 _KINDS = {
@@ -37,13 +38,14 @@ class Forge(Protocol):
 
     @property
     def max_characters(self) -> int:
-        """How long a comment may be."""
+        """The longest comment that the forge accepts."""
+
+    @property
+    def marker_style(self) -> Marker:
+        """How our comment is marked here: invisibly, so it depends on the forge's markdown."""
 
     def marker(self, pr_number: int) -> str:
-        """Return how our comment begins here; as the service writes it, wherever that is invisible."""
-
-    def written(self, markdown: str) -> str:
-        """Return the comment, as the service writes it, in the markdown of this forge."""
+        """Return the first line of our comment."""
 
     def me(self) -> str | None:
         """Return who we are by our token; empty when the forge does not say.

@@ -1,7 +1,6 @@
-"""Bitbucket Cloud. Its markdown knows no HTML, so the comment is written a little differently there."""
+"""Bitbucket Cloud. It shows HTML as text, so its comments are marked with a link definition."""
 
 import base64
-import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +11,7 @@ from prshots.client.forges import Comment
 from prshots.client.forges.calling import MAX_PAGES, ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
 from prshots.client.sending import OnWait, no_words
+from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
 _NEEDS = (
@@ -19,15 +19,11 @@ _NEEDS = (
     "or an API token with write:pullrequest:bitbucket and read:user:bitbucket as EMAIL:TOKEN"
 )
 
-_MARKER = re.compile(r"\A<!-- (svc:pr-\d+) -->\n")
-_LINE_BREAK = re.compile(r"(?<=`)\\\n")
-_SUMMARY = re.compile(r"^<details><summary>(.*)</summary>$", re.MULTILINE)
-_END_OF_DETAILS = re.compile(r"^</details>\n?", re.MULTILINE)
-
 
 class Bitbucket(PlainForge):
     label = "Bitbucket"
     max_characters = 32_768
+    marker_style = Marker.LINK
 
     def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
         headers = {"Authorization": _credentials(token)}
@@ -35,17 +31,6 @@ class Bitbucket(PlainForge):
         self._pull_requests = f"/repositories/{quote(repository)}/pullrequests"
         self._me: str | None = None
         self._has_asked = False
-
-    def marker(self, pr_number: int) -> str:
-        """Return a link definition that nothing refers to: an HTML comment would be seen."""
-        return f"[//]: # (svc:pr-{pr_number})"
-
-    def written(self, markdown: str) -> str:
-        """Return it without HTML, and without the line breaks that only newer markdown has."""
-        markdown = _MARKER.sub(r"[//]: # (\1)\n\n", markdown)
-        markdown = _SUMMARY.sub(r"**\1**", markdown)
-        markdown = _END_OF_DETAILS.sub("", markdown)
-        return _LINE_BREAK.sub("\n\n", markdown)
 
     def me(self) -> str | None:
         """Return our account; None for an access token, which belongs to none that could be asked for.

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
+from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
 
 
@@ -13,15 +14,13 @@ class PlainForge:
 
     label: ClassVar[str]
     max_characters: ClassVar[int]
+    marker_style: ClassVar[Marker] = Marker.HTML
 
     def __init__(self, api: ForgeApi) -> None:
         self._api = api
 
     def marker(self, pr_number: int) -> str:
-        return f"<!-- svc:pr-{pr_number} -->"
-
-    def written(self, markdown: str) -> str:
-        return markdown
+        return self.marker_style.line(pr_number)
 
     def proxied_images(self, comment_id: str) -> list[str]:
         del comment_id

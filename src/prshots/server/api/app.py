@@ -2,20 +2,31 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, Router
 
 from prshots import __version__
 from prshots.contract import errors
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
+from prshots.contract.limits import MAX_NAME_CHARACTERS
+from prshots.contract.replies import Limits
 from prshots.server.api import openapi
 from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.request_body import json_object, received
 from prshots.server.api.upload_form import read_upload_form
-from prshots.server.domain.images import Images, pr_number_from_json, pr_number_from_text
+from prshots.server.domain.images import (
+    Images,
+    comment_limit_from_text,
+    marker_from_text,
+    pr_number_from_json,
+    pr_number_from_text,
+)
 from prshots.server.domain.keyless import Exchange
 from prshots.server.domain.models import Project
 from prshots.server.domain.projects import Projects
@@ -41,6 +52,7 @@ def create_api(
     accounts: Projects,
     exchange: Exchange,
     max_image_bytes: int,
+    uploads_per_minute: int,
     base_url: str,
     for_people: Sequence[Route],
     readiness: Readiness,
@@ -54,9 +66,15 @@ def create_api(
         yield
         await close()
 
-    document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+    document = openapi.document(
+        version=__version__,
+        base_url=base_url,
+        max_image_bytes=max_image_bytes,
+        uploads_per_minute=uploads_per_minute,
+    )
     routes = [
         *_public_routes(images, accounts, max_image_bytes),
+        _limits_route(max_image_bytes, uploads_per_minute),
         *keyless_routes(exchange),
         *for_people,
         *service_routes(readiness),
@@ -90,7 +108,7 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
         form = await received(reading, incomplete="invalid multipart/form-data body")
         uploaded = await images.upload(project, form)
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
-        return JSONResponse({"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown})
+        return JSONResponse(asdict(uploaded))
 
     async def delete(request: Request) -> JSONResponse:
         project, image_id = await authenticated(request), request.path_params["image_id"]
@@ -98,23 +116,17 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
         return JSONResponse({"ok": True, "id": image_id})
 
     async def comment(request: Request) -> JSONResponse:
-        project, given = await authenticated(request), request.query_params.getlist("pr_number")
-        pr_number = pr_number_from_text(given[0] if len(given) == 1 else None)
+        project, given = await authenticated(request), request.query_params
+        pr_number = pr_number_from_text(_only_value(given, "pr_number"))
+        if options := _comment_options(given):
+            return JSONResponse(asdict(await images.sized_comment(project, pr_number, *options)))
         return JSONResponse({"pr_number": pr_number, "markdown": await images.comment(project, pr_number)})
 
     async def expire(request: Request) -> JSONResponse:
         project = await authenticated(request)
         body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
-        outcome = await images.expire(project, pr_number)
-        return JSONResponse(
-            {
-                "pr_number": pr_number,
-                "policy": outcome.policy,
-                "marked": outcome.marked,
-                "expired": outcome.expired,
-            }
-        )
+        return JSONResponse(asdict(await images.expire(project, pr_number)))
 
     return [
         Route("/v1/upload", upload, methods=["POST"]),
@@ -122,6 +134,16 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
         Route("/v1/comment", comment, methods=["GET"]),
         Route("/v1/expire", expire, methods=["POST"]),
     ]
+
+
+def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
+    """Return the route that tells clients what they may upload. Without a token: none of it is secret."""
+    limits = Limits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
+
+    async def tell(_: Request) -> JSONResponse:
+        return JSONResponse(asdict(limits), headers={"Cache-Control": "public, max-age=60"})
+
+    return Route("/v1/limits", tell, methods=["GET"])
 
 
 def _manual_routes(document: dict[str, Any]) -> list[Route]:
@@ -135,6 +157,22 @@ def _manual_routes(document: dict[str, Any]) -> list[Route]:
         )
 
     return [Route("/openapi.json", openapi_json), Route("/docs", docs)]
+
+
+def _comment_options(query: QueryParams) -> tuple[int, Marker] | None:
+    """Return the limit and the marker; None if the request has neither. Raises InvalidInputError."""
+    if "limit" not in query and "marker" not in query:
+        return None
+    return (
+        comment_limit_from_text(_only_value(query, "limit")) if "limit" in query else MAX_COMMENT_BYTES,
+        marker_from_text(_only_value(query, "marker")) if "marker" in query else Marker.HTML,
+    )
+
+
+def _only_value(query: QueryParams, name: str) -> str | None:
+    """Return the parameter's value; None if it is missing or repeated."""
+    values = query.getlist(name)
+    return values[0] if len(values) == 1 else None
 
 
 def _bearer(request: Request) -> str:

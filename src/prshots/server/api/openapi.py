@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.formats import FORMATS
 from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT
-from prshots.server.domain.images import payload_too_large
+from prshots.server.domain.images import BAD_LIMIT, BAD_MARKER, payload_too_large
 
 DESCRIPTION = (
     "Upload a screenshot, get a signed, time-limited image URL and ready-to-paste markdown. One comment per "
@@ -187,22 +188,51 @@ _DELETE: dict[str, Any] = {
     ],
 }
 
+_COUNTS = {
+    "heading": {"type": "string", "description": "The heading line of the markdown."},
+    "count": {"type": "integer", "minimum": 0, "description": "All screenshots."},
+    "shown": {"type": "integer", "minimum": 0, "description": "Screenshots with a picture."},
+    "listed": {"type": "integer", "minimum": 0, "description": "Screenshots with only a line."},
+    "omitted": {"type": "integer", "minimum": 0, "description": "Screenshots with neither."},
+}
+_COMMENT_REPLY = _object(
+    {"pr_number": _PR_NUMBER, "markdown": {"type": "string", "maxLength": MAX_COMMENT_BYTES}}
+)
+_COMMENT_REPLY["properties"] |= _COUNTS
+
 _COMMENT: dict[str, Any] = {
-    "summary": "The pull request's comment, as markdown",
+    "summary": "Get the pull request's comment as markdown",
     "operationId": "comment",
     "responses": {
         "200": _json(
-            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, by which to find the comment again.",
-            _object({"pr_number": _PR_NUMBER, "markdown": {"type": "string", "maxLength": 65_536}}),
+            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, by which to find the comment again. "
+            "With `limit` or `marker`, the reply also has the heading and the counts.",
+            _COMMENT_REPLY,
         ),
-        "400": _error("`pr_number` is not a positive integer.", "pr_number required"),
+        "400": _error("A parameter is invalid.", "pr_number required", BAD_LIMIT, BAD_MARKER),
         "401": _UNAUTHORIZED,
         "500": _FAULT,
         "503": _UNAVAILABLE,
         "507": _FULL,
     },
     "security": _TOKEN,
-    "parameters": [{"name": "pr_number", "in": "query", "required": True, "schema": _PR_NUMBER}],
+    "parameters": [
+        {"name": "pr_number", "in": "query", "required": True, "schema": _PR_NUMBER},
+        {
+            "name": "limit",
+            "in": "query",
+            "description": "The most bytes of UTF-8 that the markdown may have. If it is too long, the "
+            "oldest screenshots lose their picture, and the oldest of those their line.",
+            "schema": {"type": "integer", "minimum": MIN_COMMENT_BYTES, "maximum": MAX_COMMENT_BYTES},
+        },
+        {
+            "name": "marker",
+            "in": "query",
+            "description": "`html` (the default), or `link` for forges that show HTML as text: the marker is "
+            "then `[//]: # (svc:pr-<pr_number>)`, and the markdown has no HTML.",
+            "schema": {"type": "string", "enum": list(Marker)},
+        },
+    ],
 }
 
 _EXPIRE: dict[str, Any] = {
@@ -281,6 +311,26 @@ _EXCHANGE: dict[str, Any] = {
     },
 }
 
+
+def _limits(max_image_bytes: int, uploads_per_minute: int) -> dict[str, Any]:
+    def is_exactly(value: int, description: str) -> dict[str, Any]:
+        return {"type": "integer", "const": value, "description": description}
+
+    properties = {
+        "max_image_bytes": is_exactly(max_image_bytes, "An image must be smaller than this."),
+        "uploads_per_minute": is_exactly(uploads_per_minute, "Uploads per minute and project."),
+        "max_name_characters": is_exactly(MAX_NAME_CHARACTERS, "The longest name."),
+    }
+    return {
+        "summary": "Get the limits of this service",
+        "operationId": "limits",
+        "responses": {
+            "200": _json("The limits. Cacheable for a minute.", _object(properties)),
+            "500": _FAULT,
+        },
+    }
+
+
 _HEALTH: dict[str, Any] = {
     "summary": "Whether this part is up",
     "operationId": "healthz",
@@ -288,7 +338,7 @@ _HEALTH: dict[str, Any] = {
 }
 
 
-def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, Any]:
+def document(*, version: str, base_url: str, max_image_bytes: int, uploads_per_minute: int) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "prshots", "version": version, "description": DESCRIPTION},
@@ -298,6 +348,7 @@ def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, 
             "/v1/images/{image_id}": {"delete": _DELETE},
             "/v1/comment": {"get": _COMMENT},
             "/v1/expire": {"post": _EXPIRE},
+            "/v1/limits": {"get": _limits(max_image_bytes, uploads_per_minute)},
             "/v1/oidc/token": {"post": _EXCHANGE},
             "/healthz": {"get": _HEALTH},
         },

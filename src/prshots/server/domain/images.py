@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import (
     CounterUnavailableError,
     ExpireFailedError,
@@ -26,14 +27,19 @@ from prshots.contract.errors import (
 from prshots.contract.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
 from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT, Policy
 from prshots.contract.object_names import THUMBNAIL_EXT
+from prshots.contract.replies import Expired, SizedComment, Uploaded
 from prshots.server.domain import comment
-from prshots.server.domain.expiry import Outcome, expire_scheduled
+from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.models import Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
 
 EXPIRE_BATCH = 1000
 
+BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
+BAD_MARKER = f"marker must be {' or '.join(Marker)}"
+
 _PR_NUMBER = re.compile(r"[0-9]{1,10}")
+_LIMIT = re.compile(r"[0-9]{1,10}")
 
 _log = structlog.get_logger()
 
@@ -54,20 +60,6 @@ class UploadForm:
     image: UploadedFile | None
     fields: Mapping[str, str]
     oversized: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    id: str
-    view_url: str
-    markdown: str
-
-
-@dataclass(frozen=True, slots=True)
-class Expired:
-    policy: Policy
-    marked: int
-    expired: int
 
 
 class Images:
@@ -128,13 +120,29 @@ class Images:
             raise ExpireFailedError("expire failed, retry later")
 
     async def comment(self, project: Project, pr_number: int) -> str:
+        """Return the pull request's comment as the specification has it."""
+        return (await self._comment(project, pr_number, comment.DEFAULT_LIMIT, Marker.HTML)).markdown
+
+    async def sized_comment(
+        self, project: Project, pr_number: int, limit: int, marker: Marker
+    ) -> SizedComment:
+        """Return the comment in at most `limit` bytes.
+
+        For a closed pull request that has no images left, it says that they were deleted.
+        """
+        written = await self._comment(project, pr_number, limit, marker)
+        if not written.count and await self._records.is_closed(project.id, pr_number):
+            return comment.deleted_comment(pr_number, project, marker)
+        return written
+
+    async def _comment(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
         total, newest = await self._records.images_of_pr(project.id, pr_number, comment.MAX_LISTED)
         entries = [
             comment.Entry(image.name, image.viewport, image.commit_sha, self.url_of(image))
             for image in newest
         ]
         dashboard_url = f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
-        return comment.comment(pr_number, total, entries, dashboard_url)
+        return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
 
     async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
         """Apply the project's policy to a closed PR. What cannot be deleted now stays scheduled."""
@@ -146,7 +154,7 @@ class Images:
                 raise
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
         expired = await self._expire_pr(project, pr_number) if at_once else 0
-        return Expired(project.policy, marked, expired)
+        return Expired(pr_number, project.policy, marked, expired)
 
     async def remove_project(self, project: Project, seconds: float) -> int:
         """Remove a project and first all its images, for as long as this; return how many are left.
@@ -177,7 +185,7 @@ class Images:
             expired, after = expired + outcome.expired, batch[-1].id
         return expired
 
-    async def _expire_now(self, images: Sequence[Image]) -> Outcome:
+    async def _expire_now(self, images: Sequence[Image]) -> ExpiryOutcome:
         outcome = await expire_scheduled(self._records, self._store, images)
         self._on_expired(outcome.expired)
         return outcome
@@ -263,6 +271,21 @@ def pr_number_from_json(value: object) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return _in_range(value if isinstance(value, int) and not isinstance(value, bool) else 0)
+
+
+def comment_limit_from_text(text: str | None) -> int:
+    """Raise InvalidInputError for anything but plain ASCII digits within range."""
+    limit = int(text) if text is not None and _LIMIT.fullmatch(text) else 0
+    if not MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES:
+        raise InvalidInputError(BAD_LIMIT)
+    return limit
+
+
+def marker_from_text(text: str | None) -> Marker:
+    """Raise InvalidInputError for a marker that is unknown."""
+    if text not in tuple(Marker):
+        raise InvalidInputError(BAD_MARKER)
+    return Marker(text)
 
 
 def _in_range(pr_number: int) -> int:

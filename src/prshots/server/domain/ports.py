@@ -49,6 +49,9 @@ class Records(Protocol):
         With `schedule`, all of the PR's images are scheduled for expiry in the same transaction.
         """
 
+    async def is_closed(self, project_id: str, pr_number: int) -> bool:
+        """Return whether the pull request was closed, with no upload since; False for an unknown one."""
+
     async def scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:

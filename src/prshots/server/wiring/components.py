@@ -147,6 +147,7 @@ def api(settings: Settings) -> Edge:
         accounts=accounts,
         exchange=exchange,
         max_image_bytes=settings.max_image_bytes,
+        uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
         readiness=Readiness(

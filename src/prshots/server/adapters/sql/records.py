@@ -54,6 +54,11 @@ _ACTIVE_OF_PR = (
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
 _NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_CLOSED_PULL = select(pulls.c.closed_at).where(
+    pulls.c.project_id == bindparam("project_id"),
+    pulls.c.pr_number == bindparam("pr_number"),
+    pulls.c.closed_at.is_not(None),
+)
 _ADD_IMAGES = insert(images)
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
 _SCHEDULE = update(images).where(_GIVEN_IDS, WAITING).values(scheduled_at=bindparam("now"))
@@ -160,6 +165,10 @@ class SqlRecords:
             return marked
 
         return await self._database.write(mark)
+
+    async def is_closed(self, project_id: str, pr_number: int) -> bool:
+        row = await self._database.look_up(_CLOSED_PULL, project_id=project_id, pr_number=pr_number)
+        return row is not None
 
     async def scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None

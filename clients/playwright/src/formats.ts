@@ -1,4 +1,4 @@
-/** What an image's own first bytes say of it: its format, and how many pixels it has. */
+/** An image's format and size in pixels, from its first bytes. */
 
 export type ContentType = "image/png" | "image/jpeg" | "image/webp";
 
@@ -7,7 +7,7 @@ export interface Size {
   height: number;
 }
 
-/** Return the format by the leading bytes, whatever the file calls itself. */
+/** Return the format by the leading bytes; the file's name does not count. */
 export function contentTypeOf(image: Buffer): ContentType | undefined {
   if (image.subarray(0, 8).equals(Buffer.from("\x89PNG\r\n\x1a\n", "latin1"))) return "image/png";
   if (image.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))) return "image/jpeg";
@@ -15,13 +15,13 @@ export function contentTypeOf(image: Buffer): ContentType | undefined {
   return undefined;
 }
 
-/** Return the size in pixels; nothing when the file is cut off, broken or of another format. */
+/** Return the size in pixels; nothing when the file is truncated, broken or in another format. */
 export function pixelSize(image: Buffer): Size | undefined {
   try {
     const size = SIZES[contentTypeOf(image) ?? "none"](image);
     return size && size.width > 0 && size.height > 0 ? size : undefined;
   } catch (error) {
-    if (error instanceof RangeError) return undefined; // it ends before it has told its size
+    if (error instanceof RangeError) return undefined; // it ends before its size
     throw error;
   }
 }
@@ -36,7 +36,7 @@ const SIZES: Record<ContentType | "none", (image: Buffer) => Size | undefined> =
   none: () => undefined,
 };
 
-/** Return what the first frame header says, behind any number of other segments. */
+/** Return the size from the first frame header, after any number of other segments. */
 function jpegSize(image: Buffer): Size | undefined {
   let at = 2;
   for (;;) {

@@ -1,0 +1,195 @@
+/** Each CI's own variables, and what they say about the pull request. */
+import { eventOf, numberIn } from "./actions_event.js";
+import {
+  apiRoot,
+  forgeToken,
+  type Place,
+  placeOfPullRequest,
+  placeOfRemote,
+  runsOnGitea,
+} from "./forge_addresses.js";
+import { type Environ, type ForgeKind, type Job, NO_JOB } from "./job.js";
+import * as validate from "./validate.js";
+import { first } from "./validate.js";
+
+/** Return what the environment says; an empty job if it is from no CI that we know. */
+export function detected(environ: Environ): Job {
+  return CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB;
+}
+
+interface Said {
+  commitSha: string;
+  api?: string;
+  fromFork?: boolean;
+}
+
+function jobAt(ci: string, environ: Environ, place: Place, said: Said): Job {
+  const { kind, url, repository, prNumber } = place;
+  return {
+    ci,
+    prNumber,
+    commitSha: said.commitSha,
+    fromFork: Boolean(said.fromFork) && prNumber !== undefined,
+    forge: kind,
+    forgeUrl: url,
+    forgeApi: validate.root(said.api) || (url ? apiRoot(kind, url) : ""),
+    repository,
+    forgeToken: forgeToken(kind, environ),
+  };
+}
+
+/** GitHub Actions. Gitea's and Forgejo's Actions set the same variables. */
+function actions(environ: Environ): Job {
+  const onGitea = runsOnGitea(environ);
+  const { prNumber, commitSha, fromFork } = eventOf(environ);
+  const place: Place = {
+    kind: onGitea ? "gitea" : "github",
+    url: validate.root(environ.GITHUB_SERVER_URL),
+    repository: validate.repository(environ.GITHUB_REPOSITORY),
+    prNumber,
+  };
+  const api = first(environ, "GITHUB_API_URL");
+  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, commitSha, fromFork });
+}
+
+function gitlab(environ: Environ): Job {
+  const own = validate.repository(environ.CI_PROJECT_ID);
+  let target = validate.repository(environ.CI_MERGE_REQUEST_PROJECT_ID);
+  let prNumber = validate.prNumber(environ.CI_MERGE_REQUEST_IID);
+  const source = first(environ, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID");
+  let fromFork = Boolean(target && source) && source !== target;
+  if (prNumber === undefined) {
+    // A branch pipeline lists the open merge requests of its branch: group/app!12,group/app!13
+    const [open = ""] = first(environ, "CI_OPEN_MERGE_REQUESTS").split(",");
+    const path = open.slice(0, Math.max(open.lastIndexOf("!"), 0));
+    prNumber = validate.prNumber(open.slice(open.lastIndexOf("!") + 1));
+    fromFork = path !== "" && path !== first(environ, "CI_PROJECT_PATH");
+    target = fromFork ? validate.repository(path) : "";
+  }
+  // A fork's merge request is discussed in the target project.
+  const repository = target || own;
+  const url = validate.root(environ.CI_SERVER_URL);
+  return jobAt(
+    "GitLab CI",
+    environ,
+    { kind: "gitlab", url, repository, prNumber },
+    {
+      api: first(environ, "CI_API_V4_URL"),
+      // Only in a merged results pipeline, where CI_COMMIT_SHA is the merge, is the first one set.
+      commitSha: validate.commit(environ.CI_MERGE_REQUEST_SOURCE_BRANCH_SHA, environ.CI_COMMIT_SHA),
+      fromFork,
+    },
+  );
+}
+
+function bitbucket(environ: Environ): Job {
+  const place: Place = {
+    kind: "bitbucket",
+    url: "https://bitbucket.org",
+    repository: validate.repository(environ.BITBUCKET_REPO_FULL_NAME),
+    prNumber: validate.prNumber(environ.BITBUCKET_PR_ID),
+  };
+  return jobAt("Bitbucket Pipelines", environ, place, {
+    commitSha: validate.commit(environ.BITBUCKET_COMMIT),
+  });
+}
+
+function circleci(environ: Environ): Job {
+  // A branch may have several pull requests: the first counts. The number alone is set only for a fork.
+  const pages = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST");
+  const forksNumber = validate.prNumber(environ.CIRCLE_PR_NUMBER);
+  const place = placeOf(pages.split(",")[0] ?? "", first(environ, "CIRCLE_REPOSITORY_URL"), forksNumber);
+  return jobAt("CircleCI", environ, place, {
+    commitSha: validate.commit(environ.CIRCLE_SHA1),
+    fromFork: forksNumber !== undefined,
+  });
+}
+
+function buildkite(environ: Environ): Job {
+  const place = placeOf(
+    "",
+    first(environ, "BUILDKITE_REPO"),
+    validate.prNumber(environ.BUILDKITE_PULL_REQUEST), // "false" without one
+    first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
+  );
+  const head = placeOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
+  return jobAt("Buildkite", environ, place, {
+    commitSha: validate.commit(environ.BUILDKITE_COMMIT), // may be "HEAD"
+    fromFork: head !== "" && head.toLowerCase() !== place.repository.toLowerCase(),
+  });
+}
+
+function azure(environ: Environ): Job {
+  const provider = first(environ, "BUILD_REPOSITORY_PROVIDER").toLowerCase();
+  const prNumber =
+    validate.prNumber(environ.SYSTEM_PULLREQUEST_PULLREQUESTNUMBER) ??
+    // With GitHub, PULLREQUESTID is a different number.
+    (provider.includes("github")
+      ? numberIn(first(environ, "BUILD_SOURCEBRANCH"))
+      : validate.prNumber(environ.SYSTEM_PULLREQUEST_PULLREQUESTID));
+  const place = placeOf("", first(environ, "BUILD_REPOSITORY_URI"), prNumber, provider);
+  return jobAt("Azure Pipelines", environ, place, {
+    commitSha: validate.commit(environ.SYSTEM_PULLREQUEST_SOURCECOMMITID, environ.BUILD_SOURCEVERSION),
+    fromFork: first(environ, "SYSTEM_PULLREQUEST_ISFORK").toLowerCase() === "true",
+  });
+}
+
+function woodpecker(environ: Environ): Job {
+  const place: Place = {
+    kind: PROVIDERS.get(first(environ, "CI_FORGE_TYPE").toLowerCase()),
+    url: validate.root(environ.CI_FORGE_URL),
+    repository: validate.repository(environ.CI_REPO),
+    prNumber: validate.prNumber(environ.CI_COMMIT_PULL_REQUEST),
+  };
+  return jobAt("Woodpecker", environ, place, { commitSha: validate.commit(environ.CI_COMMIT_SHA) });
+}
+
+/** A multibranch project, or the plugin GitHub Pull Request Builder (ghprb…). */
+function jenkins(environ: Environ): Job {
+  const prNumber = validate.prNumber(first(environ, "CHANGE_ID", "ghprbPullId"));
+  const page = first(environ, "CHANGE_URL", "ghprbPullLink");
+  const place = placeOf(page, first(environ, "GIT_URL", "GIT_URL_1"), prNumber);
+  const head = placeOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
+  return jobAt("Jenkins", environ, place, {
+    // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
+    commitSha: validate.commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
+    fromFork: first(environ, "CHANGE_FORK") !== "" || (head !== "" && head !== place.repository),
+  });
+}
+
+/**
+ * Return where the pull request is, in a CI that serves several forges. The pull request's page tells best; otherwise
+ * the address that git fetches from, and the CI's name for the forge.
+ */
+function placeOf(page: string, remote: string, prNumber: number | undefined, provider = ""): Place {
+  const byPage = placeOfPullRequest(page);
+  const found = byPage.kind ? byPage : placeOfRemote(remote);
+  const kind = found.kind ?? PROVIDERS.get(provider.toLowerCase());
+  return { ...found, kind, prNumber: prNumber ?? found.prNumber };
+}
+
+/** The CIs' names for the forges. */
+const PROVIDERS = new Map<string, ForgeKind>([
+  ["github", "github"],
+  ["githubenterprise", "github"],
+  ["github_enterprise", "github"],
+  ["gitlab", "gitlab"],
+  ["gitlab_ee", "gitlab"],
+  ["gitea", "gitea"],
+  ["forgejo", "gitea"],
+  ["bitbucket", "bitbucket"],
+]);
+
+const isSet = (name: string) => (environ: Environ) => validate.isOn(environ, name);
+
+const CIS: [(environ: Environ) => boolean, (environ: Environ) => Job][] = [
+  [runsOnGitea, actions],
+  [isSet("GITHUB_ACTIONS"), actions],
+  [isSet("GITLAB_CI"), gitlab],
+  [isSet("BITBUCKET_BUILD_NUMBER"), bitbucket],
+  [isSet("CIRCLECI"), circleci],
+  [isSet("BUILDKITE"), buildkite],
+  [isSet("TF_BUILD"), azure],
+  [(environ) => first(environ, "CI") === "woodpecker", woodpecker],
+  [isSet("JENKINS_URL"), jenkins],
+];

@@ -1,0 +1,129 @@
+/** Which forge an address belongs to, where that forge's API is, and which token it takes. */
+import type { Environ, ForgeKind } from "./job.js";
+import * as validate from "./validate.js";
+
+/** A repository on a forge, as far as an address tells. */
+export interface Place {
+  kind: ForgeKind | undefined;
+  url: string;
+  repository: string;
+  prNumber: number | undefined;
+}
+
+const NOWHERE: Place = { kind: undefined, url: "", repository: "", prNumber: undefined };
+
+/** There is no public Gitea. */
+const PUBLIC: Record<ForgeKind, string> = {
+  github: "https://github.com",
+  gitlab: "https://gitlab.com",
+  gitea: "",
+  bitbucket: "https://bitbucket.org",
+};
+/** GitLab's CI_JOB_TOKEN is missing because it cannot write notes. */
+const TOKENS: Record<ForgeKind, string[]> = {
+  github: ["GITHUB_TOKEN", "GH_TOKEN"],
+  gitlab: ["GITLAB_TOKEN"],
+  gitea: ["GITEA_TOKEN", "FORGEJO_TOKEN"],
+  bitbucket: ["BITBUCKET_TOKEN"],
+};
+const HOSTS: [RegExp, ForgeKind][] = [
+  [/github|\.ghe\.com$/, "github"],
+  [/gitlab/, "gitlab"],
+  [/gitea|forgejo|^codeberg\.org$/, "gitea"],
+  [/^bitbucket\.org$/, "bitbucket"],
+];
+const PULL_REQUESTS: [RegExp, ForgeKind][] = [
+  [/^(.+)\/-\/merge_requests\/([0-9]+)/, "gitlab"],
+  [/^([^/]+\/[^/]+)\/pull\/([0-9]+)/, "github"],
+  [/^([^/]+\/[^/]+)\/pulls\/([0-9]+)/, "gitea"],
+  [/^([^/]+\/[^/]+)\/pull-requests\/([0-9]+)/, "bitbucket"],
+];
+const PAGE = /^(?<scheme>https?):\/\/(?<host>[^/?#]+)(?<path>[^?#]*)/i;
+const REMOTES = [
+  /^(?<scheme>https?|ssh|git):\/\/(?:[^/]*@)?(?<host>[\w.-]+)(?<port>:[0-9]+)?\/+(?<path>.+?)\/*$/,
+  /^(?:[^/]*@)?(?<host>[\w.-]+):(?!\/\/)\/?(?<path>.+?)\/*$/,
+];
+
+/** Return the repository of a pull request's page, and the kind of forge that has such pages. */
+export function placeOfPullRequest(address: string): Place {
+  const { scheme = "", host = "", path = "" } = PAGE.exec(validate.address(address))?.groups ?? {};
+  const trimmed = path.replace(/^\/+|\/+$/g, "");
+  for (const [pattern, kind] of PULL_REQUESTS) {
+    const found = pattern.exec(trimmed);
+    if (!found) continue;
+    if (kind === "bitbucket" && kindOfHost(host) !== kind) return NOWHERE; // Bitbucket Server has another API
+    const url = `${scheme.toLowerCase()}://${host}`;
+    return {
+      kind,
+      url,
+      repository: validate.repository(found[1]),
+      prNumber: validate.prNumber(found[2]),
+    };
+  }
+  return NOWHERE;
+}
+
+/** Return the repository that git fetches from: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r. */
+export function placeOfRemote(remote: string): Place {
+  if (remote.length > validate.MAX_LENGTH) return NOWHERE;
+  const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
+  const { scheme = "", host = "", port = "", path = "" } = found ?? {};
+  const repository = validate.repository(path.replace(/\.git$/, ""));
+  if (!repository.includes("/")) return NOWHERE;
+  // The API shares the port only if the remote is an http(s) address.
+  const url = scheme.startsWith("http") ? `${scheme}://${host}${port}` : `https://${host}`;
+  return { kind: kindOfHost(host), url, repository, prNumber: undefined };
+}
+
+/** Return the kind of forge, if the host's name tells. */
+function kindOfHost(host: string): ForgeKind | undefined {
+  return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
+}
+
+/** Return the root of a forge's API, from its address for people. The default is the public forge. */
+export function apiRoot(kind: ForgeKind | undefined, given = ""): string {
+  const url = given || (kind ? PUBLIC[kind] : "");
+  if (!url) return "";
+  switch (kind) {
+    case "github": {
+      const [scheme, host = ""] = url.split("://", 2);
+      const isHosted = /^github\.com$|\.ghe\.com$/i.test(host);
+      return isHosted ? `${scheme}://api.${host}` : `${url}/api/v3`;
+    }
+    case "gitlab":
+      return `${url}/api/v4`;
+    case "gitea":
+      return `${url}/api/v1`;
+    case "bitbucket":
+      return "https://api.bitbucket.org/2.0";
+    default:
+      return "";
+  }
+}
+
+/** Return the kind of forge, if the root of its API tells. */
+export function kindOfApi(api: string): ForgeKind | undefined {
+  const { host = "", path = "" } = PAGE.exec(api)?.groups ?? {};
+  const version = /\/api\/(v[134])$/.exec(path)?.[1];
+  const byPath = ({ v3: "github", v4: "gitlab", v1: "gitea" } as const)[version as "v1" | "v3" | "v4"];
+  return byPath ?? kindOfHost(host.replace(/^api\./, ""));
+}
+
+/** Return the token for a forge of this kind: PRSHOTS_FORGE_TOKEN, or the usual variable. */
+export function forgeToken(kind: ForgeKind | undefined, environ: Environ): string {
+  let names = kind ? TOKENS[kind] : [];
+  // On Gitea's runner GITHUB_TOKEN is a token for Gitea, not for GitHub.
+  if (runsOnGitea(environ)) {
+    names = names.filter((name) => name !== "GITHUB_TOKEN");
+    if (kind === "gitea") names.push("GITHUB_TOKEN");
+  }
+  return validate.token(validate.first(environ, "PRSHOTS_FORGE_TOKEN", ...names));
+}
+
+/** Return whether we run in Gitea's or Forgejo's Actions, which set GitHub's variables too. */
+export function runsOnGitea(environ: Environ): boolean {
+  if (validate.isOn(environ, "GITEA_ACTIONS") || validate.isOn(environ, "FORGEJO_ACTIONS")) return true;
+  return (
+    validate.isOn(environ, "GITHUB_ACTIONS") && validate.root(environ.GITHUB_API_URL).endsWith("/api/v1")
+  );
+}

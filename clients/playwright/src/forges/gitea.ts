@@ -1,0 +1,52 @@
+/** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
+import { ForgeApi, textAt } from "./calling.js";
+import type { Access, Comment, Forge } from "./index.js";
+
+const NEEDS =
+  "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue " +
+  "and read:user";
+
+export class Gitea implements Forge {
+  readonly label = "Gitea";
+  readonly maxCommentBytes = 65_536;
+  readonly markerStyle = "html";
+  readonly #api: ForgeApi;
+  readonly #issues: string;
+
+  constructor({ api, repository, token, sender }: Access) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: `token ${token}` }, sender, NEEDS);
+    this.#issues = `/repos/${repository}/issues`;
+  }
+
+  /** The token of Actions may ask too. Guessing is no option: writers may change other people's comments. */
+  async me(): Promise<string | undefined> {
+    return textAt(await this.#api.call("GET", "/user"), "login") || undefined;
+  }
+
+  async comments(prNumber: number): Promise<Comment[]> {
+    const entries = await this.#api.entries(`${this.#issues}/${prNumber}/comments`, {});
+    return entries.map((entry) => this.#comment(entry));
+  }
+
+  async create(prNumber: number, body: string): Promise<Comment> {
+    const path = `${this.#issues}/${prNumber}/comments`;
+    return this.#comment(await this.#api.call("POST", path, { json: { body } }));
+  }
+
+  async update(_prNumber: number, id: string, body: string): Promise<void> {
+    await this.#api.call("PATCH", `${this.#issues}/comments/${id}`, { json: { body } });
+  }
+
+  delete(_prNumber: number, id: string): Promise<void> {
+    return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+
+  #comment(entry: unknown): Comment {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "body"),
+      author: textAt(entry, "user", "login"),
+      url: textAt(entry, "html_url"),
+    });
+  }
+}

@@ -1,0 +1,95 @@
+/** GitHub, .com and Enterprise: the comment belongs to the issue behind the pull request. */
+import { ForgeError, NotFoundError } from "../errors.js";
+import type { Reply } from "../sending.js";
+import { ForgeApi, parsed, said, textAt } from "./calling.js";
+import type { Access, Comment, Forge } from "./index.js";
+
+const NEEDS =
+  "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull " +
+  "requests of this repository";
+
+export class GitHub implements Forge {
+  readonly label = "GitHub";
+  readonly maxCommentBytes = 65_536;
+  readonly markerStyle = "html";
+  readonly #api: ForgeApi;
+  readonly #graphql: string;
+  readonly #repository: string;
+  readonly #issues: string;
+
+  constructor({ api, repository, token, sender }: Access) {
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      Accept: "application/vnd.github+json",
+      "X-GitHub-Api-Version": "2022-11-28",
+    };
+    this.#api = new ForgeApi(this.label, api, headers, sender, NEEDS);
+    this.#graphql = `${api.replace(/\/v3$/, "")}/graphql`; // on Enterprise one level above the REST API
+    this.#repository = repository;
+    this.#issues = `/repos/${repository}/issues`;
+  }
+
+  /** Only GraphQL tells an app or a workflow its login. */
+  async me(): Promise<string> {
+    const query = { query: "query { viewer { login } }" };
+    const viewer = parsed((await this.#api.reply("POST", this.#graphql, { json: query })).text);
+    const login = textAt(viewer, "data", "viewer", "login");
+    return login || textAt(parsed((await this.#api.reply("GET", "/user")).text), "login");
+  }
+
+  async comments(prNumber: number): Promise<Comment[]> {
+    const path = `${this.#issues}/${prNumber}/comments`;
+    const entries = await this.#inPullRequest(prNumber, () => this.#api.entries(path, { per_page: "100" }));
+    return entries.map((entry) => this.#comment(entry));
+  }
+
+  async create(prNumber: number, body: string): Promise<Comment> {
+    const path = `${this.#issues}/${prNumber}/comments`;
+    return this.#comment(await this.#inPullRequest(prNumber, () => this.#sent("POST", path, body)));
+  }
+
+  async update(_prNumber: number, id: string, body: string): Promise<void> {
+    await this.#sent("PATCH", `${this.#issues}/comments/${id}`, body);
+  }
+
+  delete(_prNumber: number, id: string): Promise<void> {
+    return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+
+  async #sent(method: string, path: string, body: string): Promise<unknown> {
+    const reply = await this.#api.reply(method, path, { json: { body } });
+    if (reply.status === 403 && said(reply).includes("locked"))
+      throw new ForgeError(`GitHub takes no comment: ${said(reply)} Unlock the conversation`);
+    if (reply.status === 422)
+      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || said(reply)}`);
+    return this.#api.value(reply);
+  }
+
+  async #inPullRequest<T>(prNumber: number, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      throw new ForgeError(
+        `GitHub shows this token no pull request ${prNumber} in ${this.#repository}: it does not exist, or the ` +
+          "repository is private and the token has no access",
+      );
+    }
+  }
+
+  #comment(entry: unknown): Comment {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "body"),
+      author: textAt(entry, "user", "login"),
+      url: textAt(entry, "html_url"),
+    });
+  }
+}
+
+/** Return what GitHub finds wrong with the comment. */
+function objections(reply: Reply): string {
+  const { errors } = (parsed(reply.text) ?? {}) as { errors?: unknown };
+  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
+  return found.filter(Boolean).join("; ").slice(0, 300);
+}

@@ -1,0 +1,73 @@
+/** GitLab, .com and self-managed: the comment is a note on the merge request. */
+import { ForgeApi, type Json, textAt } from "./calling.js";
+import type { Access, Comment, Forge } from "./index.js";
+
+const NEEDS =
+  "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; " +
+  "the job's own CI_JOB_TOKEN may not write notes";
+
+export class GitLab implements Forge {
+  readonly label = "GitLab";
+  readonly maxCommentBytes = 65_536;
+  readonly markerStyle = "html";
+  readonly #api: ForgeApi;
+  readonly #mergeRequests: string;
+  readonly #pages = new Map<number, string>();
+
+  constructor({ api, repository, token, sender }: Access) {
+    // Bearer rather than PRIVATE-TOKEN: it also takes OAuth tokens.
+    this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token}` }, sender, NEEDS);
+    this.#mergeRequests = `/projects/${encodeURIComponent(repository)}/merge_requests`;
+  }
+
+  async me(): Promise<string | undefined> {
+    return textAt(await this.#api.call("GET", "/user"), "username") || undefined;
+  }
+
+  async comments(prNumber: number): Promise<Comment[]> {
+    const asked = { sort: "asc", order_by: "created_at", per_page: "100" };
+    const notes = await this.#api.entries(this.#notes(prNumber), asked);
+    const people = notes.filter((note) => !note.system); // GitLab's own notes: who assigned whom, and so on
+    return people.length ? this.#comments(prNumber, people) : [];
+  }
+
+  async create(prNumber: number, body: string): Promise<Comment> {
+    await this.#pageOf(prNumber); // first, so that nothing can fail after the note is written
+    const made = await this.#api.call("POST", this.#notes(prNumber), { json: { body } });
+    const [comment] = await this.#comments(prNumber, [made as Json]);
+    return comment as Comment;
+  }
+
+  async update(prNumber: number, id: string, body: string): Promise<void> {
+    await this.#api.call("PUT", `${this.#notes(prNumber)}/${id}`, { json: { body } });
+  }
+
+  delete(prNumber: number, id: string): Promise<void> {
+    return this.#api.remove(`${this.#notes(prNumber)}/${id}`);
+  }
+
+  #notes(prNumber: number): string {
+    return `${this.#mergeRequests}/${prNumber}/notes`;
+  }
+
+  async #comments(prNumber: number, notes: Json[]): Promise<Comment[]> {
+    const page = await this.#pageOf(prNumber);
+    return notes.map((note) =>
+      this.#api.checked({
+        id: textAt(note, "id"),
+        body: textAt(note, "body"),
+        author: textAt(note, "author", "username"),
+        url: `${page}#note_${textAt(note, "id")}`,
+      }),
+    );
+  }
+
+  /** Return the merge request's address for people, which no note has. */
+  async #pageOf(prNumber: number): Promise<string> {
+    const known = this.#pages.get(prNumber);
+    if (known !== undefined) return known;
+    const page = textAt(await this.#api.call("GET", `${this.#mergeRequests}/${prNumber}`), "web_url");
+    this.#pages.set(prNumber, page);
+    return page;
+  }
+}

@@ -1,0 +1,113 @@
+/** The uploads of one run, in the background. */
+import { readFile, stat } from "node:fs/promises";
+import {
+  CallError,
+  InvalidInputError,
+  messageOf,
+  RateLimitedError,
+  UnauthorizedError,
+  UnreachableError,
+} from "./errors.js";
+import { contentTypeOf, pixelSize } from "./formats.js";
+import { Queue } from "./queue.js";
+import type { Service, Shot } from "./service.js";
+import type { Attachment } from "./shot_names.js";
+
+export const AT_ONCE = 4;
+/** After this many failed requests in a row, the rest is not uploaded. */
+const FAILURES_IN_A_ROW = 3;
+const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
+
+export class Uploads {
+  /** What was not uploaded, one line each. */
+  readonly problems: string[] = [];
+  uploaded = 0;
+  #failures = 0;
+  #notTried = 0;
+  #givenUp = "";
+  readonly #queue: Queue;
+
+  constructor(
+    private readonly service: Pick<Service, "upload" | "maxImageBytes">,
+    private readonly prNumber: number,
+    private readonly commitSha: string,
+    atOnce = AT_ONCE,
+  ) {
+    this.#queue = new Queue(atOnce);
+  }
+
+  add(attachment: Attachment, name: string, viewport: string): void {
+    this.#queue.add(async () => {
+      if (this.#givenUp) {
+        this.#notTried += 1;
+        return;
+      }
+      try {
+        const shot = await shotOf(attachment, name, viewport, await this.service.maxImageBytes());
+        await this.service.upload(shot, this.prNumber, this.commitSha);
+        this.uploaded += 1;
+        this.#failures = 0;
+      } catch (error) {
+        this.#judge(error, name);
+      }
+    });
+  }
+
+  /** Wait for all uploads. The ones that were not tried are one problem. */
+  async finished(): Promise<void> {
+    await this.#queue.idle();
+    if (this.#notTried) this.problems.push(`${screenshots(this.#notTried)} not uploaded: ${this.#givenUp}`);
+  }
+
+  /** Give up if every other upload would fail for the same reason. */
+  #judge(error: unknown, name: string): void {
+    if (error instanceof CallError) this.#failures += 1;
+    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
+    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.#givenUp ||= messageOf(error);
+    if (isHopeless) this.#notTried += 1;
+    else this.problems.push(`${name}: ${messageOf(error)}`);
+  }
+}
+
+const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError];
+
+export function screenshots(count: number): string {
+  return `${count} ${count === 1 ? "screenshot" : "screenshots"}`;
+}
+
+/** Return what to upload. Throws InvalidInputError if the service would refuse it. */
+async function shotOf(
+  attachment: Attachment,
+  name: string,
+  viewport: string,
+  maxImageBytes: number,
+): Promise<Shot> {
+  const image = await bytesOf(attachment, maxImageBytes);
+  const contentType = contentTypeOf(image);
+  if (contentType === undefined)
+    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
+  const size = pixelSize(image);
+  if (!viewport && size === undefined)
+    throw new InvalidInputError("not uploaded: the image does not contain its size, so it may be broken");
+  const shown = viewport || `${size?.width}x${size?.height}`;
+  if (!VIEWPORT.test(shown))
+    throw new InvalidInputError(`not uploaded: invalid viewport ${shown}: each side takes 1 to 99999`);
+  return { image, contentType, name, viewport: shown };
+}
+
+async function bytesOf({ body, path }: Attachment, maxImageBytes: number): Promise<Buffer> {
+  const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
+  if (size >= maxImageBytes)
+    throw new InvalidInputError(
+      `not uploaded: it has ${megabytes(size)}, and the service takes less than ${megabytes(maxImageBytes)}`,
+    );
+  return body ?? (path ? await readFile(path).catch(unreadable) : Buffer.alloc(0));
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
+function unreadable(error: NodeJS.ErrnoException): never {
+  throw new InvalidInputError(`not uploaded: cannot read its file (${error.code})`);
+}

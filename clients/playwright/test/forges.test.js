@@ -1,0 +1,112 @@
+// How the reporter calls forges, over HTTP. The look-alikes of all forges are in tests/e2e/test_playwright_reporter.py.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { NO_JOB } from "../dist/ci/job.js";
+import * as errors from "../dist/errors.js";
+import { forgeOf } from "../dist/forges/index.js";
+import { post } from "../dist/posting.js";
+import { Sender } from "../dist/sending.js";
+import { served } from "./support/servers.js";
+
+const JOB = { ...NO_JOB, repository: "octo/app", forgeToken: "secret" };
+const sender = new Sender(new AbortController().signal, 1);
+
+function forgeAt(url, forge = "github", more = {}) {
+  return forgeOf({ ...JOB, forge, forgeApi: url, ...more }, sender);
+}
+
+const entry = (id) => ({
+  id,
+  body: `comment ${id}`,
+  user: { login: "ann" },
+  html_url: `https://x.test/#${id}`,
+});
+
+test("pages are read to the last, also after an empty one, and only their query is used", async () => {
+  const pages = { 1: [entry(1)], 2: [], 3: [entry(2)] };
+  const answer = ({ url }) => {
+    const page = Number(new URL(url, "http://here").searchParams.get("page") ?? "1");
+    const next = `<https://elsewhere.test/x?page=${page + 1}>; rel="next"`;
+    return { json: pages[page], headers: page < 3 ? { Link: next } : {} };
+  };
+  await served(answer, async (url) => {
+    const found = await forgeAt(url).comments(7);
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      ["1", "2"],
+    );
+  });
+});
+
+test("a redirect is followed, but not to another address", async () => {
+  const asked = [];
+  const answer = ({ method, url }) => {
+    asked.push(`${method} ${url}`);
+    if (url.startsWith("/repos/octo/app/")) return { status: 307, headers: { Location: "/repositories/1" } };
+    return { json: entry(5) };
+  };
+  await served(answer, async (url) => {
+    assert.equal((await forgeAt(url).create(7, "text")).id, "5");
+  });
+  assert.deepEqual(asked, ["POST /repos/octo/app/issues/7/comments", "POST /repositories/1"]);
+  await served(
+    () => ({ status: 301, headers: { Location: "https://elsewhere.test/" } }),
+    (url) => assert.rejects(forgeAt(url).comments(7), /elsewhere\.test, which does not get our token/),
+  );
+  await served(
+    () => ({ status: 301, headers: { Location: "/again" } }),
+    (url) => assert.rejects(forgeAt(url).comments(7), /more than 20 times/),
+  );
+});
+
+test("an error says what the forge says and what the token needs, without the token", async () => {
+  const answers = [
+    [{ status: 401, json: { message: "Bad credentials" } }, errors.ForgeError, /Bad credentials.*expired/],
+    [{ status: 403, json: { message: "no" } }, errors.ForgeRefusedError, /no\. In GitHub Actions .*write/],
+    [{ status: 403, json: { message: "It is locked." } }, errors.ForgeError, /Unlock the conversation/],
+    [{ status: 404 }, errors.ForgeError, /no pull request 7 in octo\/app/],
+    [{ status: 422, json: { errors: [{ message: "body is too long" }] } }, errors.ForgeError, /too long/],
+    [{ status: 500, json: { error: { message: "oops" } } }, errors.ForgeError, /answered 500: oops/],
+    [{ body: "<html>" }, errors.ForgeError, /other than JSON/],
+    [{ json: {} }, errors.ForgeError, /other than a comment/],
+  ];
+  for (const [answer, kind, words] of answers)
+    await served(
+      () => answer,
+      (url) =>
+        assert.rejects(
+          forgeAt(url).create(7, "text"),
+          (error) =>
+            error instanceof kind && words.test(error.message) && !error.message.includes(JOB.forgeToken),
+        ),
+    );
+});
+
+test("what is missing is asked for", () => {
+  assert.throws(() => forgeAt("https://x.test", null), /PRSHOTS_FORGE\) to one of github, gitlab/);
+  assert.throws(() => forgeAt("", "gitea"), /PRSHOTS_FORGE_URL/);
+  assert.throws(() => forgeAt("https://x.test", "github", { repository: "" }), /PRSHOTS_REPOSITORY/);
+  assert.throws(() => forgeAt("https://x.test", "gitlab", { forgeToken: "" }), /PRSHOTS_FORGE_TOKEN\)$/);
+  const tokenless = { forgeToken: "" };
+  assert.throws(
+    () => forgeAt("https://x.test", "github", tokenless),
+    /GITHUB_TOKEN: \$\{\{ github\.token \}\}/,
+  );
+  assert.throws(() => forgeAt("https://x.test", "github", { ...tokenless, fromFork: true }), /workflow_run/);
+});
+
+test("a fork's job that may not write gets advice, and nothing is created to say that there is nothing", async () => {
+  const job = { ...JOB, forge: "gitlab", fromFork: true };
+  const forge = {
+    label: "GitLab",
+    maxCommentBytes: 65_536,
+    markerStyle: "html",
+    comments: async () => [],
+    create: async () => {
+      throw new errors.ForgeRefusedError("insufficient_scope");
+    },
+  };
+  const service = (count) => ({ comment: async () => ({ markdown: "<!-- svc:pr-7 -->\n", count }) });
+  await assert.rejects(post(forge, service(1), 7, job), /comes from a fork.*member.*\(insufficient_scope\)/);
+  assert.deepEqual(await post(forge, service(0), 7, job), { outcome: "none", url: "" });
+});

@@ -1,0 +1,16 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { contentTypeOf, pixelSize } from "../dist/formats.js";
+import { PICTURES } from "./support/pictures.js";
+
+test("an image's size is in its header", () => {
+  for (const [kind, picture] of Object.entries(PICTURES)) {
+    assert.deepEqual(pixelSize(picture), { width: 3, height: 2 }, kind);
+    for (let length = 0; length < 20; length++)
+      assert.equal(pixelSize(picture.subarray(0, length)), undefined, kind);
+  }
+  const extended = Buffer.from("RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\xff\x04\0\x1f\x03\0", "latin1");
+  assert.deepEqual(pixelSize(extended), { width: 1280, height: 800 });
+  assert.equal(contentTypeOf(Buffer.from("GIF89a")), undefined);
+  assert.equal(pixelSize(Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0])), undefined);
+});

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CallError, InvalidInputError } from "../dist/errors.js";
+import { Sender } from "../dist/sending.js";
+import { Service } from "../dist/service.js";
+import { Uploads } from "../dist/uploading.js";
+import { PICTURES } from "./support/pictures.js";
+import { served } from "./support/servers.js";
+
+const TOKENS = { token: async () => "t", renewed: async () => undefined };
+const SHA = "0".repeat(40);
+
+function serviceAt(url) {
+  return new Service(url, TOKENS, new Sender(new AbortController().signal, 1));
+}
+
+/** Upload an image of 3x2 pixels to a service that answers like this, and return what it was asked and what failed. */
+async function uploadedTo(answers) {
+  const asked = [];
+  const answer = (request) => {
+    asked.push(`${request.method} ${request.url}`);
+    return answers[request.url] ?? {};
+  };
+  return served(answer, async (url) => {
+    const uploads = new Uploads(serviceAt(url), 7, SHA);
+    uploads.add({ body: PICTURES.png }, "dot", "");
+    await uploads.finished();
+    return { asked, problems: uploads.problems };
+  });
+}
+
+test("an image that is too large for the service is not sent", async () => {
+  const size = PICTURES.png.length;
+  const fits = await uploadedTo({ "/v1/limits": { json: { max_image_bytes: size + 1 } } });
+  assert.deepEqual(fits, { asked: ["GET /v1/limits", "POST /v1/upload"], problems: [] });
+  const large = await uploadedTo({ "/v1/limits": { json: { max_image_bytes: size } } });
+  assert.deepEqual(large.asked, ["GET /v1/limits"]);
+  assert.match(large.problems[0], /^dot: not uploaded: it has .* MB, and the service takes less than .* MB$/);
+});
+
+test("without limits the service's 413 decides", async () => {
+  const refused = { status: 413, json: { error: "image too large" } };
+  for (const limits of [{ cut: true }, { status: 404 }, { status: 503 }, { body: "<html>" }, { json: {} }]) {
+    const { asked, problems } = await uploadedTo({ "/v1/limits": limits, "/v1/upload": refused });
+    assert.deepEqual(asked, ["GET /v1/limits", "POST /v1/upload"]);
+    assert.match(problems[0], /answered 413: image too large$/);
+  }
+});
+
+test("the limits are asked for once", async () => {
+  let asked = 0;
+  await served(
+    ({ url }) => {
+      if (url === "/v1/limits") asked += 1;
+      return {};
+    },
+    async (url) => {
+      const uploads = new Uploads(serviceAt(url), 7, SHA);
+      for (let number = 0; number < 9; number++) uploads.add({ body: PICTURES.png }, String(number), "");
+      await uploads.finished();
+      assert.equal(uploads.uploaded, 9);
+    },
+  );
+  assert.equal(asked, 1);
+});
+
+test("the comment comes as the forge takes it", async () => {
+  const asked = [];
+  const reply = { pr_number: 7, markdown: "[//]: # (svc:pr-7)\n", heading: "### 2 screenshots", count: 2 };
+  await served(
+    ({ url }) => {
+      asked.push(url);
+      return { json: reply };
+    },
+    async (url) => {
+      const comment = await serviceAt(url).comment(7, 32_768, "link");
+      assert.deepEqual(comment, { markdown: reply.markdown, count: 2 });
+    },
+  );
+  assert.deepEqual(asked, ["/v1/comment?pr_number=7&limit=32768&marker=link"]);
+});
+
+test("an answer that is none of prshots is an error that says so", async () => {
+  const answers = [
+    [{ status: 302, headers: { Location: "https://elsewhere.test" } }, CallError, /set url \(PRSHOTS_URL\)/],
+    [{ status: 404, json: { error: "not found" } }, CallError, /address of a prshots API/],
+    [{ body: "<html>" }, CallError, /no JSON/],
+    [{ json: { markdown: "x" } }, CallError, /without markdown and count/],
+    [{ status: 400, json: { error: "pr_number required" } }, InvalidInputError, /400: pr_number required/],
+  ];
+  for (const [answer, kind, words] of answers)
+    await served(
+      () => answer,
+      (url) =>
+        assert.rejects(
+          serviceAt(url).comment(7, 1024, "html"),
+          (error) => error instanceof kind && words.test(error.message),
+        ),
+    );
+});

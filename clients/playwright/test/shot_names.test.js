@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fitted, titleOf, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
+import { Uploads } from "../dist/uploading.js";
+import { PICTURES } from "./support/pictures.js";
+import { testCases } from "./support/vectors.js";
+
+/** Return a text, which a vector may give as `{ repeat, times, then }`. */
+function textOf(given) {
+  return typeof given === "string" ? given : given.repeat.repeat(given.times) + (given.then ?? "");
+}
+
+testCases("shot_names", "suffixes", async ({ given, name, viewport, refused }) => {
+  const title = withoutSuffixes(given);
+  if (refused) {
+    const service = { maxImageBytes: async () => 1000, upload: () => assert.fail("it was sent") };
+    const uploads = new Uploads(service, 7, "0".repeat(40));
+    uploads.add({ body: PICTURES.png }, title.name, title.viewport);
+    await uploads.finished();
+    assert.equal(uploads.problems.length, 1);
+    assert.ok(uploads.problems[0].includes(refused), uploads.problems[0]);
+  } else assert.deepEqual(title, { name, viewport });
+});
+
+testCases("shot_names", "fitted", ({ given, name }) => {
+  assert.equal(fitted(textOf(given)), textOf(name));
+});
+
+testCases("shot_names", "repeated", ({ name, names }) => {
+  const unique = new UniqueNames();
+  const found = names.map(() => unique.name({ name: textOf(name), viewport: "" }));
+  assert.deepEqual(found, names.map(textOf));
+});
+
+function titled(name, { path, project = "chromium", several = false, retry = 0, repeatEachIndex = 0 } = {}) {
+  const titlePath = () => ["", project, "shop/cart.spec.ts", "empty", "says so"];
+  const attachment = { name, path, contentType: "image/png" };
+  return titleOf({ titlePath, repeatEachIndex }, { retry }, attachment, several);
+}
+
+test("a screenshot has the name of its test and of its attachment", () => {
+  assert.deepEqual(titled("cart.png"), { name: "shop/cart/empty/says so/cart", viewport: "" });
+  assert.deepEqual(titled("cart@390x844"), { name: "shop/cart/empty/says so/cart", viewport: "390x844" });
+  assert.deepEqual(titled("@390x844"), { name: "shop/cart/empty/says so", viewport: "390x844" });
+  const finished = { path: "/out/test-finished-1.png" };
+  assert.equal(titled("screenshot", finished).name, "shop/cart/empty/says so");
+  const failed = { path: "/out/test-failed-1.png" };
+  assert.equal(titled("screenshot", failed).name, "failed/shop/cart/empty/says so");
+  assert.equal(titled("a\nb\n", { several: true }).name, "chromium/shop/cart/empty/says so/a b");
+  const again = { retry: 1, repeatEachIndex: 2 };
+  assert.equal(titled("a", again).name, "shop/cart/empty/says so (repeat 2, retry 1)/a");
+});
+
+test("another viewport is no repetition", () => {
+  const unique = new UniqueNames();
+  const titles = [
+    { name: "a", viewport: "" },
+    { name: "a", viewport: "1x1" },
+    { name: "a", viewport: "1x1" },
+  ];
+  assert.deepEqual(
+    titles.map((title) => unique.name(title)),
+    ["a", "a", "a-2"],
+  );
+});

@@ -1,0 +1,25 @@
+"""The comment on a pull request: its marker and its length."""
+
+from enum import StrEnum
+
+MIN_COMMENT_BYTES = 1024
+"""The shortest comment you can ask for. It has room for the heading and the link to the dashboard."""
+
+MAX_COMMENT_BYTES = 65_536
+"""GitHub's limit is 65,536 characters. Counting UTF-8 bytes satisfies every forge, whatever it counts."""
+
+
+class Marker(StrEnum):
+    """How the comment is marked, so that a client finds it again.
+
+    `LINK` is for forges that show HTML as text (Bitbucket). Such a comment has no HTML at all.
+    """
+
+    HTML = "html"
+    LINK = "link"
+
+    def line(self, pr_number: int) -> str:
+        """Return the first line of the comment."""
+        if self is Marker.LINK:
+            return f"[//]: # (svc:pr-{pr_number})"
+        return f"<!-- svc:pr-{pr_number} -->"

@@ -1,0 +1,48 @@
+"""What screenshots are called: the rules that both clients share."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from prshots.client.shots import find_shots
+from prshots.pytest_plugin.taking import Camera, shortened
+from support.vectors import cases
+
+
+def text_of(given: str | dict[str, Any]) -> str:
+    """Return a text, which a vector may give as `{"repeat": …, "times": …, "then": …}`."""
+    if isinstance(given, str):
+        return given
+    return str(given["repeat"]) * given["times"] + str(given.get("then", ""))
+
+
+@pytest.mark.parametrize("case", cases("shot_names", "suffixes"))
+def test_suffixes(case: dict[str, Any], tmp_path: Path) -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (20, 10)).save(picture, "PNG")
+    path = tmp_path / case["given"]
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(picture.getvalue())
+    shots, problems = find_shots([path], base=str(tmp_path))
+    if "refused" in case:
+        assert shots == []
+        assert case["refused"] in problems[0].words
+    else:
+        assert [(shot.name, shot.viewport) for shot in shots] == [(case["name"], case["viewport"] or "20x10")]
+
+
+@pytest.mark.parametrize("case", cases("shot_names", "fitted"))
+def test_fitted(case: dict[str, Any]) -> None:
+    assert shortened(text_of(case["given"])) == text_of(case["name"])
+
+
+@pytest.mark.parametrize("case", cases("shot_names", "repeated"))
+def test_repeated(case: dict[str, Any]) -> None:
+    names: list[str] = []
+    camera = Camera(text_of(case["name"]), lambda _take, name, _viewport: names.append(name))
+    for _ in case["names"]:
+        camera(b"an image")
+    assert names == [text_of(name) for name in case["names"]]
