@@ -269,7 +269,7 @@ class TestGitLab:
         }
         (repository / "screenshots" / "broken.png").write_text("no image")
         shown = self.run(repository, "prshots", **variables)
-        assert "broken.png: is neither PNG nor JPEG nor WebP" in shown.stderr
+        assert "broken.png: is not a PNG, JPEG or WebP image" in shown.stderr
         assert shown.returncode != 0  # since one file was bad, but only after the note was written
         [note] = gitlab.comments()
         urls = re.findall(r"\((http\S+)\)", note.body)

@@ -10,7 +10,7 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import detected, validate
-from prshots.client.sending import OnWait, Sender, no_words
+from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
@@ -29,7 +29,7 @@ IdTokens = Callable[[Sender, httpx.Client], str]
 
 
 def token_source(
-    url: str, token: str, project: str, environ: Mapping[str, str], *, on_wait: OnWait = no_words
+    url: str, token: str, project: str, environ: Mapping[str, str], *, on_wait: OnWait = ignore_wait
 ) -> TokenSource:
     """Return the token that was given; else one that the job's ID token is exchanged for.
 
@@ -46,7 +46,7 @@ def token_source(
 class ExchangedToken:
     """A token that lives for 15 minutes, made when one is first needed. May be shared by threads."""
 
-    def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait = no_words) -> None:
+    def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait = ignore_wait) -> None:
         self._url = url
         self._project = project
         self._id_tokens = id_tokens

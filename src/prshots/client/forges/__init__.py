@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from prshots.client.ci import ForgeKind, Job
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import InvalidInputError
 
@@ -74,7 +74,7 @@ class Forge(Protocol):
     def close(self) -> None: ...
 
 
-def forge_of(job: Job, on_wait: OnWait = no_words) -> Forge:
+def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
     """Return the repository that the job works on. Raises InvalidInputError when something is not known."""
     if job.forge is None:
         raise InvalidInputError(f"which forge? Give --forge, one of {', '.join(ForgeKind)}")

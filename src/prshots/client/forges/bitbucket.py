@@ -10,7 +10,7 @@ import httpx
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import MAX_PAGES, ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
@@ -25,7 +25,7 @@ class Bitbucket(PlainForge):
     max_characters = 32_768
     marker_style = Marker.LINK
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {"Authorization": _credentials(token)}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
         self._pull_requests = f"/repositories/{quote(repository)}/pullrequests"

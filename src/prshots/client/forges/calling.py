@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sending import OnWait, Sender, no_words
+from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -22,7 +22,7 @@ class ForgeApi:
         label: str,
         url: str,
         headers: Mapping[str, str],
-        on_wait: OnWait = no_words,
+        on_wait: OnWait = ignore_wait,
         *,
         needs: str = "",
     ) -> None:

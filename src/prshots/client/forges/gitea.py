@@ -7,7 +7,7 @@ from urllib.parse import quote
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
     "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes "
@@ -19,7 +19,7 @@ class Gitea(PlainForge):
     label = "Gitea"
     max_characters = 1_000_000  # as much as nobody writes: it has no limit of its own
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {"Authorization": f"token {token}"}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
         self._issues = f"/repos/{quote(repository)}/issues"

@@ -11,7 +11,7 @@ import httpx
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi, said
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -30,7 +30,7 @@ class GitHub(PlainForge):
     label = "GitHub"
     max_characters = 65_536
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {
             "Authorization": f"Bearer {token}",
             "Accept": _JSON,

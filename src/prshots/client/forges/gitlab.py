@@ -7,7 +7,7 @@ from urllib.parse import quote
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
     "GitLab takes a project, group or personal access token with the scope api, and at least the role "
@@ -19,7 +19,7 @@ class GitLab(PlainForge):
     label = "GitLab"
     max_characters = 1_000_000
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         # Bearer rather than PRIVATE-TOKEN: it takes the tokens of OAuth applications too.
         headers = {"Authorization": f"Bearer {token}"}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
