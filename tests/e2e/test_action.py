@@ -211,7 +211,7 @@ def test_from_opening_to_closing(repository: Repository) -> None:
 def test_what_runs_for_no_pull_request_is_left_alone(repository: Repository) -> None:
     done = repository.run({"ref": "refs/heads/main", "after": FIRST}, on="push")
     assert done.succeeded
-    assert done.annotations == [("notice", "This runs for no pull request, so there is nothing to do.")]
+    assert done.annotations == [("notice", "This job does not run for a pull request: nothing to do.")]
     assert done.seen["count"] == ""
 
 

@@ -228,7 +228,7 @@ def test_a_repository_that_is_not_there(place: Place, text: str) -> None:
         lambda: list(forge.comments(place.pr_number)),
         lambda: forge.create(place.pr_number, text),
     ):
-        with pytest.raises((NotFoundError, ForgeError), match="may not see"):
+        with pytest.raises((NotFoundError, ForgeError), match="may not read"):
             attempt()
     assert place.bodies() == []
 

@@ -224,9 +224,9 @@ class TestByHand:
         [
             ({"kind": ForgeKind.GITEA}, "--forge-url"),
             ({"api": "http://127.0.0.1:1"}, "--forge github, gitlab"),
-            ({"api": "gitlab.example/api/v4"}, "root of the forge's API"),
+            ({"api": "gitlab.example/api/v4"}, "base URL of the forge's API"),
             ({"api": "https://u:hunter2@gitlab.example"}, "without a user"),
-            ({"api": "https://gitlab.example/api/v4?private_token=hunter2"}, "root of the forge's API"),
+            ({"api": "https://gitlab.example/api/v4?private_token=hunter2"}, "base URL of the forge's API"),
             ({"repository": "app"}, "owner/name"),
             ({"repository": "octo/../app"}, "owner/name"),
             ({"kind": ForgeKind.GITHUB, "repository": "group/sub/app"}, "owner/name"),

@@ -43,9 +43,10 @@ def expire(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Apply the project's policy to a closed pull request: delete its screenshots, or keep them.
+    """Expire a closed pull request's screenshots.
 
-    With --post, the comment then says that they were deleted, and GitHub's image proxy drops its copies.
+    The project's policy decides whether they are deleted. With --post, the comment then says that they were
+    deleted, and GitHub's image proxy drops its copies.
     """
     from prshots.client.closing import close
     from prshots.client.forges import forge_of
