@@ -1,7 +1,7 @@
-"""What the action does, with the client that run.sh has installed.
+"""The action, run with the client that run.sh has installed.
 
-A pull request that closed has its screenshots expired. Any other has them uploaded, its comment written, and
-the job summary shows them. What does not run for a pull request is left alone.
+For a closed pull request, it expires the screenshots. For any other, it uploads them, posts the comment, and
+adds them to the job summary. A job that does not run for a pull request does nothing.
 """
 
 import os
@@ -17,9 +17,6 @@ from typing import NoReturn
 from prshots.cli.upload_output import SOME_FAILED
 from prshots.client.ci import Job, detected
 
-SUMMARY_BYTES = 1024 * 1024
-"""GitHub leaves out the whole summary of a step when it is longer."""
-
 FORKS = "https://github.com/prshots/prshots/blob/main/docs/ci.md#forks"
 
 VARIABLES = {
@@ -30,16 +27,16 @@ VARIABLES = {
     "commit": "PRSHOTS_COMMIT",
     "github-token": "GITHUB_TOKEN",
 }
-"""Where the client looks for what is given as an input. Without the input, the job may have set it there."""
+"""The client's variable for each input. Without the input, the job may have set the variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command of the client's came to. `last_words` is the line that says what went wrong."""
+    """The result of a client command. `last_line` is its last message: the error, if it failed."""
 
     code: int
     printed: str
-    last_words: str
+    last_line: str
 
 
 def main() -> int:
@@ -51,30 +48,30 @@ def main() -> int:
     enter(text_input("working-directory") or ".")
     job = detected(os.environ)
     if not (os.environ.get("PRSHOTS_PR") or job.pr_number):
-        return annotated("notice", "This runs for no pull request, so there is nothing to do.", code=0)
+        return annotated("notice", "This job does not run for a pull request: nothing to do.", code=0)
     if without_secrets(job) and not has_credentials(os.environ):
-        words = f"This job was given no secrets, since {without_secrets(job)}: nothing was sent. See {FORKS}"
+        words = f"This job has no secrets because {without_secrets(job)}. Nothing was uploaded. See {FORKS}"
         return annotated("warning", words, code=0)
     return expire(job) if job.closed else upload(job)
 
 
 def upload(job: Job) -> int:
-    """Upload, then show what there is. One file that failed does not keep the others from being seen."""
+    """Upload, then post the comment and the summary, even if some files failed."""
     paths = [path for line in text_input("paths").splitlines() if (path := line.strip())]
     if not paths:
-        fail("Which screenshots? Give `paths`: files, folders or globs, one per line.")
+        fail("The input `paths` is missing: set it to files, folders or globs, one per line.")
     options = [f"--{name}" for name in ("shrink", "allow-empty") if flag_input(name)]
     done = run("upload", "--format", "github-output", *options, "--", *paths)
     append("GITHUB_OUTPUT", done.printed)
     if done.code not in {0, SOME_FAILED}:
-        return annotated("error", done.last_words, code=1)
+        return annotated("error", done.last_line, code=1)
     if "count=0" in done.printed.splitlines():
         return 0
     template = ["--template", given] if (given := text_input("template")) else []
     comment_code = post("comment", job, *template) if flag_input("comment") else 0
     summary_code = summarize()
     if done.code == SOME_FAILED:
-        return annotated("error", "Some files were not uploaded; the log says which, and why.", code=1)
+        return annotated("error", "Some files were not uploaded. See the log.", code=1)
     return comment_code or summary_code
 
 
@@ -82,41 +79,39 @@ def expire(job: Job) -> int:
     if flag_input("comment"):
         return post("expire", job)
     done = run("expire")
-    return annotated("error", done.last_words, code=1) if done.code else 0
+    return annotated("error", done.last_line, code=1) if done.code else 0
 
 
 def post(command: str, job: Job, *options: str) -> int:
-    """Have the comment written. In a fork's pull request the job may often only read: that is no failure."""
+    """Post the comment. A job without secrets is often read-only, so that it cannot is no failure."""
     done = run(command, "--post", *options)
     if done.code == 0:
         if url := done.printed.strip():
             append("GITHUB_OUTPUT", f"comment-url={url.splitlines()[0]}\n")
         return 0
     if why := without_secrets(job):
-        words = f"{done.last_words} (No failure of the job, since {why}.) See {FORKS}"
+        words = f"{done.last_line} (The job does not fail, because {why}.) See {FORKS}"
         return annotated("warning", words, code=0)
-    return annotated("error", done.last_words, code=1)
+    return annotated("error", done.last_line, code=1)
 
 
 def summarize() -> int:
-    if "GITHUB_STEP_SUMMARY" not in os.environ:  # Forgejo has had none
+    if "GITHUB_STEP_SUMMARY" not in os.environ:  # older versions of Forgejo have none
         return 0
     done = run("comment")
     if done.code:
-        return annotated("error", done.last_words, code=1)
-    if len(done.printed.encode()) > SUMMARY_BYTES:
-        return annotated("warning", "The screenshots are too many for the job summary.", code=0)
+        return annotated("error", done.last_line, code=1)
     append("GITHUB_STEP_SUMMARY", done.printed)
     return 0
 
 
 def run(*arguments: str) -> Done:
-    """Run the client. Its words go to the log as they come, and none of them is a command to the runner.
+    """Run the client and print its messages. The runner does not interpret them as commands.
 
-    (They hold the names of files, which whoever opens a pull request may choose.)
+    They contain file names, which the author of the pull request chooses.
     """
     command = [sys.executable, "-c", "from prshots.cli import main; main()", *arguments]
-    last_words = ""
+    last_line = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         resume = secrets.token_hex(16)
         print(f"::stop-commands::{resume}", flush=True)
@@ -130,14 +125,14 @@ def run(*arguments: str) -> Done:
         ) as process:
             for line in process.stderr or ():
                 print(line, end="", flush=True)
-                last_words = line.strip().removeprefix("prshots: ") or last_words
+                last_line = line.strip().removeprefix("prshots: ") or last_line
         print(f"::{resume}::", flush=True)
         printed.seek(0)
-        return Done(process.returncode, printed.read(), last_words)
+        return Done(process.returncode, printed.read(), last_line)
 
 
 def without_secrets(job: Job) -> str:
-    """Return why this job gets no secrets and may only read; nothing, if it is an ordinary one."""
+    """Return why this job gets no secrets and a read-only token; empty if it gets them."""
     if job.from_fork and os.environ.get("GITHUB_EVENT_NAME") == "pull_request":
         return "the pull request comes from a fork"
     if os.environ.get("GITHUB_ACTOR") == "dependabot[bot]":
@@ -157,7 +152,7 @@ def text_input(name: str) -> str:
 def flag_input(name: str) -> bool:
     given = text_input(name).lower()
     if given not in {"true", "false", ""}:
-        fail(f"The input `{name}` takes true or false, and got {given!r}.")
+        fail(f"The input `{name}` must be true or false; got {given!r}.")
     return given == "true"
 
 
@@ -165,18 +160,18 @@ def enter(folder: str) -> None:
     try:
         os.chdir(Path(os.environ.get("GITHUB_WORKSPACE", ""), folder))
     except OSError as error:
-        fail(f"The input `working-directory`: cannot go to {folder!r}: {error.strerror}.")
+        fail(f"The input `working-directory` is not usable: {folder!r}: {error.strerror}.")
 
 
 def append(file_variable: str, text: str) -> None:
-    """Add to a file that the runner reads afterwards."""
+    """Append to a file that the runner reads after the step."""
     if path := os.environ.get(file_variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)
 
 
 def annotated(level: str, words: str, *, code: int) -> int:
-    """Say it where the workflow's page shows it, and return the exit code that goes with it."""
+    """Print an annotation for the workflow's page, and return the exit code."""
     escaped = words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     print(f"::{level} title=prshots::{escaped}", flush=True)
     return code

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the client of this very checkout, once per job, and has it do its work (run.py).
+# Installs the client from this checkout, once per job, and runs run.py with it.
 set -euo pipefail
 
 fail() {
@@ -19,18 +19,18 @@ new_enough_python() {
 }
 
 make_venv() {
-  # The pip that is there installs into it, if it can: to bring another takes as long as all the rest.
+  # Use the existing pip if possible: installing another one takes as long as everything else.
   pip=("$python" -m pip --python "$venv")
   "$python" -m venv --clear --without-pip "$venv" && "${pip[@]}" --version >/dev/null 2>&1 && return
   pip=("$venv/$programs/python" -m pip)
   "$python" -m venv --clear "$venv"
 }
 
-[ -n "${RUNNER_TEMP:-}" ] || fail "RUNNER_TEMP is not set: this wants to be run by a runner of Actions."
+[ -n "${RUNNER_TEMP:-}" ] || fail "RUNNER_TEMP is not set: run this in GitHub, Gitea or Forgejo Actions."
 python=$(new_enough_python) ||
-  fail "This needs Python 3.11 or newer on the runner. Put \`uses: actions/setup-python@v6\` before it."
+  fail "This action needs Python 3.11 or newer. Add \`uses: actions/setup-python@v6\` before it."
 
-# By the name of the checkout, which is that of its version: a job may use two.
+# Named after the checkout, which is named after the version: a job may use two versions.
 package=${GITHUB_ACTION_PATH//\\//}
 venv=$RUNNER_TEMP/prshots-$(basename "$package")
 case ${PRSHOTS_INPUT_SHRINK:-} in
@@ -45,11 +45,11 @@ if [ "${RUNNER_OS:-}" = Windows ]; then programs=Scripts; fi
 if [ ! -e "$venv/installed" ]; then
   echo "::group::Install the prshots client"
   make_venv ||
-    fail "Python could not make a virtual environment. On Debian and Ubuntu that wants the package python3-venv."
-  # The few modules that are used get compiled when they are.
+    fail "Python could not create a virtual environment. On Debian and Ubuntu, install the package python3-venv."
+  # Modules are compiled when they are imported: only a few are.
   PRSHOTS_WITHOUT_DASHBOARD=1 "${pip[@]}" install --quiet --disable-pip-version-check --no-compile \
     --constraint "$GITHUB_ACTION_PATH/constraints.txt" "$package" ||
-    fail "The client could not be installed; pip says why, above."
+    fail "The client could not be installed. See the messages of pip above."
   touch "$venv/installed"
   echo "::endgroup::"
 fi

@@ -23,7 +23,7 @@ from support.service import PRSHOTS, SHA, Service
 
 DOCS = ROOT / "docs"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
-PROGRAMS = ROOT / "tests" / "clients" / "node_modules" / ".bin"
+PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 OURS = re.compile(r"(https://github\.com/)?prshots/prshots@v0")
 
@@ -92,15 +92,15 @@ class TestAction:
             check=False,
         )
         assert done.returncode == 1
-        assert done.stdout.startswith("::error title=prshots::This needs Python 3.11 or newer")
+        assert done.stdout.startswith("::error title=prshots::This action needs Python 3.11 or newer")
         assert "actions/setup-python@" in done.stdout
 
     @pytest.mark.parametrize(
         ("inputs", "said"),
         [
-            ({"PATHS": ""}, "Which screenshots?"),
-            ({"SHRINK": "maybe"}, "The input `shrink` takes true or false, and got 'maybe'."),
-            ({"WORKING_DIRECTORY": "nowhere"}, "cannot go to 'nowhere'"),
+            ({"PATHS": ""}, "The input `paths` is missing"),
+            ({"SHRINK": "maybe"}, "The input `shrink` must be true or false; got 'maybe'."),
+            ({"WORKING_DIRECTORY": "nowhere"}, "The input `working-directory` is not usable: 'nowhere'"),
         ],
     )
     def test_called_wrongly(self, inputs: dict[str, str], said: str, tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ class TestGitLab:
         }
         (repository / "screenshots" / "broken.png").write_text("no image")
         shown = self.run(repository, "prshots", **variables)
-        assert "broken.png: is neither PNG nor JPEG nor WebP" in shown.stderr
+        assert "broken.png: is not a PNG, JPEG or WebP image" in shown.stderr
         assert shown.returncode != 0  # since one file was bad, but only after the note was written
         [note] = gitlab.comments()
         urls = re.findall(r"\((http\S+)\)", note.body)

@@ -188,7 +188,7 @@ def test_from_opening_to_closing(repository: Repository) -> None:
     assert not pushed.succeeded  # since one file was bad; but only after all the rest
     assert not re.search(r"msr_[0-9a-f]|eyJ\w{20}", pushed.said)
     assert [level for level, _ in pushed.annotations] == ["error"]
-    assert "::notice::broken.png: is neither PNG nor JPEG nor WebP" in pushed.said
+    assert "::notice::broken.png: is not a PNG, JPEG or WebP image" in pushed.said
     assert pushed.seen["count"] == "2"
     assert pushed.seen["comment_url"] == opened.seen["comment_url"]
     [updated] = github.comments(number)
@@ -211,7 +211,7 @@ def test_from_opening_to_closing(repository: Repository) -> None:
 def test_what_runs_for_no_pull_request_is_left_alone(repository: Repository) -> None:
     done = repository.run({"ref": "refs/heads/main", "after": FIRST}, on="push")
     assert done.succeeded
-    assert done.annotations == [("notice", "This runs for no pull request, so there is nothing to do.")]
+    assert done.annotations == [("notice", "This job does not run for a pull request: nothing to do.")]
     assert done.seen["count"] == ""
 
 

@@ -156,7 +156,7 @@ def test_one_comment_for_every_push(workflow: Workflow) -> None:
     assert posted["user"]["login"] == "github-actions[bot]"
 
     again, said = workflow.run("comment", "--post")
-    assert (again, "nothing was sent" in said) == (url, True)
+    assert (again, "already up to date" in said) == (url, True)
     assert workflow.github.comments(workflow.pr_number)[-1] == posted
 
     workflow.upload("checkout/done")
@@ -201,8 +201,8 @@ def test_closed_no_broken_image_stays_and_the_proxy_keeps_no_copy(workflow: Work
     out, said = workflow.run("expire", "--post")
     assert out == ""
     assert said == (
-        f"Expired 3 screenshots of pull request {workflow.pr_number}.\n"
-        "The comment now says that they are gone.\n"
+        f"Deleted 3 screenshots of pull request {workflow.pr_number}.\n"
+        "Updated the comment: it says that the screenshots were deleted.\n"
     )
     gone = (
         f"<!-- svc:pr-{workflow.pr_number} -->\n### Screenshots deleted\n\n"
@@ -234,7 +234,7 @@ class TestExpire:
         workflow.upload()
         said = workflow.here("expire")
         assert (said.exit_code, said.stdout) == (0, "")
-        assert said.stderr == f"Expired 1 screenshot of pull request {workflow.pr_number}.\n"
+        assert said.stderr == f"Deleted 1 screenshot of pull request {workflow.pr_number}.\n"
         printed = json.loads(workflow.here("expire", "--json").stdout)
         assert printed == {"pr_number": workflow.pr_number, "policy": "pr_close", "marked": 0, "expired": 0}
 
@@ -244,8 +244,8 @@ class TestExpire:
             workflow.upload()
             workflow.here("comment", "--post")
             said = workflow.here("expire", "--post").stderr
-            assert "the project's policy, manual, keeps them for now" in said
-            assert "Left the comment as it is" in said
+            assert "The project's policy, manual, keeps them for now" in said
+            assert "Did not change the comment: it still shows 1 screenshot." in said
             assert workflow.bodies() == [workflow.markdown()]
             assert not set(workflow.proxied()) & set(workflow.github.purged())
 
@@ -265,7 +265,7 @@ class TestExpire:
         workflow.upload()
         workflow.github.write(f"<!-- svc:pr-{workflow.pr_number} -->\n### 1 screenshot", workflow.pr_number)
         before = workflow.bodies()
-        assert "no comment of ours" in workflow.here("expire", "--post").stderr
+        assert "There is no comment to update" in workflow.here("expire", "--post").stderr
         assert workflow.bodies() == before
 
     @pytest.mark.parametrize("when", ["GET /repos", "PATCH /repos"])
@@ -280,7 +280,7 @@ class TestExpire:
             assert "![" in workflow.bodies()[0]
 
             again = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
-        assert "The comment now says that they are gone." in again.stderr
+        assert "it says that the screenshots were deleted" in again.stderr
         assert "### Screenshots deleted" in workflow.bodies()[0]
 
     def test_a_proxy_that_drops_nothing_is_a_warning(self, workflow: Workflow) -> None:
@@ -292,7 +292,7 @@ class TestExpire:
             front.will(refuse(200, body={"body_html": html}), when=rendered)
             done = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
         assert done.exit_code == 0
-        assert "Warning: the image proxy did not drop 1 of its copies" in done.stderr
+        assert "Warning: the image proxy kept 1 of its copies" in done.stderr
 
 
 class TestComment:
@@ -306,7 +306,7 @@ class TestComment:
     def test_no_screenshots_are_no_reason_to_comment(self, workflow: Workflow) -> None:
         done = workflow.here("comment", "--post")
         assert (done.exit_code, done.stdout) == (0, "")
-        assert "There are no screenshots: no comment was posted" in done.stderr
+        assert "No screenshots, so no comment was posted" in done.stderr
         workflow.upload()
         workflow.here("comment", "--post")
         workflow.here("expire")
@@ -323,7 +323,7 @@ class TestComment:
         assert workflow.here("comment", "--template", str(file)).stdout == expected
         assert workflow.here("comment", "--post", "--template", str(file)).exit_code == 0
         assert workflow.bodies() == [expected]
-        assert "nothing was sent" in workflow.here("comment", "--post", "--template", str(file)).stderr
+        assert "already up to date" in workflow.here("comment", "--post", "--template", str(file)).stderr
 
         file.write_text("x" * 65_500 + "{{entries}}")
         done = workflow.here("comment", "--post", "--template", str(file))
@@ -337,7 +337,7 @@ class TestComment:
 
     def test_what_is_not_known_is_asked_for(self, workflow: Workflow) -> None:
         workflow.settings = {"GITHUB_EVENT_PATH": "", "GITHUB_EVENT_NAME": "push"}
-        assert "give --pr N" in workflow.fails("comment")
+        assert "Use --pr N" in workflow.fails("comment")
         workflow.settings = {"GITHUB_TOKEN": ""}
         assert "GITHUB_TOKEN: ${{ github.token }}" in workflow.fails("comment", "--post")
         assert "--url or PRSHOTS_URL" in workflow.fails("comment", PRSHOTS_URL="")
@@ -363,10 +363,10 @@ class TestComment:
 
     def test_a_service_that_says_no_or_nothing(self, workflow: Workflow) -> None:
         assert "refused the token" in workflow.fails("comment", PRSHOTS_TOKEN="msr_" + "0" * 64)
-        assert "cannot be reached" in workflow.fails("comment", PRSHOTS_URL="http://127.0.0.1:1")
+        assert "cannot reach http" in workflow.fails("comment", PRSHOTS_URL="http://127.0.0.1:1")
         with Unreliable(workflow.service.base_url) as front:
             front.will(refuse(200, body=[]), when="GET /v1/comment")
-            assert "address of a prshots API" in workflow.fails("comment", PRSHOTS_URL=front.url)
+            assert "address of a prshots service" in workflow.fails("comment", PRSHOTS_URL=front.url)
             older = {"pr_number": workflow.pr_number, "markdown": "<!-- svc:pr-1 -->\n### 0 screenshots\n"}
             front.will(refuse(200, body=older), when="GET /v1/comment")
             words = workflow.fails("comment", PRSHOTS_URL=front.url)

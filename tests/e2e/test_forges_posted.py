@@ -82,6 +82,6 @@ def test_a_token_that_may_not_write_ends_the_command_with_what_to_do(
         prshots = _commands(shared_service, token, gitlab)
         refused = prshots("comment", "--post", PRSHOTS_FORGE_TOKEN=gitlab.read_only_token)
         assert (refused.returncode, refused.stdout) == (1, "")
-        assert refused.stderr.startswith("prshots: GitLab does not let this token do it")
+        assert refused.stderr.startswith("prshots: GitLab does not allow it with this token")
         assert "scope api" in refused.stderr
         assert gitlab.comments() == []

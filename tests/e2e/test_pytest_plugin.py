@@ -173,9 +173,9 @@ def test_is_called_wrongly(shot):
     done, *problems = lines(said)
     assert done == f"7 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
     broken, gone, huge = sorted(problems)
-    assert broken == "broken: is neither PNG nor JPEG nor WebP"
+    assert broken == "broken: is not a PNG, JPEG or WebP image"
     assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
-    assert huge == "huge: has 5.0 MB, and 5 MB is too much"
+    assert huge == "huge: is 5.0 MB: the service takes less than 5.0 MB"
     assert entries(comment["body"]) == [
         "failed/test_shop/test_fails 390x844",
         "from/a driver 390x844",
@@ -282,7 +282,7 @@ def test_without_a_service_the_fixture_works_and_keeps_what_it_is_asked_to(
     refused = here.runpytest_inprocess()
     assert refused.ret == 0
     assert lines(refused.stdout.str()) == [
-        "nothing is uploaded: which pull request? PRSHOTS_PR takes its number; got 'none'"
+        "no screenshots are uploaded: PRSHOTS_PR must be a pull request's number; got 'none'"
     ]
     monkeypatch.delenv("PRSHOTS_PR")
     monkeypatch.delenv("GITHUB_EVENT_PATH")
@@ -297,7 +297,7 @@ def test_without_a_service_the_fixture_works_and_keeps_what_it_is_asked_to(
 
     demanded = here.runpytest_inprocess("--prshots=on")
     assert demanded.ret == pytest.ExitCode.USAGE_ERROR
-    demanded.stderr.fnmatch_lines("ERROR: --prshots=on: PRSHOTS_URL takes the service's address*")
+    demanded.stderr.fnmatch_lines("ERROR: --prshots=on: PRSHOTS_URL is not an address*")
 
 
 def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
@@ -309,7 +309,7 @@ def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
     assert refused.ret == 0
     (line,) = lines(refused.stdout.str())
     assert line.startswith("3 screenshots not uploaded: http://127.0.0.1:")
-    assert line.endswith("refused the token: it is wrong, revoked, or of another service")
+    assert line.endswith("refused the token: it is wrong or revoked, or belongs to another service")
     assert "msr_" not in refused.stdout.str() + refused.stderr.str()
 
     monkeypatch.setenv("PRSHOTS_TOKEN", job.token)
@@ -319,7 +319,7 @@ def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
         gone = here.runpytest_inprocess()
     assert gone.ret == 0
     (line,) = lines(gone.stdout.str())
-    assert re.fullmatch(r"3 screenshots not uploaded: http://127\.0\.0\.1:\d+ cannot be reached: .+", line)
+    assert re.fullmatch(r"3 screenshots not uploaded: cannot reach http://127\.0\.0\.1:\d+: .+", line)
 
 
 def test_ctrl_c_ends_it_though_an_upload_hangs(tmp_path: Path, job: Job) -> None:

@@ -20,9 +20,10 @@ import pytest
 from PIL import Image
 
 from prshots.cli import main
-from prshots.cli.upload import AT_ONCE
-from prshots.client import Client, upload_all
+from prshots.cli.upload import upload
+from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
+from support.raw_requests import running
 from support.service import PRSHOTS, SHA, Service
 from support.unreliable_proxy import CUT, LOSE_REPLY, Unreliable, refuse, slow
 
@@ -115,7 +116,7 @@ class TestAsAProcess:
         assert done.returncode == 3
         told = json.loads(done.stdout)
         assert (told["pr_number"], told["commit_sha"], told["count"]) == (21, SHA, 6)
-        assert told["failed"] == [{"path": "shots/broken.png", "error": "is neither PNG nor JPEG nor WebP"}]
+        assert told["failed"] == [{"path": "shots/broken.png", "error": "is not a PNG, JPEG or WebP image"}]
         by_name = {(entry["name"], entry["viewport"]): entry for entry in told["uploaded"]}
         assert list(by_name) == [
             ("checkout/cart", "160x120"),
@@ -125,7 +126,7 @@ class TestAsAProcess:
             ("photo", "160x120"),
             ("settings", "160x120"),
         ]
-        assert by_name["photo", "160x120"]["note"] == "is a JPEG, whatever it is called"
+        assert by_name["photo", "160x120"]["note"] == "is a JPEG, despite its extension"
         assert re.fullmatch(
             r"shrunk from 5\.\d MB to \d\.\d MB as WebP", by_name["noisy", "1500x1200"]["note"]
         )
@@ -141,17 +142,17 @@ class TestAsAProcess:
         with Image.open(io.BytesIO(shown.content)) as picture:
             assert picture.size == (1500, 1200)
         lines = done.stderr.splitlines()
-        assert lines[0] == "shots/broken.png: is neither PNG nor JPEG nor WebP"
+        assert lines[0] == "shots/broken.png: is not a PNG, JPEG or WebP image"
         assert sorted(line.partition("] ")[2] for line in lines if "home" in line) == ["home 160x120 … ok"]
-        assert lines[-1] == "6 of 7 uploaded to pull request 21."
+        assert lines[-1] == "Uploaded 6 of 7 screenshots to pull request 21."
 
         deleted = prshots(env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"])
         assert deleted.returncode == 1
         assert deleted.stdout == ""
         assert deleted.stderr.splitlines() == [
             f"{home['id']}: deleted",
-            f"{'0' * 32}: there is no such image, or it is another project's",
-            "nonsense: an image's id is 32 hexadecimal characters, as its upload answered",
+            f"{'0' * 32}: not found in this project",
+            "nonsense: an image id is 32 hexadecimal characters: use the id of its upload",
             f"{told['uploaded'][0]['id']}: deleted",
         ]
         assert len(images_on(env, 21)) == 4
@@ -168,9 +169,9 @@ class TestAsAProcess:
         assert done.returncode == 0, done.stderr
         assert set(images_on(env, 22)) == {"checkout/cart", "home", "settings"}
         assert len(images_on(env, 22)) == 5  # the one whose reply was lost is there twice
-        assert "rate limited: going on in 1 s" in done.stderr
-        assert "connection lost: going on in" in done.stderr
-        assert "127.0.0.1 answered 503: going on in 1 s" in done.stderr
+        assert "rate limited: retrying in 1 s" in done.stderr
+        assert "connection lost: retrying in" in done.stderr
+        assert "127.0.0.1 answered 503: retrying in 1 s" in done.stderr
         assert [line.split() for line in done.stdout.splitlines()[:2]] == [
             ["NAME", "VIEWPORT", "SIZE", "RESULT"],
             ["checkout/cart", "160x120", *done.stdout.splitlines()[1].split()[2:4], "uploaded"],
@@ -203,7 +204,7 @@ class TestAsAProcess:
         assert "\x1b[?25h" in text  # the cursor is there again
         assert "[1/4]" not in text
         assert "answered 400: name required" in text
-        assert "127.0.0.1 answered 503: going on in" in text
+        assert "127.0.0.1 answered 503: retrying in" in text
         assert "\x1b" not in table
         assert table.count("uploaded") == 3
 
@@ -226,7 +227,62 @@ class TestAsAProcess:
             out, err = process.communicate(timeout=25)  # before any of what it waits for
         assert process.returncode == 130
         assert out == ""
-        assert err == "interrupted: 1 of 4 were done\n"
+        assert err == "Interrupted: 1 of 4 screenshots processed.\n"
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("small"), MAX_IMAGE_BYTES="24576") as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("large"), MAX_IMAGE_BYTES="8000000") as service:
+        yield service
+
+
+class TestLimits:
+    """The service's own limit counts, not the default of 5 MB."""
+
+    @staticmethod
+    def settings(service: Service) -> dict[str, str]:
+        return {"PRSHOTS_URL": service.base_url, "PRSHOTS_TOKEN": service.new_token()}
+
+    @staticmethod
+    def noisy(path: Path, side: int) -> None:
+        Image.frombytes("RGB", (side, side), secrets.token_bytes(side * side * 3)).save(path)
+
+    def test_a_smaller_one(self, run: Any, folder: Path, small: Service) -> None:
+        self.noisy(folder / "shots" / "noisy.png", 100)
+        settings = self.settings(small)
+        ran = run("upload", "shots/noisy.png", "shots/home.png", "--pr", "1", **settings)
+        assert ran.code == 3
+        assert "shots/noisy 100x100 … is 29 KB: the service takes less than 24 KB" in ran.err
+        assert ran.err.splitlines()[-2:] == [
+            "To recompress images that are too large, use --shrink.",
+            "Uploaded 1 of 2 screenshots to pull request 1.",
+        ]
+        ran = run("upload", "shots/noisy.png", "--pr", "1", "--shrink", "--format", "json", **settings)
+        assert ran.code == 0
+        [shrunk] = json.loads(ran.out)["uploaded"]
+        assert len(httpx.get(shrunk["view_url"], trust_env=False).content) < 24_576
+        assert "shrunk from 29 KB" in shrunk["note"]
+
+    def test_a_larger_one(self, run: Any, folder: Path, large: Service) -> None:
+        self.noisy(folder / "shots" / "noisy.png", 1400)
+        assert (folder / "shots" / "noisy.png").stat().st_size > 5 * 1024**2
+        settings = self.settings(large)
+        ran = run("upload", "shots/noisy.png", "--pr", "1", "--shrink", "--format", "json", **settings)
+        assert (ran.code, json.loads(ran.out)["uploaded"][0]["note"]) == (0, "")
+
+    def test_a_dry_run_only_warns(self, run: Any, folder: Path) -> None:
+        self.noisy(folder / "shots" / "noisy.png", 1400)
+        ran = run("upload", "shots/noisy.png", "--pr", "1", "--dry-run", PRSHOTS_URL="")
+        assert ran.code == 0
+        assert "warning: is 5.6 MB, over the default limit of 5.0 MB; --shrink makes it fit" in ran.out
+        ran = run("upload", "shots/noisy.png", "--pr", "1", "--dry-run", "--shrink", PRSHOTS_URL="")
+        assert "would be shrunk below the service's limit (default 5.0 MB)" in ran.out
 
 
 class TestOutput:
@@ -266,7 +322,7 @@ class TestOutput:
         nobody = {"PRSHOTS_URL": "http://127.0.0.1:9", "PRSHOTS_TOKEN": "", "PRSHOTS_COMMIT": ""}
         ran = run("upload", "shots", "--dry-run", "--pr", "3", "--format", output_format, **nobody)
         assert ran.code == 0
-        assert "dry run: 4 would be uploaded to pull request 3" in ran.err
+        assert "Dry run: 4 would be uploaded to pull request 3" in ran.err
         if output_format == "table":
             assert ran.out.count("would be uploaded") == 4
         elif output_format == "json":
@@ -281,7 +337,7 @@ class TestOutput:
     def test_a_dry_run_says_what_is_missing(self, run: Any) -> None:
         ran = run("upload", "shots", "--dry-run")
         assert ran.code == 0
-        assert "missing for the upload itself: which pull request?" in ran.err
+        assert "A real upload needs more: no pull request" in ran.err
 
     def test_the_token_is_in_no_output(self, run: Any) -> None:
         for options in ([], ["--dry-run"], ["--format", "json"], ["--url", "http://127.0.0.1:9"], ["--help"]):
@@ -297,17 +353,14 @@ class TestExitCodes:
     def test_nothing_found(self, run: Any, folder: Path) -> None:
         ran = run("upload", "nowhere", "shots/*.webp", "--pr", "1")
         assert (ran.code, ran.out) == (1, "")
-        assert (
-            f"no screenshots found: looked for PNG, JPEG and WebP at nowhere, shots/*.webp in {folder}"
-            in ran.err
-        )
+        assert f"no screenshots found: no PNG, JPEG or WebP at nowhere, shots/*.webp in {folder}" in ran.err
         ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--format", "json", PRSHOTS_TOKEN="")
         assert (ran.code, json.loads(ran.out)["count"]) == (0, 0)
 
     def test_a_path_that_is_not_there_among_others(self, run: Any) -> None:
         ran = run("upload", "shots/home.png", "nowhere.png", "--pr", "34")
         assert ran.code == 3
-        assert "nowhere.png: there is no such file or folder" in ran.err
+        assert "nowhere.png: no such file or folder" in ran.err
         assert run("upload", "shots/home.png", "nowhere.png", "--pr", "34", "--allow-empty").code == 0
 
     def test_all_bad(self, run: Any, folder: Path) -> None:
@@ -318,8 +371,8 @@ class TestExitCodes:
     def test_refused(self, run: Any) -> None:
         ran = run("upload", "shots", "--pr", "1", PRSHOTS_TOKEN=WRONG_TOKEN)
         assert ran.code == 1
-        assert "refused the token: it is wrong, revoked, or of another service" in ran.err
-        assert ran.err.endswith("0 of 4 uploaded to pull request 1.\n")
+        assert "refused the token: it is wrong or revoked, or belongs to another service" in ran.err
+        assert ran.err.endswith("Uploaded 0 of 4 screenshots to pull request 1.\n")
         ran = run("delete", "0" * 32, PRSHOTS_TOKEN=WRONG_TOKEN)
         assert (ran.code, ran.err.startswith("prshots: ")) == (1, True)
 
@@ -341,9 +394,9 @@ class TestExitCodes:
         assert (ran.code, ran.out) == (2, "")
 
     def test_what_has_to_be_known(self, run: Any, folder: Path) -> None:
-        assert "which pull request?" in run("upload", "shots").err
-        assert "which commit?" in run("upload", "shots", "--pr", "1", PRSHOTS_COMMIT="").err
-        assert "which service?" in run("upload", "shots", "--pr", "1", PRSHOTS_URL="").err
+        assert "no pull request" in run("upload", "shots").err
+        assert "no commit" in run("upload", "shots", "--pr", "1", PRSHOTS_COMMIT="").err
+        assert "no service URL" in run("upload", "shots", "--pr", "1", PRSHOTS_URL="").err
         subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
         identity = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
         subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "x"], cwd=folder, check=True)
@@ -353,8 +406,10 @@ class TestExitCodes:
         ran = run("upload", "shots/home.png", "--pr", "35", "--format", "json", PRSHOTS_COMMIT="")
         assert json.loads(ran.out)["commit_sha"] == head.stdout.strip()
 
-    def test_as_many_at_once_as_in_python(self) -> None:
-        assert inspect.signature(upload_all).parameters["at_once"].default == AT_ONCE
+    def test_as_many_at_a_time_as_in_python(self) -> None:
+        for command in (upload_all, upload):
+            defaults = [parameter.default for parameter in inspect.signature(command).parameters.values()]
+            assert DEFAULT_CONCURRENCY in defaults
 
     def test_shrinking_needs_pillow(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL", None)

@@ -181,8 +181,8 @@ REFUSALS: dict[str, tuple[int, object, type[Exception], str]] = {
         "Body is too long (maximum is 65536 characters)",
     ),
     "invalid": (422, {"message": "Validation Failed", "errors": [7, {}]}, ForgeError, "Validation Failed"),
-    "bad token": (401, {"message": "Bad credentials"}, ForgeError, "wrong, has expired, or was revoked"),
-    "hidden": (404, {"message": "Not Found"}, ForgeError, "private and the token may not see it"),
+    "bad token": (401, {"message": "Bad credentials"}, ForgeError, "wrong, expired or revoked"),
+    "hidden": (404, {"message": "Not Found"}, ForgeError, "private and the token may not read it"),
     "deleted": (410, {"message": "This issue was deleted"}, ForgeError, "no pull request"),
 }
 

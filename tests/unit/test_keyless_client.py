@@ -191,7 +191,7 @@ class TestRefused:
         assert all(
             word in said for word in ("issuer", "audience", front.url, "repository", "--project", "log")
         )
-        with pytest.raises(UnauthorizedError, match="is 'shop' the right project"):
+        with pytest.raises(UnauthorizedError, match="Is 'shop' the right project"):
             token_source(front.url, "", "shop", in_actions(front)).token()
         assert front.count("POST") == 2  # a refusal is not asked for again
         for secret in (JWT, REQUEST_TOKEN):
@@ -202,8 +202,8 @@ class TestRefused:
         [
             ((404, {"error": "not found"}), "answered 404"),
             ((500, {"error": f"no {JWT} Bearer {JWT}"}), "answered 500"),
-            ((200, {"token": "hunter2"}), "address of a prshots API"),
-            ((200, ["msr_"]), "address of a prshots API"),
+            ((200, {"token": "hunter2"}), "address of a prshots service"),
+            ((200, ["msr_"]), "address of a prshots service"),
             ((302, "elsewhere"), "answered 302"),
         ],
     )
@@ -232,7 +232,7 @@ class TestRefused:
 
     def test_service_is_gone(self, front: Unreliable) -> None:
         front.will(CUT, when="POST /v1/oidc/token", times=sending.TRIES)
-        with pytest.raises(UnreachableError, match="cannot be reached") as caught:
+        with pytest.raises(UnreachableError, match="cannot reach") as caught:
             token_source(front.url, "", "", in_actions(front)).token()
         assert JWT not in str(caught.value)
 
@@ -240,10 +240,10 @@ class TestRefused:
 @pytest.mark.parametrize(
     ("environ", "words"),
     [
-        ({}, "set PRSHOTS_TOKEN, from a secret of the CI, or give --token"),
+        ({}, "set PRSHOTS_TOKEN from a CI secret, or use --token"),
         ({"GITHUB_ACTIONS": "true"}, "`permissions: id-token: write`"),
         ({"FORGEJO_ACTIONS": "true"}, "`enable-openid-connect: true`"),
-        ({"GITEA_ACTIONS": "true"}, "or give --token"),
+        ({"GITEA_ACTIONS": "true"}, "or use --token"),
         ({"GITLAB_CI": "true"}, "`id_tokens: {PRSHOTS_ID_TOKEN: {aud: https://prshots.example}}`"),
         ({"ACTIONS_ID_TOKEN_REQUEST_URL": "https://x.example/t"}, "set PRSHOTS_TOKEN"),
         ({"ACTIONS_ID_TOKEN_REQUEST_URL": "x", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "y"}, "set PRSHOTS_TOKEN"),

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prshots.client import Client, Shot, UploadOutcome, upload_all
+from prshots.client import Client, ShotFile, UploadOutcome, upload_all
 from prshots.client import sending as sending_module
 from prshots.client.sending import LIMITS, TRIES, Sender, limit_of, retry_after
 from prshots.client.uploading import NOT_TRIED
@@ -34,6 +35,7 @@ from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, Unreliable, 
 
 A_TOKEN = "msr_" + "a" * 64
 UPLOAD = "POST /v1/upload"
+LIMITS_ROUTE = "GET /v1/limits"
 HTML_502 = Misbehaviour(502, {"Content-Type": "text/html"}, b"<html><h1>502 Bad Gateway</h1></html>")
 
 
@@ -88,17 +90,19 @@ def upload(client: Client, image: bytes | None = None, pr_number: int = 1) -> st
     ).id
 
 
-def shots(folder: Path, count: int) -> list[Shot]:
+def shots(folder: Path, count: int) -> list[ShotFile]:
     made = []
     for number in range(count):
         path = folder / f"{number}.png"
         path.write_bytes(png())
-        made.append(Shot(path, f"shot {number}", "1x1", "image/png", 1000))
+        made.append(ShotFile(path, f"shot {number}", "1x1", "image/png", 1000))
     return made
 
 
-def uploaded(client: Client, some: list[Shot], pr_number: int = 1, at_once: int = 4) -> list[UploadOutcome]:
-    return upload_all(client, some, pr_number=pr_number, commit_sha=SHA, at_once=at_once)
+def uploaded(
+    client: Client, some: list[ShotFile], pr_number: int = 1, concurrency: int = 4
+) -> list[UploadOutcome]:
+    return upload_all(client, some, pr_number=pr_number, commit_sha=SHA, concurrency=concurrency)
 
 
 class TestSentAgain:
@@ -141,7 +145,7 @@ class TestSentAgain:
     def test_not_for_ever(self, front: Unreliable, client: Client, trouble: Misbehaviour) -> None:
         front.will(trouble, when=UPLOAD, times=TRIES)
         expected = UnreachableError if trouble is CUT else CallError
-        with pytest.raises(expected, match=r"cannot be reached|answered 502 Bad Gateway$"):
+        with pytest.raises(expected, match=r"cannot reach|answered 502 Bad Gateway$"):
             upload(client)
         assert front.count(UPLOAD) == TRIES
 
@@ -192,7 +196,7 @@ class TestRateLimits:
 
     def test_one_that_asks_for_too_much(self, front: Unreliable, client: Client) -> None:
         front.will(refuse(429, {"Retry-After": "3600"}), when=UPLOAD)
-        with pytest.raises(RateLimitedError, match="asks for 3600 s"):
+        with pytest.raises(RateLimitedError, match="asks to wait 3600 s"):
             upload(client)
 
     def test_one_without_end(self, front: Unreliable, client: Client) -> None:
@@ -245,7 +249,7 @@ class TestRateLimits:
         with Client(front.url, A_TOKEN, on_wait=lambda *_: told.set()) as other:
             closer = threading.Thread(target=lambda: (told.wait(), other.close()))
             closer.start()
-            outcomes = uploaded(other, shots(tmp_path, 2), at_once=1)
+            outcomes = uploaded(other, shots(tmp_path, 2), concurrency=1)
             closer.join()
         assert [outcome.error for outcome in outcomes] == ["stopped", NOT_TRIED]
 
@@ -312,35 +316,84 @@ class TestManyAtOnce:
         some[0].path.unlink()
         some[1].path.write_bytes(b"no image any more")
         outcomes = uploaded(client, some)
-        assert outcomes[0].error == "cannot be read: No such file or directory"
+        assert outcomes[0].error == "cannot read: No such file or directory"
         assert "answered 415" in outcomes[1].error
         assert [outcome.error for outcome in outcomes[2:]] == [""] * 4
 
     def test_what_no_other_could_either_stops_it(self, front: Unreliable, tmp_path: Path) -> None:
         with Client(front.url, A_TOKEN) as client:
-            outcomes = uploaded(client, shots(tmp_path, 30), at_once=2)
+            outcomes = uploaded(client, shots(tmp_path, 30), concurrency=2)
         errors = [outcome.error for outcome in outcomes]
         assert "refused the token" in errors[0]
         assert errors.count(NOT_TRIED) >= 28
         assert front.count(UPLOAD) <= 2
         with Client(f"http://127.0.0.1:{free_port()}", A_TOKEN) as client:
-            errors = [outcome.error for outcome in uploaded(client, shots(tmp_path, 30), at_once=2)]
-        assert "cannot be reached: [Errno 111] Connection refused" in errors[0]
+            errors = [outcome.error for outcome in uploaded(client, shots(tmp_path, 30), concurrency=2)]
+        assert ": [Errno 111] Connection refused" in errors[0]
         assert errors.count(NOT_TRIED) >= 28
 
     def test_a_service_that_can_take_none(self, front: Unreliable, client: Client, tmp_path: Path) -> None:
         for _ in range(2):
             front.will(refuse(500), when=UPLOAD, times=2 * TRIES)
             front.will(slow(0), when=UPLOAD)
-        outcomes = uploaded(client, shots(tmp_path, 6), at_once=1)
+        outcomes = uploaded(client, shots(tmp_path, 6), concurrency=1)
         assert [bool(outcome.error) for outcome in outcomes] == [True, True, False, True, True, False]
         front.will(refuse(500), when=UPLOAD, times=100)
-        outcomes = uploaded(client, shots(tmp_path, 9), at_once=1)
+        outcomes = uploaded(client, shots(tmp_path, 9), concurrency=1)
         assert [outcome.error == NOT_TRIED for outcome in outcomes] == [False] * 3 + [True] * 6
+
+    def test_an_image_too_large_for_the_service_is_not_sent(
+        self, front: Unreliable, token: str, tmp_path: Path
+    ) -> None:
+        front.will(
+            refuse(
+                200,
+                body={"max_image_bytes": 1001, "uploads_per_minute": 120, "max_name_characters": 200},
+            ),
+            when=LIMITS_ROUTE,
+        )
+        some = shots(tmp_path, 3)
+        some[1] = replace(some[1], size=1001)
+        with Client(front.url, token) as client:
+            outcomes = uploaded(client, some)
+            uploaded(client, some[:1])
+        assert [outcome.error for outcome in outcomes] == [
+            "",
+            "is 1 KB: the service takes less than 1 KB",
+            "",
+        ]
+        assert [outcome.is_too_large for outcome in outcomes] == [False, True, False]
+        assert front.count(UPLOAD) == 3
+        assert front.count(LIMITS_ROUTE) == 1  # once for a client
+
+    @pytest.mark.parametrize(
+        "reply",
+        [refuse(404), CUT, refuse(503), HTML_502, refuse(200, body={"max_image_bytes": "5"}), refuse(401)],
+        ids=["older", "cut", "503", "502", "nonsense", "401"],
+    )
+    def test_where_the_limit_is_not_known_the_service_decides(
+        self, front: Unreliable, token: str, tmp_path: Path, reply: Misbehaviour
+    ) -> None:
+        front.will(reply, when=LIMITS_ROUTE)
+        front.will(refuse(413, body={"error": "payload too large (max 1MB)"}), when=UPLOAD)
+        waits: list[str] = []
+        some = [replace(shot, size=10**9) for shot in shots(tmp_path, 2)]
+        with Client(front.url, token, on_wait=lambda reason, _: waits.append(reason)) as client:
+            refused, good = uploaded(client, some, concurrency=1)
+        assert refused.error.endswith("answered 413: payload too large (max 1MB)")
+        assert refused.is_too_large
+        assert good.error == ""
+        assert front.count(LIMITS_ROUTE) == 1
+        assert waits == []
+
+    def test_nothing_to_upload_asks_for_nothing(self, front: Unreliable) -> None:
+        with Client(front.url, A_TOKEN) as client:
+            assert uploaded(client, []) == []
+        assert front.seen == []
 
     def test_our_own_faults_are_not_swallowed(self, client: Client, tmp_path: Path) -> None:
         some = shots(tmp_path, 2)
-        broken = Shot(None, "x", "1x1", "image/png", 1)  # type: ignore[arg-type]
+        broken = ShotFile(None, "x", "1x1", "image/png", 1)  # type: ignore[arg-type]
         with pytest.raises(AttributeError):
             uploaded(client, [*some, broken])
 
@@ -358,7 +411,7 @@ class TestManyAtOnce:
                         file.truncate(200_000 + change)
                 return data
 
-        with pytest.raises(CallError, match="changed while it was sent"):
+        with pytest.raises(CallError, match="the file changed during the upload"):
             client.upload(
                 lambda: Changing(shot.path),  # type: ignore[arg-type, return-value]
                 name="x",
@@ -374,9 +427,12 @@ class TestWrongAddresses:
     @pytest.mark.parametrize(
         ("location", "said"),
         [
-            ("https://shots.example.com/v1/upload", "points to https://shots.example.com: give that address"),
-            ("/elsewhere/v1/upload", "/elsewhere: give that address"),
-            ("https://login.example.com/in?state=abc123", "points to https://login.example.com/in: give"),
+            (
+                "https://shots.example.com/v1/upload",
+                "redirects to https://shots.example.com: use that address",
+            ),
+            ("/elsewhere/v1/upload", "/elsewhere: use that address"),
+            ("https://login.example.com/in?state=abc123", "redirects to https://login.example.com/in: use"),
         ],
     )
     def test_a_redirect_is_said_not_followed(
@@ -403,7 +459,7 @@ class TestWrongAddresses:
     )
     def test_not_a_prshots_api(self, front: Unreliable, client: Client, reply: Misbehaviour) -> None:
         front.will(reply, when=UPLOAD)
-        with pytest.raises(CallError, match="address of a prshots API|not a prshots service"):
+        with pytest.raises(CallError, match=r"address of a prshots service|not a prshots service"):
             upload(client)
 
     @pytest.mark.parametrize(
@@ -426,7 +482,7 @@ class TestWrongAddresses:
 
     def test_a_proxy_that_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HTTPS_PROXY", "gopher://me:s3cret@proxy")
-        with pytest.raises(InvalidInputError, match="HTTPS_PROXY or ALL_PROXY cannot be used") as told:
+        with pytest.raises(InvalidInputError, match="HTTPS_PROXY or ALL_PROXY is invalid") as told:
             Client("https://prshots.test", A_TOKEN)
         assert "s3cret" not in str(told.value)
 
@@ -475,9 +531,7 @@ class TestTls:
     ) -> None:
         with (
             Client(secured, A_TOKEN, on_wait=lambda reason, _: waits.append(reason)) as client,
-            pytest.raises(
-                UnreachableError, match=r"certificate that is not trusted: self.signed.*SSL_CERT_FILE"
-            ),
+            pytest.raises(UnreachableError, match=r"is not trusted: self.signed.*SSL_CERT_FILE"),
         ):
             client.comment(1)
         assert waits == []  # to try again would not help
@@ -485,7 +539,7 @@ class TestTls:
         with Client(secured, A_TOKEN) as client, pytest.raises(UnauthorizedError):
             client.comment(1)
         monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")
-        with pytest.raises(InvalidInputError, match=r"SSL_CERT_FILE .*cannot be read: No such file"):
+        with pytest.raises(InvalidInputError, match=r"cannot read SSL_CERT_FILE .*: No such file"):
             Client(secured, A_TOKEN)
 
     def test_https_where_there_is_none(self, front: Unreliable) -> None:

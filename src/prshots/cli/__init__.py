@@ -62,22 +62,24 @@ def prshots(
         callback=lambda asked: _print_version(asked=asked),
     ),
 ) -> None:
-    """Run and manage a self-hosted screenshot host for pull requests.
+    """Host screenshots for pull requests: upload them from CI, and run the service.
 
-    Settings come from PRSHOTS_* variables or a TOML file (--config). Exit codes: 0 done, 1 could not be done,
-    2 called wrongly.
+    Settings come from PRSHOTS_* environment variables or a TOML file (--config). Exit codes: 0 success,
+    1 failure, 2 invalid arguments.
     """
     del version
 
 
 def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name the terminal cannot show is no failure
+        sys.stdout.reconfigure(
+            errors="backslashreplace"
+        )  # do not fail on a name that the terminal cannot show
     try:
         try:
             app()
         finally:
-            print(end="", flush=True)  # now, while it can still be told that it did not work
+            print(end="", flush=True)  # now, while an error can still be reported
     except PrshotsError as error:
         sys.exit(f"prshots: {error}")
     except ModuleNotFoundError as error:
@@ -87,6 +89,6 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python will try once more to write the rest
-        # A reader of our output that has gone wants to hear nothing more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # at exit, Python tries again to write the rest
+        # If the reader of our output has gone, there is no one to tell.
         sys.exit(1 if isinstance(error, BrokenPipeError) else f"prshots: {error}")

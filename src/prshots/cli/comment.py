@@ -1,4 +1,4 @@
-"""`prshots comment`."""
+"""`prshots comment`: print the pull request's comment, or post it."""
 
 from contextlib import closing
 from pathlib import Path
@@ -35,7 +35,7 @@ def comment(
         typer.Option(
             "--template",
             metavar="FILE",
-            help="What stands around the screenshots: a text with {{screenshots}} in it.",
+            help="A text to put around the screenshots. It contains {{screenshots}}.",
         ),
     ] = None,
     url: UrlOption = "",
@@ -48,20 +48,20 @@ def comment(
 ) -> None:
     """Print the pull request's comment as markdown, or post it.
 
-    With --post there is one comment, found again and kept current; its address is printed.
+    With --post, the pull request gets one comment. Later runs update it. The comment's address is printed.
     """
     from prshots.client.forges import forge_of
     from prshots.client.posting import Composer
     from prshots.client.posting import post as bring_up_to_date
     from prshots.client.templates import Template
 
-    shape = Template.read(template) if template is not None else None
+    around = Template.read(template) if template is not None else None
     job = current_job()
     pr_number = pull_request(pr, job)
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
     with connected(url, token, project) as service:
-        composer = Composer(service, pr_number, job, shape)
+        composer = Composer(service, pr_number, job, around)
         if not post:
             print(composer.markdown(), end="")
             return
@@ -77,6 +77,6 @@ def comment(
 _DONE = {
     "created": "Posted the comment",
     "updated": "Updated the comment",
-    "unchanged": "The comment is up to date: nothing was sent",
-    "none": "There are no screenshots: no comment was posted",
+    "unchanged": "The comment was already up to date",
+    "none": "No screenshots, so no comment was posted",
 }

@@ -1,4 +1,4 @@
-"""What the commands share: options, tables, times, and running async code."""
+"""Shared by the commands: options, tables, times, and running async code."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 
 def settings_from(config: Path | None, part: str = "command") -> "Settings":
-    """Load the settings, and have this process log as they say. Raises SettingsError."""
+    """Load the settings and configure logging. Raises SettingsError."""
     from prshots.server.config.settings import load_settings
     from prshots.server.observability.logs import configure_logs
 
@@ -34,15 +34,15 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
 
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:
-    """Open the database, do the work and close it again, whether or not the service runs."""
+    """Run the work with an open database. The service need not be running."""
     from prshots.server.wiring import opened_projects
 
     return run_with(opened_projects(settings_from(config)), work)
 
 
 def run_with(opening: AbstractAsyncContextManager[S], work: Callable[[S], Awaitable[T]]) -> T:
-    """Open something, do the work with it and close it again."""
-    import asyncio  # late: what calls a service from a CI does without
+    """Run the work inside the context manager."""
+    import asyncio  # imported here: the commands that run in CI do not need it
 
     async def run() -> T:
         async with opening as opened:
@@ -56,7 +56,7 @@ def print_json(value: Any) -> None:  # noqa: ANN401 - anything JSON can say
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print aligned columns, never cut or wrapped: they are also for grep and awk."""
+    """Print aligned columns. They are never cut or wrapped, so that grep and awk work."""
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
     for row in [header, *rows]:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -67,5 +67,5 @@ def when(timestamp: int | None) -> str:
 
 
 def say(words: str) -> None:
-    """Print words for a person, apart from the output that a script reads."""
+    """Print a message for the user, on standard error."""
     typer.echo(words, err=True)

@@ -1,4 +1,4 @@
-"""`prshots delete`: take screenshots away now."""
+"""`prshots delete`: delete screenshots now."""
 
 from typing import Annotated
 
@@ -9,16 +9,16 @@ from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, c
 from prshots.contract.errors import ExpireFailedError, InvalidInputError, NotFoundError
 
 IdsArgument = Annotated[
-    list[str], typer.Argument(metavar="ID…", help="The ids that the uploads answered with.")
+    list[str], typer.Argument(metavar="ID…", help="Image ids, as printed by `prshots upload --format json`.")
 ]
 
 
 def delete(
     ids: IdsArgument, *, url: UrlOption = "", token: TokenOption = "", project: ProjectOption = ""
 ) -> None:
-    """Delete screenshots now, whatever the project's policy.
+    """Delete screenshots now, regardless of the project's policy.
 
-    Exit code 1 when one could not be deleted; the others are.
+    Exit code 1 if one could not be deleted. The others are still deleted.
     """
     failures = 0
     with connected(url, token, project) as client:
@@ -26,11 +26,11 @@ def delete(
             try:
                 client.delete(image_id)
             except NotFoundError:
-                problem = "there is no such image, or it is another project's"
+                problem = "not found in this project"
             except InvalidInputError as error:
                 problem = str(error)
             except ExpireFailedError:
-                problem = "could not be deleted now; the service will do it within the hour"
+                problem = "could not be deleted now: the service retries within the hour"
             else:
                 say(f"{image_id}: deleted")
                 continue

@@ -1,4 +1,4 @@
-"""`prshots expire`."""
+"""`prshots expire`: close a pull request's screenshots."""
 
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,9 +32,9 @@ def expire(
     *,
     pr: PrOption = None,
     post: Annotated[
-        bool, typer.Option("--post", help="Also have the comment say that the screenshots are gone.")
+        bool, typer.Option("--post", help="Also update the comment, so that it shows no broken images.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
@@ -43,9 +43,10 @@ def expire(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Say that a pull request has closed: its screenshots go, as the project's policy has it.
+    """Expire a closed pull request's screenshots.
 
-    With --post no broken image stays: the comment is rewritten, and GitHub's image proxy drops its copies.
+    The project's policy decides whether they are deleted. With --post, the comment then says that they were
+    deleted, and GitHub's image proxy drops its copies.
     """
     from prshots.client.closing import close
     from prshots.client.forges import forge_of
@@ -91,10 +92,10 @@ def _told_of_comment(closed: "Closed") -> dict[str, Any]:
 
 def _done(expired: "Expired") -> str:
     if expired.policy == Policy.PR_CLOSE:
-        return f"Expired {_screenshots(expired.expired)} of pull request {expired.pr_number}."
+        return f"Deleted {_screenshots(expired.expired)} of pull request {expired.pr_number}."
     return (
-        f"Marked {_screenshots(expired.marked)} of pull request {expired.pr_number} as closed; "
-        f"the project's policy, {expired.policy}, keeps them for now."
+        f"Marked {_screenshots(expired.marked)} of pull request {expired.pr_number} as closed. "
+        f"The project's policy, {expired.policy}, keeps them for now."
     )
 
 
@@ -104,18 +105,17 @@ def _screenshots(count: int) -> str:
 
 def _of_comment(closed: "Closed") -> list[str]:
     if closed.left:
-        return [f"Left the comment as it is: {_screenshots(closed.left)} still there."]
+        return [f"Did not change the comment: it still shows {_screenshots(closed.left)}."]
     words = [_COMMENTED[closed.posted.outcome]]
     if closed.not_purged:
         words.append(
-            f"Warning: the image proxy did not drop {closed.not_purged:,} of its copies. They go by "
-            "themselves when their time is over."
+            f"Warning: the image proxy kept {closed.not_purged:,} of its copies. They expire on their own."
         )
     return words
 
 
 _COMMENTED = {
-    "updated": "The comment now says that they are gone.",
-    "unchanged": "The comment shows none of them already: nothing was sent.",
-    "none": "There is no comment of ours to change.",
+    "updated": "Updated the comment: it says that the screenshots were deleted.",
+    "unchanged": "The comment was already up to date.",
+    "none": "There is no comment to update.",
 }

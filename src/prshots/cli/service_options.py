@@ -1,4 +1,4 @@
-"""What the commands that call a service have in common: where it is, and which pull request is meant."""
+"""Options shared by the commands that call a service."""
 
 import math
 import os
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 def _checked_commit(given: str) -> str:
     if given.strip() and not validate.commit(given):
-        raise typer.BadParameter(f"a commit's SHA has 7 to 40 hexadecimal characters; got {given[:60]!r}")
+        raise typer.BadParameter(f"got {given[:60]!r}: use 7 to 40 hexadecimal characters")
     return validate.commit(given)
 
 
 UrlOption = Annotated[
-    str, typer.Option("--url", envvar="PRSHOTS_URL", metavar="URL", help="The address of the service.")
+    str,
+    typer.Option("--url", envvar="PRSHOTS_URL", metavar="URL", help="The address of your prshots service."),
 ]
 TokenOption = Annotated[
     str,
@@ -32,7 +33,7 @@ TokenOption = Annotated[
         "--token",
         envvar="PRSHOTS_TOKEN",
         metavar="TOKEN",
-        help="An upload token. Without one, the ID token of the CI's job is exchanged for one.",
+        help="An upload token. Default: exchange the CI job's ID token for one (keyless upload).",
     ),
 ]
 ProjectOption = Annotated[
@@ -41,7 +42,7 @@ ProjectOption = Annotated[
         "--project",
         envvar="PRSHOTS_PROJECT",
         metavar="NAME",
-        help="Without a token: the project to upload to, where several trust this repository.",
+        help="For keyless upload: the project, if several projects trust this repository.",
     ),
 ]
 PrOption = Annotated[
@@ -52,7 +53,7 @@ PrOption = Annotated[
         metavar="N",
         min=1,
         max=MAX_PR_NUMBER,
-        help="The pull request; by default the CI's.",
+        help="The pull request's number. Default: the one that CI runs for.",
     ),
 ]
 CommitOption = Annotated[
@@ -62,13 +63,13 @@ CommitOption = Annotated[
         envvar="PRSHOTS_COMMIT",
         metavar="SHA",
         callback=_checked_commit,
-        help="The commit; by default the pull request's as the CI says, else that of the working folder.",
+        help="The commit of the screenshots. Default: the pull request's head in CI, otherwise git's HEAD.",
     ),
 ]
 ForgeOption = Annotated[
     ForgeKind | None,
     typer.Option(
-        "--forge", envvar="PRSHOTS_FORGE", help="Where the pull request is; by default as the CI says."
+        "--forge", envvar="PRSHOTS_FORGE", help="The forge of the pull request. Default: detected in CI."
     ),
 ]
 ForgeUrlOption = Annotated[
@@ -77,7 +78,7 @@ ForgeUrlOption = Annotated[
         "--forge-url",
         envvar="PRSHOTS_FORGE_URL",
         metavar="URL",
-        help="The root of the forge's API, such as https://gitlab.example.com/api/v4.",
+        help="The base URL of the forge's API, such as https://gitlab.example.com/api/v4.",
     ),
 ]
 RepositoryOption = Annotated[
@@ -86,7 +87,7 @@ RepositoryOption = Annotated[
         "--repository",
         envvar="PRSHOTS_REPOSITORY",
         metavar="OWNER/NAME",
-        help="The repository of the pull request; at GitLab the project's path or id.",
+        help="The pull request's repository. On GitLab: the project's path or id.",
     ),
 ]
 ForgeTokenOption = Annotated[
@@ -95,7 +96,7 @@ ForgeTokenOption = Annotated[
         "--forge-token",
         envvar="PRSHOTS_FORGE_TOKEN",
         metavar="TOKEN",
-        help="A token of the forge that may write comments; by default GITHUB_TOKEN, GITLAB_TOKEN, …",
+        help="A forge token that may write comments. Default: GITHUB_TOKEN, GITLAB_TOKEN, …",
     ),
 ]
 
@@ -107,14 +108,14 @@ def current_job() -> "Job":
 
 
 def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: str, forge_token: str) -> "Job":
-    """Return the job with what was given by hand instead of what the CI says. Raises InvalidInputError."""
+    """Return the job, with the given options in place of what CI says. Raises InvalidInputError."""
     from prshots.client.ci import with_forge
 
     return with_forge(job, os.environ, kind=forge, api=forge_url, repository=repository, token=forge_token)
 
 
 def connected(url: str, token: str, project: str, on_wait: "OnWait | None" = None) -> "Client":
-    """Return the service. Raises InvalidInputError when it is not said which, or with what token."""
+    """Return a client of the service. Raises InvalidInputError if the URL or the token is invalid."""
     from prshots.client.keyless import token_source
     from prshots.client.service import Client
 
@@ -125,15 +126,15 @@ def connected(url: str, token: str, project: str, on_wait: "OnWait | None" = Non
 def _service_address(url: str) -> str:
     if not url.strip():
         raise InvalidInputError(
-            "which service? Give its address, such as https://prshots.example.com: --url or PRSHOTS_URL"
+            "no service URL: set --url or PRSHOTS_URL to an address such as https://prshots.example.com"
         )
     if address := validate.root(url):
         return address
-    if "@" in url:  # whose password is not for a log
-        raise InvalidInputError("--url is the service's address without a user and a password")
+    if "@" in url:  # may contain a password, which must not be logged
+        raise InvalidInputError("--url (PRSHOTS_URL) must not contain a user or a password")
     meant = validate.root(f"https://{url.strip()}") if "://" not in url else ""
-    advice = f"did you mean {meant}?" if meant else "it takes an address such as https://prshots.example.com"
-    raise InvalidInputError(f"--url (PRSHOTS_URL) is no address: got {url[:100]!r}; {advice}")
+    advice = f"did you mean {meant}?" if meant else "use an address such as https://prshots.example.com"
+    raise InvalidInputError(f"--url (PRSHOTS_URL) is not an address: got {url[:100]!r}; {advice}")
 
 
 def say_wait(reason: str, seconds: float) -> None:
@@ -141,26 +142,23 @@ def say_wait(reason: str, seconds: float) -> None:
 
 
 def wait_words(reason: str, seconds: float) -> str:
-    return f"{reason}: going on in {math.ceil(seconds)} s"
+    return f"{reason}: retrying in {math.ceil(seconds)} s"
 
 
 def pull_request(given: int | None, job: "Job") -> int:
-    """Return which pull request is meant. Raises InvalidInputError when neither option nor CI says."""
+    """Return the pull request's number, from the option or from CI. Raises InvalidInputError."""
     number = given if given is not None else job.pr_number
     if number is None:
-        where = f"{job.ci} runs this for no pull request" if job.ci else "this runs in no CI that we know"
-        raise InvalidInputError(f"which pull request? {where}: give --pr N")
+        why = f"this {job.ci} job does not run for one" if job.ci else "no supported CI detected"
+        raise InvalidInputError(f"no pull request: {why}. Use --pr N")
     return number
 
 
 def commit(given: str, job: "Job") -> str:
-    """Return which commit is meant: the option's, the CI's, else the one that is checked out here.
-
-    Raises InvalidInputError when none is said.
-    """
+    """Return the commit, from the option, from CI, or from git's HEAD. Raises InvalidInputError."""
     from prshots.client.ci.checkout import commit_of
 
     if found := commit_of(job, given):
         return found
-    where = f"{job.ci} does not say" if job.ci else "no CI that we know says"
-    raise InvalidInputError(f"which commit? {where}, and neither does git here: give --commit SHA")
+    why = f"{job.ci} does not name one" if job.ci else "no supported CI detected"
+    raise InvalidInputError(f"no commit: {why}, and git has none here. Use --commit SHA")

@@ -1,4 +1,4 @@
-"""`prshots upload`: from files to screenshots in the pull request."""
+"""`prshots upload`: upload screenshots to a pull request."""
 
 import sys
 from collections.abc import Sequence
@@ -19,43 +19,52 @@ from prshots.cli.service_options import (
     pull_request,
 )
 from prshots.cli.service_options import commit as commit_of
-from prshots.cli.upload_output import OutputFormat, Report, printable
+from prshots.cli.upload_output import OutputFormat, UploadReport, printable
 from prshots.cli.upload_progress import Bar, Lines
-from prshots.client import AT_ONCE
+from prshots.client import DEFAULT_CONCURRENCY
 from prshots.contract.errors import InvalidInputError
+from prshots.contract.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
-    from prshots.client.shots import Found
+    from prshots.client.shots import Found, ShotFile
 
-MOST_AT_ONCE = 64
+MAX_CONCURRENCY = 64
 
 PathsArgument = Annotated[
-    list[str], typer.Argument(metavar="PATH…", help="Files, folders, or globs; ** goes into all folders.")
+    list[str],
+    typer.Argument(
+        metavar="PATH…", help="Files, folders or globs. A glob with ** searches all folders below."
+    ),
 ]
 NameOption = Annotated[
-    str, typer.Option("--name", metavar="NAME", help="The screenshot's name, if there is only one.")
+    str, typer.Option("--name", metavar="NAME", help="The screenshot's name. For a single file only.")
 ]
 BaseOption = Annotated[
-    str, typer.Option("--base", metavar="DIR", help="Names are the paths relative to this folder.")
+    str,
+    typer.Option("--base", metavar="DIR", help="Name screenshots by their path relative to this folder."),
 ]
 ViewportOption = Annotated[
     str,
     typer.Option(
         "--viewport",
         metavar="WxH",
-        help="The viewport of all; by default what the name ends with (@1280x800), else the image's pixels.",
+        help="The viewport of all screenshots. Default: the suffix of the file name (cart@1280x800.png), "
+        "otherwise the image's size in pixels.",
     ),
 ]
 JobsOption = Annotated[
-    int, typer.Option("--jobs", metavar="N", min=1, max=MOST_AT_ONCE, help="How many uploads at once.")
+    int,
+    typer.Option("--jobs", metavar="N", min=1, max=MAX_CONCURRENCY, help="How many uploads run at a time."),
 ]
 ShrinkOption = Annotated[
-    bool, typer.Option("--shrink", help="Recompress images of 5 MB or more until they fit.")
+    bool, typer.Option("--shrink", help="Recompress images that are too large for the service.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Send nothing; print what would be uploaded.")]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", help="What to print at the end.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Print what would be uploaded, and send nothing.")
+]
+FormatOption = Annotated[OutputFormat, typer.Option("--format", help="The format of the output.")]
 AllowEmptyOption = Annotated[
-    bool, typer.Option("--allow-empty", help="Finding no screenshot, or no such path, is no failure.")
+    bool, typer.Option("--allow-empty", help="Succeed if there are no screenshots, or a path does not exist.")
 ]
 
 
@@ -70,7 +79,7 @@ def upload(
     name: NameOption = "",
     base: BaseOption = "",
     viewport: ViewportOption = "",
-    jobs: JobsOption = AT_ONCE,
+    jobs: JobsOption = DEFAULT_CONCURRENCY,
     shrink: ShrinkOption = False,
     dry_run: DryRunOption = False,
     output_format: FormatOption = OutputFormat.TABLE,
@@ -78,13 +87,17 @@ def upload(
 ) -> None:
     """Upload screenshots to a pull request.
 
-    Exit codes: 0 all were uploaded, 1 none was, 2 called wrongly, 3 some were not.
+    Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded.
     """
-    found = _found(paths, base=base, name=name, viewport=viewport, shrink=shrink, allow_empty=allow_empty)
+    if shrink:
+        from prshots.client.shrinking import require_pillow
+
+        require_pillow()
+    found = _found(paths, base=base, name=name, viewport=viewport, allow_empty=allow_empty)
     for problem in found.problems:
         say(f"{printable(problem.path)}: {printable(problem.words)}")
     if dry_run:
-        report = _dry_run(found, pr, commit)
+        report = _dry_run(found, pr, commit, shrink=shrink)
     elif found.shots:
         from prshots.client.uploading import upload_all
 
@@ -93,44 +106,44 @@ def upload(
         progress = Bar(len(found.shots)) if sys.stderr.isatty() else Lines(len(found.shots))
         with connected(url, token, project, progress.wait) as client, progress:
             outcomes = upload_all(
-                client, found.shots, pr_number=number, commit_sha=sha, at_once=jobs, on_done=progress.done
+                client,
+                found.shots,
+                pr_number=number,
+                commit_sha=sha,
+                concurrency=jobs,
+                shrink=shrink,
+                on_done=progress.done,
             )
-        report = Report(number, sha, outcomes, found.problems)
-        say(f"{report.count} of {len(outcomes) + len(found.problems)} uploaded to pull request {number}.")
+        report = UploadReport(number, sha, outcomes, found.problems)
+        report.say_summary()
     else:
-        say("no screenshots to upload.")
-        report = Report(pr, commit, [], found.problems)
+        say("No screenshots to upload.")
+        report = UploadReport(pr, commit, [], found.problems)
     report.print(output_format)
     raise typer.Exit(report.exit_code)
 
 
-def _found(
-    paths: Sequence[str], *, base: str, name: str, viewport: str, shrink: bool, allow_empty: bool
-) -> "Found":
-    """Return what there is to upload, and what is wrong. Raises InvalidInputError when there is nothing."""
+def _found(paths: Sequence[str], *, base: str, name: str, viewport: str, allow_empty: bool) -> "Found":
+    """Find the screenshots. Raises InvalidInputError if there are none."""
     from prshots.client.shots import Found, find_shots
 
-    if shrink:
-        from prshots.client.shrinking import require_pillow
-
-        require_pillow()
     try:
-        shots, problems = find_shots(paths, base=base, name=name, viewport=viewport, shrink=shrink)
+        shots, problems = find_shots(paths, base=base, name=name, viewport=viewport)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
     if allow_empty:
         problems = [problem for problem in problems if not problem.is_missing]
     elif not shots and all(problem.is_missing for problem in problems):
-        looked = ", ".join(printable(path) or "''" for path in paths)
+        searched = ", ".join(printable(path) or "''" for path in paths)
         raise InvalidInputError(
-            f"no screenshots found: looked for PNG, JPEG and WebP at {looked} in {Path.cwd()}. "
-            "If there may be none, --allow-empty makes that no failure"
+            f"no screenshots found: no PNG, JPEG or WebP at {searched} in {Path.cwd()}. "
+            "If that is fine, use --allow-empty"
         )
     return Found(shots, problems)
 
 
-def _dry_run(found: "Found", pr: int | None, commit: str) -> Report:
-    """Say what would be sent. What only the CI knows may be missing where somebody tries it out."""
+def _dry_run(found: "Found", pr: int | None, commit: str, *, shrink: bool) -> UploadReport:
+    """Report what would be sent. Outside CI, the pull request and the commit may be unknown."""
     from prshots.client.uploading import UploadOutcome
 
     job = current_job()
@@ -139,10 +152,20 @@ def _dry_run(found: "Found", pr: int | None, commit: str) -> Report:
         number = pull_request(pr, job)
         sha = commit_of(commit, job)
     except InvalidInputError as error:
-        say(f"missing for the upload itself: {error}")
-    outcomes = [
-        UploadOutcome(shot, note="shrunk to fit" if shot.is_too_large else shot.note) for shot in found.shots
-    ]
-    where = f"pull request {number or '?'}, commit {sha[:7] or '?'}"
-    say(f"dry run: {len(outcomes)} would be uploaded to {where}; nothing is sent.")
-    return Report(number, sha, outcomes, found.problems, is_dry=True)
+        say(f"A real upload needs more: {error}")
+    outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
+    target = f"pull request {number or '?'}, commit {sha[:7] or '?'}"
+    say(f"Dry run: {len(outcomes)} would be uploaded to {target}. Nothing was sent.")
+    return UploadReport(number, sha, outcomes, found.problems, is_dry=True)
+
+
+def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
+    """Return the note for a screenshot. Only the service knows its limit, so this assumes the default."""
+    from prshots.client.shots import readable_size
+
+    if shot.size < MAX_IMAGE_BYTES:
+        return shot.note
+    limit = readable_size(MAX_IMAGE_BYTES)
+    if shrink:
+        return f"is {readable_size(shot.size)}; would be shrunk below the service's limit (default {limit})"
+    return f"warning: is {readable_size(shot.size)}, over the default limit of {limit}; --shrink makes it fit"

@@ -1,4 +1,4 @@
-"""What `prshots upload` prints at its end: a table for people, or one of the formats for scripts."""
+"""The output of `prshots upload`: a table for people, and formats for scripts."""
 
 import secrets
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from prshots.cli.common import print_json, print_table
+from prshots.cli.common import print_json, print_table, say
 
 if TYPE_CHECKING:
     from prshots.client.shots import Problem
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 SOME_FAILED = 3
-"""The exit code when some screenshots were not uploaded, but the others were."""
+"""The exit code if some screenshots were uploaded and others were not."""
 
 
 class OutputFormat(StrEnum):
@@ -25,8 +25,8 @@ class OutputFormat(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What was done, or, in a dry run, would be. What is not known there is None or empty."""
+class UploadReport:
+    """What was uploaded or, in a dry run, what would be. Unknown values are None or empty."""
 
     pr_number: int | None
     commit_sha: str
@@ -40,11 +40,17 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 when everything was uploaded, 1 when nothing was, 3 when only some."""
+        """Return 0 if everything was uploaded, 1 if nothing was, 3 if only some was."""
         good = sum(not outcome.error for outcome in self.outcomes)
         if good == len(self.outcomes) + len(self.problems):
             return 0
         return SOME_FAILED if good else 1
+
+    def say_summary(self) -> None:
+        if any(outcome.is_too_large for outcome in self.outcomes):
+            say("To recompress images that are too large, use --shrink.")
+        total = len(self.outcomes) + len(self.problems)
+        say(f"Uploaded {self.count} of {total} screenshots to pull request {self.pr_number}.")
 
     def print(self, output_format: OutputFormat) -> None:
         match output_format:
@@ -97,8 +103,8 @@ class Report:
         return about | done | {"failed": failed}
 
     def _print_github_output(self) -> None:
-        """Print what belongs into the file of $GITHUB_OUTPUT."""
-        # A name could end the block early and set another output, if it could guess how the block ends.
+        """Print lines for the $GITHUB_OUTPUT file."""
+        # The delimiter is random: a name that contains it could end the block and set another output.
         end = f"end_{secrets.token_hex(16)}"
         print(f"count={self.count}")
         urls = [outcome.uploaded.view_url for outcome in self.outcomes if outcome.uploaded]
@@ -107,7 +113,7 @@ class Report:
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, and without what a terminal or a CI's log takes for a command."""
+    """Return the text with control characters escaped: to a terminal or a CI log, some are commands."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape", "replace").decode()
         for character in text

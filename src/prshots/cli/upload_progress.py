@@ -1,4 +1,4 @@
-"""How far an upload is, on standard error: a bar on a terminal, a line for each in a log."""
+"""Upload progress on standard error: a bar on a terminal, a line per screenshot in a log."""
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """One line for each screenshot; those that are not tried any more get none."""
+    """Prints one line per screenshot. Screenshots that were not tried get none."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -25,7 +25,7 @@ class Lines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is KeyboardInterrupt:
-            say(f"interrupted: {self.count} of {self._total} were done")
+            say(f"Interrupted: {self.count} of {self._total} screenshots processed.")
 
     def done(self, outcome: "UploadOutcome") -> None:
         from prshots.client.uploading import NOT_TRIED
@@ -48,7 +48,7 @@ class Lines:
 
 
 class Bar(Lines):
-    """A bar; what did not work, and what is waited for, stands above it."""
+    """Shows a progress bar. Errors and pauses are printed above it."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console

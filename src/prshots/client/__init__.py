@@ -12,25 +12,26 @@ if TYPE_CHECKING:
     from prshots.client.forges import forge_of
     from prshots.client.posting import Composer, post
     from prshots.client.service import Client
-    from prshots.client.shots import Found, Problem, Shot, find_shots
+    from prshots.client.shots import Found, Problem, ShotFile, find_shots
     from prshots.client.uploading import UploadOutcome, upload_all
     from prshots.contract.comments import Marker
-    from prshots.contract.replies import Expired, SizedComment, Uploaded
+    from prshots.contract.replies import Expired, Limits, SizedComment, Uploaded
 
-AT_ONCE = 8
-"""How many uploads run at once, unless somebody says otherwise."""
+DEFAULT_CONCURRENCY = 8
+"""How many uploads run at a time by default."""
 
 __all__ = [
-    "AT_ONCE",
+    "DEFAULT_CONCURRENCY",
     "Client",
     "Composer",
     "Expired",
     "ForgeKind",
     "Found",
     "Job",
+    "Limits",
     "Marker",
     "Problem",
-    "Shot",
+    "ShotFile",
     "SizedComment",
     "UploadOutcome",
     "Uploaded",
@@ -46,10 +47,10 @@ _MODULES = {
     "prshots.client.forges": ("forge_of",),
     "prshots.client.posting": ("Composer", "post"),
     "prshots.client.service": ("Client",),
-    "prshots.client.shots": ("Found", "Problem", "Shot", "find_shots"),
+    "prshots.client.shots": ("Found", "Problem", "ShotFile", "find_shots"),
     "prshots.client.uploading": ("UploadOutcome", "upload_all"),
     "prshots.contract.comments": ("Marker",),
-    "prshots.contract.replies": ("Expired", "SizedComment", "Uploaded"),
+    "prshots.contract.replies": ("Expired", "Limits", "SizedComment", "Uploaded"),
 }
 
 

@@ -1,4 +1,4 @@
-"""An upload token without a secret in the CI: the job's own ID token is exchanged for one."""
+"""Keyless upload: exchange the CI job's ID token for an upload token, so that CI needs no secret."""
 
 import json
 import threading
@@ -10,30 +10,30 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import detected, validate
-from prshots.client.sending import OnWait, Sender, no_words
+from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
 from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.contract.redaction import redact
 
 LIFETIME_SECONDS = 15 * 60.0
-"""How long the service lets such a token live."""
+"""The lifetime of such a token."""
 
 MARGIN_SECONDS = 60.0
-"""How long before its end another is asked for, so that no upload is under way with one that ends."""
+"""How early a token is renewed, so that it does not expire during an upload."""
 
 TIMEOUT_SECONDS = 30.0
 
 IdTokens = Callable[[Sender, httpx.Client], str]
-"""Returns an ID token of the job's. Raises CallError."""
+"""Returns an ID token of the job. Raises CallError."""
 
 
 def token_source(
-    url: str, token: str, project: str, environ: Mapping[str, str], *, on_wait: OnWait = no_words
+    url: str, token: str, project: str, environ: Mapping[str, str], *, on_wait: OnWait = ignore_wait
 ) -> TokenSource:
-    """Return the token that was given; else one that the job's ID token is exchanged for.
+    """Return the given token, or exchange the job's ID token for one.
 
-    Raises InvalidInputError when there is neither, or what was given is none.
+    Raises InvalidInputError if there is neither, or if the given token is malformed.
     """
     if token.strip():
         return FixedToken(token)
@@ -44,9 +44,9 @@ def token_source(
 
 
 class ExchangedToken:
-    """A token that lives for 15 minutes, made when one is first needed. May be shared by threads."""
+    """A token that is valid for 15 minutes and is requested on first use. Thread-safe."""
 
-    def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait = no_words) -> None:
+    def __init__(self, url: str, project: str, id_tokens: IdTokens, on_wait: OnWait = ignore_wait) -> None:
         self._url = url
         self._project = project
         self._id_tokens = id_tokens
@@ -56,14 +56,14 @@ class ExchangedToken:
         self._renew_at = 0.0
 
     def token(self) -> str:
-        with self._lock:  # whoever else needs one meanwhile waits for this one
+        with self._lock:  # other threads wait for the same token
             if not self._secret or time.monotonic() >= self._renew_at:
                 self._exchange()
             return self._secret
 
     def renewed(self, refused: str) -> str | None:
         with self._lock:
-            if self._secret == refused:  # else somebody has renewed it meanwhile
+            if self._secret == refused:  # otherwise another thread has renewed it
                 self._exchange()
             return self._secret
 
@@ -89,15 +89,17 @@ class ExchangedToken:
             raise UnauthorizedError(_refused(self._url, self._project))
         if reply.status_code != httpx.codes.OK:
             words = redact(str(said.get("error", reply.reason_phrase)))[:300]
-            raise CallError(f"{self._url} answered {reply.status_code} to this job's ID token: {words}")
+            raise CallError(f"{self._url} answered {reply.status_code} to the job's ID token: {words}")
         token = said.get("token")
         if not isinstance(token, str) or not UPLOAD_TOKEN.fullmatch(token):
-            raise CallError(f"{self._url} answered with no token: is it the address of a prshots API?")
+            raise CallError(
+                f"{self._url} answered without a token: is this the address of a prshots service?"
+            )
         return token
 
 
 def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
-    """Return where this job's ID tokens come from: GitLab gives one, GitHub makes them when asked."""
+    """Return the source of the job's ID tokens. GitLab sets a variable; GitHub issues them on request."""
     if given := validate.token(environ.get("PRSHOTS_ID_TOKEN", "")):
         return lambda _sender, _client: given
     address = validate.address(environ.get("ACTIONS_ID_TOKEN_REQUEST_URL"))
@@ -111,35 +113,37 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
         reply = sender.send(lambda: client.build_request("GET", asking, headers=headers))
         value = _json_object(reply).get("value")
         if reply.status_code != httpx.codes.OK or not isinstance(value, str) or not value:
-            raise CallError(f"{asking.host} answered {reply.status_code}, and gave this job no ID token")
+            raise CallError(f"{asking.host} answered {reply.status_code} and gave this job no ID token")
         return value
 
     return from_actions
 
 
 def _refused(url: str, project: str) -> str:
-    which = f"is {project!r} the right project" if project else "with several projects, which one (--project)"
+    which = (
+        f"Is {project!r} the right project?" if project else "If several projects trust it, set --project."
+    )
     return (
-        f"{url} did not take this job's ID token; its log says why. Check: does the project trust this "
-        "issuer, with the repository, ref and environment of this job (prshots project trusts); is the ID "
-        f"token's audience the service's own address (here {url}); {which}"
+        f"{url} refused this job's ID token; the service's log says why. Check: does the project trust this "
+        "issuer, with the repository, ref and environment of this job (prshots project trusts)? Is the ID "
+        f"token's audience the address of the service (here {url})? {which}"
     )
 
 
 def _what_to_do(url: str, environ: Mapping[str, str]) -> str:
     job = detected(environ)
-    setting = "set PRSHOTS_TOKEN, from a secret of the CI"
+    setting = "set PRSHOTS_TOKEN from a CI secret"
     match job.ci:
         case "GitHub Actions":
-            forks = "; a pull request from a fork gets neither: see docs/ci.md" if job.from_fork else ""
-            return f"{setting}, or let the job have an ID token: `permissions: id-token: write`{forks}"
+            forks = ". Pull requests from forks get neither: see docs/ci.md" if job.from_fork else ""
+            return f"{setting}, or give the job an ID token: `permissions: id-token: write`{forks}"
         case "GitLab CI":
             wanted = f"`id_tokens: {{PRSHOTS_ID_TOKEN: {{aud: {url}}}}}`"
-            return f"{setting}, or let the job have an ID token: {wanted}"
+            return f"{setting}, or give the job an ID token: {wanted}"
         case "Gitea Actions" if validate.is_on(environ, "FORGEJO_ACTIONS"):  # Gitea has none
-            return f"{setting}, or let the job have an ID token: `enable-openid-connect: true`"
+            return f"{setting}, or give the job an ID token: `enable-openid-connect: true`"
         case _:
-            return f"{setting}, or give --token"
+            return f"{setting}, or use --token"
 
 
 def _json_object(reply: httpx.Response) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The public API, called from Python: one method for each of its routes."""
+"""A client for the public API: one method per route."""
 
 import io
 import json
@@ -12,7 +12,7 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import validate
-from prshots.client.sending import OnWait, Sender, no_words
+from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.errors import (
@@ -21,6 +21,7 @@ from prshots.contract.errors import (
     InvalidInputError,
     NotFoundError,
     PayloadTooLargeError,
+    PrshotsError,
     UnauthorizedError,
     UnsupportedTypeError,
 )
@@ -30,6 +31,7 @@ from prshots.contract.replies import Expired, Limits, SizedComment, Uploaded
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
+LIMITS_SECONDS = 10.0
 
 _ERRORS: dict[int, type[Exception]] = {
     400: InvalidInputError,
@@ -43,20 +45,22 @@ Reply = TypeVar("Reply", Uploaded, Expired, SizedComment, Limits)
 
 
 class Client:
-    """A prshots service, called with an upload token. May be shared by threads; close it, or use `with`.
+    """Calls a prshots service with an upload token. Thread-safe. Close it, or use `with`.
 
-    What does not arrive is sent again, and a rate limit is waited for (`sending.py`). Every method raises
-    UnauthorizedError, RateLimitedError, UnreachableError, CallError.
+    Failed requests are retried, and rate limits are waited for (see `sending.py`). Every method may raise
+    UnauthorizedError, RateLimitedError, UnreachableError and CallError.
     """
 
-    def __init__(self, url: str, token: str | TokenSource, *, on_wait: OnWait = no_words) -> None:
-        """Raise InvalidInputError when there can be no service at this address; nothing is sent yet."""
+    def __init__(self, url: str, token: str | TokenSource, *, on_wait: OnWait = ignore_wait) -> None:
+        """Raise InvalidInputError if the URL or the token is malformed. Nothing is sent yet."""
         self.url = validate.root(url)
         if not self.url:
-            raise InvalidInputError("a service has an address such as https://prshots.example.com, no other")
+            raise InvalidInputError("invalid service URL: use an address such as https://prshots.example.com")
         self._tokens = FixedToken(token) if isinstance(token, str) else token
         self._client = _opened(self.url)
         self._sender = Sender(self._client, on_wait)
+        self._limits: Limits | None = None
+        self._asked_for_limits = False
 
     def close(self) -> None:
         self._sender.close()
@@ -79,17 +83,17 @@ class Client:
         viewport: str,
         content_type: str,
     ) -> Uploaded:
-        """Upload an image: its bytes, or what opens it, since it may have to be sent again.
+        """Upload an image, given as bytes or as a function that opens it.
 
-        Raises InvalidInputError, PayloadTooLargeError, UnsupportedTypeError too.
+        Also raises InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
         """
         data = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        # Opened once: it is read from its beginning, a little at a time, whenever it is sent.
+        # Opened once. Each attempt reads it from the beginning, in small parts.
         with io.BytesIO(image) if isinstance(image, bytes) else image() as file:
             reply = self._call(
                 "POST",
                 "/v1/upload",
-                lambda: {"data": data, "files": {"image": ("image", _Announced(file), content_type)}},
+                lambda: {"data": data, "files": {"image": ("image", _FixedLengthFile(file), content_type)}},
             )
         return self._read(Uploaded, reply)
 
@@ -112,6 +116,25 @@ class Client:
             raise InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload")
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
+    def limits(self) -> Limits | None:
+        """Return the service's limits; None if they are not known. Asks once, without retries.
+
+        An older service does not tell them. Then an upload that is too large fails with the service's 413.
+        """
+        if not self._asked_for_limits:
+            self._limits = self._fetched_limits()
+            self._asked_for_limits = True
+        return self._limits
+
+    def _fetched_limits(self) -> Limits | None:
+        try:
+            reply = self._sender.send(
+                lambda: self._client.build_request("GET", "/v1/limits", timeout=LIMITS_SECONDS), tries=1
+            )
+            return self._read(Limits, self._value(reply, "GET"))
+        except PrshotsError:
+            return None
+
     def _call(self, method: str, path: str, parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         token = self._tokens.token()
         reply = self._send(method, path, parts, token)
@@ -127,9 +150,9 @@ class Client:
 
     def _value(self, reply: httpx.Response, method: str) -> dict[str, Any]:
         status = reply.status_code
-        if redirect := reply.next_request:  # not followed: it would go on as a GET, without its image
+        if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
             raise CallError(
-                f"{self.url} points to {_target(redirect)}: give that address (--url or PRSHOTS_URL)"
+                f"{self.url} redirects to {_target(redirect)}: use that address (--url or PRSHOTS_URL)"
             )
         try:
             value = json.loads(reply.content)
@@ -137,14 +160,14 @@ class Client:
             value = None
         is_wrong_address = status == httpx.codes.NOT_FOUND and method != "DELETE"
         if not isinstance(value, dict) or is_wrong_address:
-            advice = "" if reply.is_server_error else ": is it the address of a prshots API?"
+            advice = "" if reply.is_server_error else ": is this the address of a prshots service?"
             raise CallError(f"{self.url} answered {status} {reply.reason_phrase}{advice}")
         if status == httpx.codes.OK:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
         if status == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(
-                f"{self.url} refused the token: it is wrong, revoked, or of another service"
+                f"{self.url} refused the token: it is wrong or revoked, or belongs to another service"
             )
         if method == "DELETE" and status == httpx.codes.SERVICE_UNAVAILABLE:
             raise ExpireFailedError(words)
@@ -163,7 +186,7 @@ class Client:
 
 
 def _opened(url: str) -> httpx.Client:
-    """Return the HTTP client, with the proxy and the authorities that the environment names."""
+    """Return an HTTP client. The environment sets its proxy and certificate authorities."""
     try:
         return httpx.Client(
             base_url=url,
@@ -171,23 +194,23 @@ def _opened(url: str) -> httpx.Client:
             timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS),
         )
     except httpx.InvalidURL as error:
-        raise InvalidInputError(f"{url} is no address: {error}") from error
+        raise InvalidInputError(f"{url} is not a valid address: {error}") from error
     except OSError as error:
-        raise InvalidInputError(f"SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {error.strerror}") from error
+        raise InvalidInputError(f"cannot read SSL_CERT_FILE or SSL_CERT_DIR: {error.strerror}") from error
     except (ValueError, ImportError) as error:
         raise InvalidInputError(
-            f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {redact(str(error))}"
+            f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is invalid: {redact(str(error))}"
         ) from error
 
 
 def _target(redirect: httpx.Request) -> str:
-    """Return where a redirect leads to, as an address of a service would be given."""
+    """Return the redirect's target as a service address."""
     path = redirect.url.path.removesuffix("/v1/upload").rstrip("/")
     return redact(f"{redirect.url.scheme}://{redirect.url.netloc.decode()}{path}")[:200]
 
 
-class _Announced:
-    """A file whose length is announced before its bytes are read: so it must not change meanwhile."""
+class _FixedLengthFile:
+    """A file that must not change while it is sent: its length is in the request's headers already."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -197,7 +220,7 @@ class _Announced:
         return 0
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Begin anew, or tell the length: that is all that is asked of a file to send."""
+        """Rewind, or return the length. httpx asks for nothing else."""
         self._left = self._length
         return self._length if whence == os.SEEK_END else self._file.seek(offset)
 
@@ -205,5 +228,5 @@ class _Announced:
         data = self._file.read(size)
         self._left -= len(data)
         if self._left < 0 or (self._left and not data):
-            raise CallError("changed while it was sent")
+            raise CallError("the file changed during the upload")
         return data

@@ -1,4 +1,4 @@
-"""Making an image fit that is too large to upload: recompressed first, then coarser, then smaller."""
+"""Shrink images that are too large to upload: losslessly, then with less quality, then with fewer pixels."""
 
 import contextlib
 import io
@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
     from PIL import Image
 
 MAX_PIXELS = 100_000_000
-"""About 400 MB when decoded. A file that says it has more is not decoded."""
+"""About 400 MB when decoded. Larger images are not decoded."""
 
-TOO_MANY_PIXELS = f"has more than {MAX_PIXELS:,} pixels: it is not decoded to shrink it"
+TOO_MANY_PIXELS = f"has more than {MAX_PIXELS:,} pixels: too many to shrink"
 MAX_FILE_BYTES = 200 * 1024 * 1024
 _LARGEST_WEBP_SIDE = 16_383
 _QUALITIES = (90, 80, 65, 50)
@@ -30,43 +29,43 @@ class Shrunk(NamedTuple):
 
 
 def require_pillow() -> None:
-    """Raise InvalidInputError when there is nothing here to shrink images with."""
+    """Raise InvalidInputError if Pillow is not installed."""
     try:
         import PIL  # noqa: F401
     except ImportError as error:
         raise InvalidInputError("--shrink needs Pillow: pip install 'prshots[shrink]'") from error
 
 
-def shrunk(path: Path, limit: int = MAX_IMAGE_BYTES) -> Shrunk:
-    """Return the image in less than `limit` bytes. Raises InvalidInputError when it cannot be decoded."""
+def shrunk(path: Path, limit: int) -> Shrunk:
+    """Return the image in less than `limit` bytes. Raises InvalidInputError if it cannot be decoded."""
     require_pillow()
-    with _pillows_trouble_as_ours():
+    with _pillow_errors_as_ours():
         picture = _decoded(path)
         for attempt in _attempts(picture):
             if len(attempt.content) < limit:
                 return attempt
-    raise InvalidInputError("could not be made to fit")
+    raise InvalidInputError("cannot be shrunk enough")
 
 
 @contextlib.contextmanager
-def _pillows_trouble_as_ours() -> Iterator[None]:
-    """Whatever a broken file leads a decoder to raise: there are a dozen kinds, and no list of them."""
+def _pillow_errors_as_ours() -> Iterator[None]:
+    """Turn whatever a decoder raises for a damaged file into InvalidInputError. Pillow documents no list."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is odd about the file; of its size we decide ourselves
+        warnings.simplefilter("ignore")  # about odd files and about size, which we check ourselves
         try:
             yield
         except InvalidInputError:
             raise
         except Exception as error:
-            raise InvalidInputError(f"could not be shrunk: {error}") from error
+            raise InvalidInputError(f"cannot be shrunk: {error}") from error
 
 
 def _decoded(path: Path) -> "Image.Image":
-    """Decode it, turned as it is shown: the notes that say how do not survive."""
+    """Decode the image, rotated as its metadata says: the metadata is lost."""
     from PIL import ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise InvalidInputError(f"is too large to be shrunk: more than {MAX_FILE_BYTES // 1024**2} MB")
+        raise InvalidInputError(f"is larger than {MAX_FILE_BYTES // 1024**2} MB: too large to shrink")
     with _opened(path) as picture:
         if math.prod(picture.size) > MAX_PIXELS:
             raise InvalidInputError(TOO_MANY_PIXELS)
@@ -79,12 +78,12 @@ def _opened(path: Path) -> "Image.Image":
 
     try:
         return Image.open(path, formats=("PNG", "JPEG", "WEBP"))
-    except Image.DecompressionBombError as error:  # Pillow has a limit of its own, which a program may set
+    except Image.DecompressionBombError as error:  # Pillow's own limit, which a program may change
         raise InvalidInputError(TOO_MANY_PIXELS) from error
 
 
 def _attempts(picture: "Image.Image") -> Iterator[Shrunk]:
-    """Give up nothing first, then quality, then size: even noise fits in the end."""
+    """Try lossless first, then lower quality, then half the pixels. In the end even noise fits."""
     if max(picture.size) <= _LARGEST_WEBP_SIDE:
         yield _webp(picture, lossless=True, quality=50, method=2)
     yield _png(picture)

@@ -1,8 +1,8 @@
-"""The one comment: found again, kept current, and never a second one, however many jobs write at once.
+"""The sticky comment: one comment per pull request, always current, even if several jobs write at a time.
 
-It goes in rounds. Each asks for the text, looks at all comments, and does what is still to be done; the first
-that finds nothing to do is the last. So whoever wrote looks once more: whether another job has written a
-comment too, and whether there is something new to say. The last to write always leaves the current text.
+It works in rounds. Each round asks for the text, lists all comments, and makes one change. The first round
+with nothing to change is the last. So a job that wrote looks again: another job may have created a second
+comment, or the text may be outdated. The last job to write always leaves the current text.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ class Posted:
 
 
 def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, creating: bool = True) -> Posted:
-    """Have our comment say what `render` returns, which is asked again after everything that was written.
+    """Make our comment say what `render` returns. `render` is called again after every change.
 
-    Without `creating`, a comment is changed where there is one. Raises ForgeError, UnreachableError,
+    Without `creating`, only an existing comment is changed. Raises ForgeError, UnreachableError,
     RateLimitedError.
     """
     ours = OurComments(forge, pr_number)
@@ -52,14 +52,14 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
         written = kept.id, text
     if posted.outcome is PostOutcome.UNCHANGED:
         raise ForgeError(
-            f"{forge.label} lists our comment, and says that it has gone when it is to be changed"
+            f"{forge.label} lists our comment, but says that it has gone when we change it"
         )
-    return posted  # there is something new to say each time; whoever uploads it, posts it too
+    return posted  # the text keeps changing: the job that uploads also posts
 
 
 @dataclass(slots=True)
 class OurComments:
-    """The comments on a pull request that begin with our marker, and that we wrote ourselves."""
+    """The comments on a pull request that start with our marker and that we wrote."""
 
     forge: Forge
     pr_number: int
@@ -68,7 +68,7 @@ class OurComments:
     _gone: set[str] = field(default_factory=set)
 
     def all(self) -> list[Comment]:
-        """Return them, the oldest first."""
+        """Return the comments, oldest first."""
         marker = self.forge.marker(self.pr_number)
         found = [
             comment for comment in self.forge.comments(self.pr_number) if _begins_with(comment.body, marker)
@@ -77,13 +77,13 @@ class OurComments:
             self._me = self.forge.me()
         listed = {comment.id for comment in found}
         if self._made is not None and self._made.id not in listed:
-            found.append(self._made)  # a list may be a moment behind
+            found.append(self._made)  # the list may lag behind
         return [comment for comment in found if comment.id not in self._gone and self._is_ours(comment)]
 
     def oldest_alone(self) -> Comment | None:
-        """Return the oldest, having removed the others: of jobs at once, or of a reply that got lost."""
+        """Return the oldest, and delete the others: concurrent jobs and lost replies create duplicates."""
         found = self.all()
-        if self._me:  # else they are ours only until an attempt to change them tells otherwise
+        if self._me:  # otherwise they may not be ours: only trying to change them tells
             for comment in found[1:]:
                 self.forge.delete(self.pr_number, comment.id)
                 self._gone.add(comment.id)
@@ -95,7 +95,7 @@ class OurComments:
         return self._made
 
     def updated(self, comment: Comment, text: str) -> bool:
-        """Change it; False when it has gone meanwhile, or is not ours after all."""
+        """Change the comment. Return False if it no longer exists, or is not ours."""
         try:
             self.forge.update(self.pr_number, comment.id, text)
         except NotFoundError:
@@ -113,5 +113,5 @@ def _begins_with(body: str, marker: str) -> bool:
 
 
 def _same(body: str, text: str) -> bool:
-    """Whether the body is what a forge makes of the text: some end lines differently, or not the last one."""
+    """Return whether the texts are equal, apart from line endings and outer whitespace."""
     return body.replace("\r\n", "\n").strip() == text.replace("\r\n", "\n").strip()

@@ -1,4 +1,4 @@
-"""Where the upload token comes from: a setting, or an ID token of the CI's that is exchanged for one."""
+"""The source of the upload token: a setting, or an exchange for the CI job's ID token."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,28 +9,28 @@ from prshots.contract.limits import UPLOAD_TOKEN
 
 class TokenSource(Protocol):
     def token(self) -> str:
-        """Return a token. Raises CallError, UnauthorizedError when none is to be had."""
+        """Return a token. Raises CallError, UnauthorizedError if there is none."""
 
     def renewed(self, refused: str) -> str | None:
-        """Return another one, since the service has refused this one; None when there is no other.
+        """Return a new token in place of a refused one; None if there is no other.
 
-        Raises CallError, UnauthorizedError as `token` does.
+        Raises CallError, UnauthorizedError.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class FixedToken:
-    """A token that was given. Raises InvalidInputError, without showing it, when it is none."""
+    """A token from a setting. Raises InvalidInputError, without showing the token, if it is malformed."""
 
     secret: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        # A secret is often stored with the line break of the file it came from.
+        # Secrets are often stored with a trailing newline.
         stripped = self.secret.strip()
         if not UPLOAD_TOKEN.fullmatch(stripped):
             raise InvalidInputError(
-                "what was given as token (--token, PRSHOTS_TOKEN) is no upload token: those are msr_ and 64 "
-                f"hexadecimal characters, this has {len(stripped)} characters in all"
+                "invalid upload token (--token, PRSHOTS_TOKEN): use msr_ and 64 hexadecimal characters; got "
+                f"{len(stripped)} characters in all"
             )
         object.__setattr__(self, "secret", stripped)
 

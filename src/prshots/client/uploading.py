@@ -1,66 +1,72 @@
-"""Many uploads at once, and what became of each."""
+"""Upload many screenshots concurrently, and report on each."""
 
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
-from prshots.client import AT_ONCE
+from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client
-from prshots.client.shots import Shot, megabytes
+from prshots.client.shots import ShotFile, readable_size
 from prshots.contract.errors import (
     CallError,
+    PayloadTooLargeError,
     PrshotsError,
     RateLimitedError,
     UnauthorizedError,
     UnreachableError,
 )
-from prshots.contract.replies import Uploaded
+from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.replies import Limits, Uploaded
 
-NOT_TRIED = "not tried: nothing could be uploaded any more"
+NOT_TRIED = "not tried: an earlier error stopped the upload"
 
-_HOPELESS = (UnauthorizedError, UnreachableError, RateLimitedError)
-"""What would befall every other upload alike."""
+_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError)
+"""Errors that every other upload would hit as well."""
 
 _FAILURES_IN_A_ROW = 3
-"""After so many that the service could not take, however often each was tried, the rest is not tried."""
+"""After this many uploads in a row that the service could not store, the rest is not tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class UploadOutcome:
-    """What became of one screenshot: it was uploaded, or there is an error. `note` is as a shot's.
+    """The result for one screenshot: `uploaded`, or an `error`. `note` is extra information for the user.
 
-    `is_hopeless`: whatever else were uploaded now could only fail too.
+    `is_fatal`: any other upload would fail too. `is_too_large`: shrinking the image would help.
     """
 
-    shot: Shot
+    shot: ShotFile
     uploaded: Uploaded | None = None
     error: str = ""
     note: str = ""
-    is_hopeless: bool = False
+    is_fatal: bool = False
+    is_too_large: bool = False
 
 
-def nothing(outcome: UploadOutcome) -> None:
+def ignore_outcome(outcome: UploadOutcome) -> None:
     del outcome
 
 
 def upload_all(
     client: Client,
-    shots: Sequence[Shot],
+    shots: Sequence[ShotFile],
     *,
     pr_number: int,
     commit_sha: str,
-    at_once: int = AT_ONCE,
-    on_done: Callable[[UploadOutcome], None] = nothing,
+    concurrency: int = DEFAULT_CONCURRENCY,
+    shrink: bool = False,
+    on_done: Callable[[UploadOutcome], None] = ignore_outcome,
 ) -> list[UploadOutcome]:
-    """Upload screenshots, begun in their order, and return the outcomes in the same.
+    """Upload screenshots, and return the outcomes in the same order.
 
-    `on_done` is told of each as it is done, in the thread of the caller. One that fails does not stop the
-    others, unless they could only fail too. A screenshot that is too large is shrunk to fit.
+    `on_done` receives each outcome as soon as it is known, in the caller's thread. One failure does not stop
+    the others, unless they would fail too. With `shrink`, images that are too large are recompressed.
     """
-    uploads = _Uploads(client, shots, pr_number, commit_sha)
-    for _ in range(min(at_once, len(shots))):
-        # Not from a pool, whose threads Python waits for at its end: Ctrl-C ends at once.
+    limits = client.limits() if shots else None
+    uploads = _Uploads(client, shots, pr_number, commit_sha, limits, shrink=shrink)
+    for _ in range(min(concurrency, len(shots))):
+        # No thread pool: Python waits for a pool's threads at exit, and Ctrl-C should stop immediately.
         threading.Thread(target=uploads.work, name="upload", daemon=True).start()
     outcomes: dict[int, UploadOutcome] = {}
     try:
@@ -69,30 +75,42 @@ def upload_all(
             outcomes[index] = outcome
             on_done(outcome)
     finally:
-        uploads.give_up()
+        uploads.stop()
     return [outcomes[index] for index in range(len(shots))]
 
 
 class _Uploads:
-    """The uploads that threads take turns with."""
+    """The screenshots to upload, shared by the threads that upload them."""
 
-    def __init__(self, client: Client, shots: Sequence[Shot], pr_number: int, commit_sha: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        shots: Sequence[ShotFile],
+        pr_number: int,
+        commit_sha: str,
+        limits: Limits | None,
+        *,
+        shrink: bool,
+    ) -> None:
         self._client = client
         self._pr_number = pr_number
         self._commit_sha = commit_sha
+        # Without known limits nothing is refused here: the service decides.
+        self._max_bytes = limits.max_image_bytes if limits else None
+        self._shrink_from = (self._max_bytes or MAX_IMAGE_BYTES) if shrink else None
         self._left = iter(enumerate(shots))
         self._lock = threading.Lock()
         self._shrinking = threading.Lock()
         self._done: queue.SimpleQueue[tuple[int, UploadOutcome] | BaseException] = queue.SimpleQueue()
-        self._given_up = threading.Event()
+        self._stopped = threading.Event()
         self._failures = 0
 
     def work(self) -> None:
         try:
-            while (turn := self._next()) is not None:
-                index, shot = turn
+            while (task := self._next()) is not None:
+                index, shot = task
                 self._done.put((index, self._outcome(shot)))
-        except BaseException as error:  # noqa: BLE001 - raised where somebody waits for it
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             self._done.put(error)
 
     def next_done(self) -> tuple[int, UploadOutcome]:
@@ -101,46 +119,58 @@ class _Uploads:
             raise done
         return done
 
-    def give_up(self) -> None:
-        self._given_up.set()
+    def stop(self) -> None:
+        self._stopped.set()
 
-    def _next(self) -> tuple[int, Shot] | None:
+    def _next(self) -> tuple[int, ShotFile] | None:
         with self._lock:
             return next(self._left, None)
 
-    def _outcome(self, shot: Shot) -> UploadOutcome:
-        if self._given_up.is_set():
-            return UploadOutcome(shot, error=NOT_TRIED, is_hopeless=True)
+    def _outcome(self, shot: ShotFile) -> UploadOutcome:
+        if self._stopped.is_set():
+            return UploadOutcome(shot, error=NOT_TRIED, is_fatal=True)
         try:
             outcome = self._uploaded(shot)
         except (PrshotsError, OSError) as error:
-            self._judge(error)
-            words = f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
-            return UploadOutcome(shot, error=words, note=shot.note, is_hopeless=self._given_up.is_set())
+            self._count_failure(error)
+            return UploadOutcome(
+                shot,
+                error=f"cannot read: {error.strerror or error}" if isinstance(error, OSError) else str(error),
+                note=shot.note,
+                is_fatal=self._stopped.is_set(),
+                is_too_large=isinstance(error, PayloadTooLargeError),
+            )
         self._failures = 0
         return outcome
 
-    def _judge(self, error: Exception) -> None:
+    def _count_failure(self, error: Exception) -> None:
         self._failures += isinstance(error, CallError)
-        if isinstance(error, _HOPELESS) or self._failures >= _FAILURES_IN_A_ROW:
-            self.give_up()
+        if isinstance(error, _FATAL) or self._failures >= _FAILURES_IN_A_ROW:
+            self.stop()
 
-    def _uploaded(self, shot: Shot) -> UploadOutcome:
-        def upload(image: bytes | None, content_type: str) -> Uploaded:
-            return self._client.upload(
-                (lambda: shot.path.open("rb")) if image is None else image,
-                name=shot.name,
-                pr_number=self._pr_number,
-                commit_sha=self._commit_sha,
-                viewport=shot.viewport,
-                content_type=content_type,
-            )
+    def _uploaded(self, shot: ShotFile) -> UploadOutcome:
+        if self._shrink_from is not None and shot.size >= self._shrink_from:
+            return self._uploaded_shrunk(shot, self._shrink_from)
+        if self._max_bytes is not None and shot.size >= self._max_bytes:
+            limit = readable_size(self._max_bytes)
+            raise PayloadTooLargeError(f"is {readable_size(shot.size)}: the service takes less than {limit}")
+        uploaded = self._upload(shot, lambda: shot.path.open("rb"), shot.content_type)
+        return UploadOutcome(shot, uploaded, note=shot.note)
 
-        if not shot.is_too_large:
-            return UploadOutcome(shot, upload(None, shot.content_type), note=shot.note)
+    def _uploaded_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
         from prshots.client.shrinking import shrunk
 
-        with self._shrinking:  # one at a time: decoded, a picture takes a lot of memory
-            content, content_type, label = shrunk(shot.path)
-        note = f"shrunk from {megabytes(shot.size)} to {megabytes(len(content))} as {label}"
-        return UploadOutcome(shot, upload(content, content_type), note=note)
+        with self._shrinking:  # one at a time: a decoded image takes a lot of memory
+            content, content_type, label = shrunk(shot.path, max_bytes)
+        note = f"shrunk from {readable_size(shot.size)} to {readable_size(len(content))} as {label}"
+        return UploadOutcome(shot, self._upload(shot, content, content_type), note=note)
+
+    def _upload(self, shot: ShotFile, image: bytes | Callable[[], BinaryIO], content_type: str) -> Uploaded:
+        return self._client.upload(
+            image,
+            name=shot.name,
+            pr_number=self._pr_number,
+            commit_sha=self._commit_sha,
+            viewport=shot.viewport,
+            content_type=content_type,
+        )

@@ -1,8 +1,7 @@
-"""The pytest plugin: a `shot` fixture, and screenshots of what a failed test was looking at.
+"""The pytest plugin: a `shot` fixture, and screenshots of failed tests.
 
-They are uploaded while the tests go on, and no test fails or waits because of it: what went wrong is said
-at the end. Every run of pytest imports this where prshots is installed, so that all else that it needs comes
-late.
+Uploads run in the background. No test fails or waits because of them: errors are reported at the end. Every
+pytest run imports this module if prshots is installed, so it imports everything else on demand.
 """
 
 from collections.abc import Generator
@@ -18,8 +17,8 @@ _RUN: "pytest.StashKey[Run]" = pytest.StashKey()
 
 _SWITCHES = {
     "post": (False, "post the pull request's comment at the end"),
-    "strict": (False, "have the run fail when a screenshot or the comment could not be delivered"),
-    "failures": (True, "take and upload a screenshot when a test with a browser fails"),
+    "strict": (False, "fail the run if a screenshot or the comment could not be uploaded"),
+    "failures": (True, "take and upload a screenshot if a test with a browser fails"),
 }
 
 
@@ -28,9 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--prshots",
         choices=("auto", "on", "off"),
-        help="upload screenshots: auto (where PRSHOTS_URL is set and the pull request is known), on, off",
+        help="upload screenshots: auto (if PRSHOTS_URL is set and the pull request is known), on, off",
     )
-    parser.addini("prshots", "as --prshots", default="auto")
+    parser.addini("prshots", "same as --prshots", default="auto")
     for name, (default, words) in _SWITCHES.items():
         group.addoption(f"--prshots-{name}", action="store_true", default=None, help=words)
         group.addoption(
@@ -41,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             help=f"do not {words}",
         )
         parser.addini(f"prshots_{name}", words, type="bool", default=default)
-    group.addoption("--prshots-dir", metavar="DIR", help="keep the screenshots in this folder too")
-    parser.addini("prshots_dir", "as --prshots-dir", default="")
+    group.addoption("--prshots-dir", metavar="DIR", help="also keep the screenshots in this folder")
+    parser.addini("prshots_dir", "same as --prshots-dir", default="")
 
 
 def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or a text
@@ -51,7 +50,7 @@ def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switc
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Find out whether and where to deliver. Raises UsageError when it is on and that is not said."""
+    """Start the run. Raises UsageError if uploads are on and a setting is missing or invalid."""
     from prshots.pytest_plugin.run import Run
 
     config.stash[_RUN] = run = Run.begun(
@@ -100,13 +99,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:  # noqa: ANN401 - of pytest-xdist
-    """Hear what a worker has uploaded; one that crashed says nothing."""
+    """Add a worker's report. A worker that crashed has none."""
     report = node.config.stash[_RUN].report
     said = getattr(node, "workeroutput", {}).get("prshots")
     if said is not None:
         report.add(said)
     elif error:
-        report.problems.append("a worker crashed: screenshots that it was uploading may be missing")
+        report.problems.append("a worker crashed: some of its screenshots may be missing")
 
 
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:

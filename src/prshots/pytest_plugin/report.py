@@ -1,12 +1,12 @@
-"""What became of a run's screenshots, for the lines at its end."""
+"""The summary lines at the end of a test run."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
 @dataclass(slots=True)
-class Report:
-    """`uploaded_to` is the pull request; `comment` what became of its comment; `kept_in` a folder."""
+class RunReport:
+    """`uploaded_to` is the pull request, `comment` the result of posting, and `kept_in` a folder."""
 
     uploaded: int = 0
     kept: int = 0
@@ -19,7 +19,7 @@ class Report:
         return asdict(self)
 
     def add(self, other: dict[str, Any]) -> None:
-        """Add what another process has done."""
+        """Add the report of another process."""
         self.uploaded += other["uploaded"]
         self.kept += other["kept"]
         self.problems += other["problems"]

@@ -1,4 +1,4 @@
-"""What one process of pytest does with its screenshots: keep them, upload them, and report at the end."""
+"""The screenshots of one pytest process: keep them, upload them, and report at the end."""
 
 import itertools
 import os
@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from prshots.contract.errors import InvalidInputError, PrshotsError
-from prshots.pytest_plugin.report import Report
+from prshots.pytest_plugin.report import RunReport
 from prshots.pytest_plugin.taking import name_of, shortened, way_to_take
 
 if TYPE_CHECKING:
-    from prshots.pytest_plugin.uploads import Delivery
+    from prshots.pytest_plugin.uploads import BackgroundUploads
 
 _BROWSERS = ("page", "driver", "selenium", "browser")
-"""The fixtures that a failed test is looked for, in this order."""
+"""The fixtures to take a screenshot of when a test fails, in this order."""
 
 _NOT_IN_FILE_NAMES = re.compile(r'[<>:"|?*\\]|\A[/.]+|(?<=/)\.+')
 
 
 @dataclass(slots=True)
 class Run:
-    """`folder` keeps the files, if there is one; `delivery` uploads them, if there is where to."""
+    """The screenshots of a test run. `folder` and `uploads` are None if they are off."""
 
     folder: Path | None
-    delivery: "Delivery | None"
+    uploads: "BackgroundUploads | None"
     takes_failures: bool
     posts: bool
-    report: Report = field(default_factory=Report)
+    report: RunReport = field(default_factory=RunReport)
     _spool: Path | None = None
     _spooled: int = 0
     _kept: set[Path] = field(default_factory=set)
@@ -42,38 +42,38 @@ class Run:
     def begun(
         cls, *, mode: str, folder: str, posts: bool, takes_failures: bool, base: Path, is_worker: bool
     ) -> Self:
-        """Begin, with what the environment says. Raises UsageError when it is on, and that is not enough."""
+        """Start a run from the environment. Raises UsageError if it is on and a setting is invalid."""
         if mode not in ("auto", "on", "off"):
-            raise pytest.UsageError(f"prshots is auto, on or off; got {mode!r}")
+            raise pytest.UsageError(f"prshots must be auto, on or off; got {mode!r}")
         kept_in = base / folder if folder else None
         run = cls(kept_in, None, takes_failures, posts and not is_worker)
         run.report.kept_in = folder
         try:
-            run.delivery = _delivery(mode)
+            run.uploads = _background_uploads(mode)
         except InvalidInputError as error:
             if mode == "on":
                 raise pytest.UsageError(f"--prshots=on: {error}") from error
-            run.report.problems += [] if is_worker else [f"nothing is uploaded: {error}"]
-        if run.delivery is not None:
-            run.report.uploaded_to = run.delivery.pr_number
+            run.report.problems += [] if is_worker else [f"no screenshots are uploaded: {error}"]
+        if run.uploads is not None:
+            run.report.uploaded_to = run.uploads.pr_number
         return run
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody wants the screenshots, as on somebody's own machine."""
-        return self.delivery is None and self.folder is None
+        """Return whether screenshots are neither kept nor uploaded, as on a developer's machine."""
+        return self.uploads is None and self.folder is None
 
     def take(self, take: Callable[[], bytes], name: str, viewport: str) -> None:
-        """Take a screenshot, and keep and deliver it. Whatever goes wrong becomes a line of the report."""
+        """Take a screenshot, and keep and upload it. Errors become lines of the report."""
         if self.is_idle:
             return
         try:
-            self._deliver(take(), name, viewport)
-        except Exception as error:  # noqa: BLE001 - anything may be raised by a browser that has gone
+            self._save(take(), name, viewport)
+        except Exception as error:  # noqa: BLE001 - a browser that is gone may raise anything
             self.report.problems.append(f"{name}: {_words(error)}")
 
     def take_failure(self, nodeid: str, fixtures: Mapping[str, Any]) -> None:
-        """Take a screenshot of what a failed test was looking at, if it has a browser."""
+        """Take a screenshot of a failed test's browser, if it has one."""
         if not self.takes_failures or self.is_idle:
             return
         name = shortened(f"failed/{name_of(nodeid)}")
@@ -83,47 +83,44 @@ class Run:
                 return
 
     def finish(self, *, interrupted: bool) -> None:
-        """Wait for what is being uploaded, and post the comment: neither, if somebody wants it to end."""
-        if self.delivery is not None:
-            uploaded, problems = self.delivery.finished(hurry=interrupted)
+        """Wait for the uploads and post the comment. If the run was interrupted, do neither."""
+        if self.uploads is not None:
+            uploaded, problems = self.uploads.finished(hurry=interrupted)
             self.report.uploaded += uploaded
             self.report.problems += problems
             if self.posts and self.report.uploaded and not interrupted:
-                self._post(self.delivery)
+                self._post(self.uploads)
         self.close()
 
     def close(self) -> None:
-        if self.delivery is not None:
-            self.delivery.close()
+        if self.uploads is not None:
+            self.uploads.close()
         if self._spool is not None:
             shutil.rmtree(self._spool, ignore_errors=True)
             self._spool = None
 
-    def _post(self, delivery: "Delivery") -> None:
+    def _post(self, uploads: "BackgroundUploads") -> None:
         try:
-            self.report.comment = delivery.post()
+            self.report.comment = uploads.post()
         except PrshotsError as error:
             self.report.problems.append(f"the comment was not posted: {error}")
 
-    def _deliver(self, image: bytes, name: str, viewport: str) -> None:
-        from prshots.client.shots import megabytes, shot_from
+    def _save(self, image: bytes, name: str, viewport: str) -> None:
+        from prshots.client.shots import shot_from
         from prshots.contract.formats import format_of
-        from prshots.contract.limits import MAX_IMAGE_BYTES
 
         image_format = format_of(image)
         if image_format is None:
-            raise InvalidInputError("is neither PNG nor JPEG nor WebP" if image else "is empty")
+            raise InvalidInputError("is not a PNG, JPEG or WebP image" if image else "is empty")
         if self.folder is not None:
             self._keep(self.folder, image, name, f"@{viewport}" if viewport else "", image_format.ext)
-        if self.delivery is not None:
-            if len(image) >= MAX_IMAGE_BYTES:
-                raise InvalidInputError(f"has {megabytes(len(image))}, and 5 MB is too much")
+        if self.uploads is not None:
             path = self._spool_path()
             path.write_bytes(image)
-            self.delivery.add(shot_from(path, name=name, viewport=viewport, with_suffix=False))
+            self.uploads.add(shot_from(path, name=name, viewport=viewport, with_suffix=False))
 
     def _keep(self, folder: Path, image: bytes, name: str, suffix: str, ext: str) -> None:
-        """Keep it under a path that `prshots upload` would call the same, but over none of this run."""
+        """Write a file that `prshots upload` gives the same name. Never overwrite a file of this run."""
         stem = _NOT_IN_FILE_NAMES.sub("_", name)
         numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
         paths = (folder / f"{stem}{number}{suffix}.{ext}" for number in numbers)
@@ -132,30 +129,30 @@ class Run:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(image)
         except OSError as error:
-            self.report.problems.append(f"{name}: cannot be kept in {self.report.kept_in}: {error.strerror}")
+            self.report.problems.append(f"{name}: cannot write to {self.report.kept_in}: {error.strerror}")
             return
         self._kept.add(path)
         self.report.kept += 1
 
     def _spool_path(self) -> Path:
-        """Return a place for the bytes until they are uploaded: a test may take hundreds of megabytes."""
+        """Return a temporary file for an image: all of a run's images may not fit in memory."""
         if self._spool is None:
             self._spool = Path(tempfile.mkdtemp(prefix="prshots-"))
         self._spooled += 1
         return self._spool / str(self._spooled)
 
 
-def _delivery(mode: str) -> "Delivery | None":
-    """Return where to upload to; None when it is off, or nobody says where. Raises InvalidInputError."""
+def _background_uploads(mode: str) -> "BackgroundUploads | None":
+    """Return the uploads; None if they are off, or not configured. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
-    from prshots.pytest_plugin.uploads import Delivery
+    from prshots.pytest_plugin.uploads import BackgroundUploads
 
-    return Delivery.from_environment(os.environ, only_if_known=mode == "auto")
+    return BackgroundUploads.from_environment(os.environ, only_if_known=mode == "auto")
 
 
 def _words(error: Exception) -> str:
-    """Return what went wrong in one line: browsers add whole logs to theirs."""
+    """Return the error on one line: browsers append whole logs."""
     if isinstance(error, PrshotsError):
         return str(error)
     from prshots.contract.redaction import redact

@@ -1,4 +1,4 @@
-"""How a screenshot is taken of whatever a test has, and what it is called."""
+"""Take a screenshot of what a test passes, and name it."""
 
 import hashlib
 import inspect
@@ -12,9 +12,9 @@ from typing import Any
 from prshots.contract.limits import MAX_NAME_CHARACTERS, VIEWPORT
 
 Develop = Callable[[Callable[[], bytes], str, str], None]
-"""Takes what takes a screenshot, its name and its viewport ("" for its pixels), and sees to the rest."""
+"""Called with a function that takes the screenshot, its name, and its viewport ("" for its pixels)."""
 
-_TAKES = "bytes, a path, a picture with .save(), or what has .screenshot() or .get_screenshot_as_png()"
+_TAKES = "bytes, a path, an image with .save(), or an object with .screenshot() or .get_screenshot_as_png()"
 
 
 class Camera:
@@ -26,23 +26,23 @@ class Camera:
         self._unnamed = 0
 
     def __call__(self, image: Any, name: str | None = None, viewport: str | None = None) -> None:  # noqa: ANN401 - many kinds
-        """Take a screenshot. It is named after the test, unless a name is given; a second one gets -2.
+        """Take a screenshot. Without a name it is named after the test; a second one gets the suffix -2.
 
-        Raises TypeError or ValueError when called wrongly; whatever else goes wrong is said at the end.
+        Raises TypeError or ValueError for invalid arguments. Other errors are reported at the end of the run.
         """
         take = way_to_take(image)
         if viewport is not None and not VIEWPORT.fullmatch(viewport):
-            raise ValueError(f"a viewport is like 1280x800; got {viewport!r}")
+            raise ValueError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
         if name is None:
             self._unnamed += 1
             name = self._test if self._unnamed == 1 else shortened(f"{self._test}-{self._unnamed}")
         elif not name.strip():
-            raise ValueError("a screenshot's name has at least one character; without one, it is the test's")
+            raise ValueError("the name is empty: pass a name, or None to use the test's")
         self._develop(take, shortened(name), viewport or "")
 
 
 def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
-    """Return what makes bytes of it when called. Raises TypeError when nothing does."""
+    """Return a function that returns the image's bytes. Raises TypeError for an unsupported object."""
     if isinstance(image, (bytes, bytearray, memoryview)):
         return lambda: bytes(image)
     if isinstance(image, (str, os.PathLike)):
@@ -50,28 +50,28 @@ def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
     for method in ("get_screenshot_as_png", "screenshot"):
         if callable(way := getattr(image, method, None)):
             if inspect.iscoroutinefunction(way):
-                raise TypeError(f"{type(image).__name__} is asynchronous: shot(await page.screenshot())")
+                raise TypeError(f"{type(image).__name__} is asynchronous: use shot(await page.screenshot())")
             return lambda: _bytes_of(way())
     if callable(getattr(image, "save", None)):
         return lambda: _saved(image)
     if inspect.iscoroutine(image):
-        image.close()  # else Python complains, too, that nobody has awaited it
-        raise TypeError("a screenshot that is still to be awaited: shot(await page.screenshot())")
+        image.close()  # otherwise Python warns that it was never awaited
+        raise TypeError("the screenshot was not awaited: use shot(await page.screenshot())")
     raise TypeError(f"shot takes {_TAKES}; got {type(image).__name__}")
 
 
-def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - what somebody's method returns
+def _bytes_of(taken: Any) -> bytes:  # noqa: ANN401 - any return value
     if isinstance(taken, (bytes, bytearray)):
         return bytes(taken)
-    if isinstance(taken, (str, os.PathLike)):  # Splinter's saves it, and says where
+    if isinstance(taken, (str, os.PathLike)):  # Splinter saves it and returns the path
         return Path(taken).read_bytes()
     if inspect.iscoroutine(taken):
         taken.close()
-        raise ValueError("its page is asynchronous: shot(await page.screenshot())")
+        raise ValueError("its page is asynchronous: use shot(await page.screenshot())")
     raise ValueError(f"its .screenshot() returned {type(taken).__name__} instead of bytes")
 
 
-def _saved(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or like it
+def _saved(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or a similar one
     file = io.BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()
@@ -81,9 +81,10 @@ _TESTS_FOLDER = re.compile(r"\Atests?/")
 
 
 def name_of(nodeid: str) -> str:
-    """Return a test's id for people: tests/ui/test_shop.py::TestCart::test_empty[small] is
-    ui/test_shop/TestCart/test_empty (small).
-    """  # noqa: D205 - the example belongs to the sentence
+    """Return a readable name for a test's id.
+
+    tests/ui/test_shop.py::TestCart::test_empty[small] becomes ui/test_shop/TestCart/test_empty (small).
+    """
     path, _, parameters = nodeid.partition("[")
     file, *parts = path.split("::")
     file = _TESTS_FOLDER.sub("", file.removesuffix(".py"))
@@ -92,7 +93,7 @@ def name_of(nodeid: str) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return a name that the service takes, and that still differs from others that begin alike."""
+    """Return a name that the service accepts. Long names that start the same stay different."""
     name = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", name).encode(errors="replace").decode()
     if len(name) <= MAX_NAME_CHARACTERS:
         return name

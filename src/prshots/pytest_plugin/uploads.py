@@ -1,4 +1,4 @@
-"""From the test run to the pull request: uploads in the background, and the comment at the end."""
+"""Upload screenshots in the background during the test run, and post the comment at the end."""
 
 import queue
 import threading
@@ -9,40 +9,40 @@ from typing import Self
 from prshots.client.ci import ForgeKind, Job, detected, validate, with_forge
 from prshots.client.ci.checkout import commit_of
 from prshots.client.service import Client
-from prshots.client.shots import Shot
+from prshots.client.shots import ShotFile
 from prshots.client.uploading import NOT_TRIED, UploadOutcome, upload_all
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.redaction import redact
 from prshots.pytest_plugin.report import screenshots
 
 _HURRY_SECONDS = 1.0
-"""How long an upload may take to notice that it is to stop, before it is left behind."""
+"""How long to wait for running uploads when the test run is interrupted."""
 
 
-class Delivery:
-    """One pull request at one service. What is added is uploaded by a thread, and its file removed."""
+class BackgroundUploads:
+    """Uploads to one pull request. A thread uploads each added file and then deletes it."""
 
     def __init__(self, client: Client, pr_number: int, commit_sha: str, environ: Mapping[str, str]) -> None:
         self.pr_number = pr_number
         self._client = client
         self._commit_sha = commit_sha
         self._environ = environ
-        self._queue: queue.SimpleQueue[Shot | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[ShotFile | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="prshots", daemon=True)
         self._started = 0
         self._outcomes: list[UploadOutcome] = []
-        self._broken_off = ""
+        self._crash = ""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str], *, only_if_known: bool) -> Self | None:
-        """Return what the variables that the command line takes say, too.
+        """Read the same environment variables as the commands. Raises InvalidInputError.
 
-        With `only_if_known`, None when they name no pull request. Raises InvalidInputError.
+        With `only_if_known`, return None if they name no pull request.
         """
         url = validate.root(environ.get("PRSHOTS_URL", ""))
         if not url:
             raise InvalidInputError(
-                "PRSHOTS_URL takes the service's address, such as https://prshots.example.com"
+                "PRSHOTS_URL is not an address: set it to one such as https://prshots.example.com"
             )
         job = detected(environ)
         given = environ.get("PRSHOTS_PR", "").strip()
@@ -50,21 +50,23 @@ class Delivery:
         if pr_number is None:
             if only_if_known and not given:
                 return None
-            raise InvalidInputError(f"which pull request? PRSHOTS_PR takes its number; got {given[:100]!r}")
+            if given:
+                raise InvalidInputError(f"PRSHOTS_PR must be a pull request's number; got {given[:100]!r}")
+            raise InvalidInputError("no pull request: set PRSHOTS_PR to its number")
         commit_sha = _commit(environ, job)
         from prshots.client.keyless import token_source
 
         token, project = environ.get("PRSHOTS_TOKEN", ""), environ.get("PRSHOTS_PROJECT", "")
         return cls(Client(url, token_source(url, token, project, environ)), pr_number, commit_sha, environ)
 
-    def add(self, shot: Shot) -> None:
+    def add(self, shot: ShotFile) -> None:
         if not self._started:
             self._thread.start()
         self._started += 1
         self._queue.put(shot)
 
     def finished(self, *, hurry: bool) -> tuple[int, list[str]]:
-        """Wait for all; return how many were uploaded, and what is to be said of the others."""
+        """Wait for all uploads. Return how many succeeded, and a message for each that failed."""
         if hurry:
             self._client.close()
         if self._started:
@@ -74,15 +76,15 @@ class Delivery:
         problems = [
             f"{outcome.shot.name}: {outcome.error}"
             for outcome in self._outcomes
-            if outcome.error and not outcome.is_hopeless
+            if outcome.error and not outcome.is_fatal
         ]
         if left := self._started - uploaded - len(problems):
-            reason = "interrupted" if hurry else self._broken_off or self._hopeless()
+            reason = "interrupted" if hurry else self._crash or self._fatal_error()
             problems.append(f"{screenshots(left)} not uploaded: {reason}")
         return uploaded, problems
 
     def post(self) -> str:
-        """Bring the pull request's comment up to date, and return what was done. Raises PrshotsError."""
+        """Update the pull request's comment, and return what was done. Raises PrshotsError."""
         from prshots.client.forges import forge_of
         from prshots.client.posting import Composer, post
 
@@ -94,9 +96,9 @@ class Delivery:
     def close(self) -> None:
         self._client.close()
 
-    def _hopeless(self) -> str:
-        """Return why there was no more to be done, from the one that found out."""
-        errors = [outcome.error for outcome in self._outcomes if outcome.is_hopeless]
+    def _fatal_error(self) -> str:
+        """Return the error that stopped the uploads."""
+        errors = [outcome.error for outcome in self._outcomes if outcome.is_fatal]
         return next((error for error in errors if error != NOT_TRIED), NOT_TRIED)
 
     def _work(self) -> None:
@@ -108,13 +110,13 @@ class Delivery:
                 self._outcomes += outcomes
                 for shot in batch:
                     shot.path.unlink(missing_ok=True)
-                if any(outcome.is_hopeless for outcome in outcomes):
+                if any(outcome.is_fatal for outcome in outcomes):
                     return
-        except Exception as error:  # noqa: BLE001 - said at the end, not in the middle of the tests' output
-            self._broken_off = redact(f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - reported at the end of the run
+            self._crash = redact(f"{type(error).__name__}: {error}")
 
-    def _next_batch(self) -> list[Shot]:
-        """Return what is to be uploaded, once there is something; nothing at the end."""
+    def _next_batch(self) -> list[ShotFile]:
+        """Wait for shots and return all that are queued. An empty list means the end."""
         batch = [self._queue.get()]
         while batch[-1] is not None:
             try:
@@ -123,23 +125,25 @@ class Delivery:
                 break
         if batch[-1] is None:
             batch.pop()
-            self._queue.put(None)  # for the next time
+            self._queue.put(None)  # ends the next call, too
         return [shot for shot in batch if shot is not None]
 
 
 def _commit(environ: Mapping[str, str], job: Job) -> str:
     given = environ.get("PRSHOTS_COMMIT", "").strip()
     if given and not validate.commit(given):
-        raise InvalidInputError(f"PRSHOTS_COMMIT takes 7 to 40 hexadecimal digits; got {given[:100]!r}")
+        raise InvalidInputError(
+            f"PRSHOTS_COMMIT must have 7 to 40 hexadecimal characters; got {given[:100]!r}"
+        )
     if found := commit_of(job, validate.commit(given)):
         return found
-    raise InvalidInputError("which commit? No CI says, and this is no folder of git: set PRSHOTS_COMMIT")
+    raise InvalidInputError("no commit: neither CI nor git names one. Set PRSHOTS_COMMIT")
 
 
 def _job_with_forge(environ: Mapping[str, str]) -> Job:
     kind = environ.get("PRSHOTS_FORGE", "").strip()
     if kind and kind not in tuple(ForgeKind):
-        raise InvalidInputError(f"PRSHOTS_FORGE is one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
+        raise InvalidInputError(f"PRSHOTS_FORGE must be one of {', '.join(ForgeKind)}; got {kind[:100]!r}")
     return with_forge(
         detected(environ),
         environ,

@@ -1,4 +1,4 @@
-"""Which CI runs us, and what it says of the pull request."""
+"""Detect the CI, and what it knows about the pull request."""
 
 from prshots.client.ci.detection import detected
 from prshots.client.ci.job import ForgeKind, Job

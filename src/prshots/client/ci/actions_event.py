@@ -1,6 +1,6 @@
-"""The event that started a job of GitHub's Actions, or of Gitea's and Forgejo's: a file with what happened.
+"""The event file of GitHub, Gitea and Forgejo Actions.
 
-The variables alone mislead: for a pull request they name the commit of a trial merge, or of the base branch.
+The variables alone are misleading: for a pull request they name a trial merge commit, or the base branch.
 """
 
 import json
@@ -12,10 +12,10 @@ from typing import Any
 from prshots.client.ci import validate
 
 MAX_BYTES = 32 * 1024**2
-"""More than GitHub ever sends (25 MB)."""
+"""GitHub sends at most 25 MB."""
 
 _WITH_THE_BASES_COMMIT = {"issue_comment", "pull_request_target", "workflow_run"}
-"""The events for which GITHUB_SHA is a commit of the base branch, and none of the pull request's."""
+"""Events whose GITHUB_SHA is on the base branch, not on the pull request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Event:
 
 
 def event_of(environ: Mapping[str, str]) -> Event:
-    """Return what happened; from the variables, as far as the file does not say."""
+    """Read the event file. Where it has no value, use the variables."""
     name = validate.first(environ, "GITHUB_EVENT_NAME")
     said = _read(validate.first(environ, "GITHUB_EVENT_PATH"))
     ref = validate.first(environ, "GITHUB_REF")
@@ -49,7 +49,7 @@ def event_of(environ: Mapping[str, str]) -> Event:
             from_fork=_is_fork(_part(run, "head_repository"), _part(said, "repository")),
         )
     issue = _part(said, "issue")
-    if _part(issue, "pull_request"):  # a comment on a pull request: which commit it is at is not said
+    if _part(issue, "pull_request"):  # a comment on a pull request: the event does not name the commit
         return Event(pr_number=validate.pr_number(issue.get("number")))
     return Event(pr_number=number_in(ref), commit_sha=built)
 
@@ -72,10 +72,10 @@ def _part(of: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _is_fork(head: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
-    """Return whether it comes from another repository; also one that has been deleted since."""
+    """Return whether the pull request comes from another repository, even a deleted one."""
     return head.get("full_name") != base.get("full_name")
 
 
 def number_in(ref: str) -> int | None:
-    """Return the pull request of refs/pull/12/merge."""
+    """Return the pull request's number in refs/pull/12/merge."""
     return validate.pr_number(ref.split("/")[2]) if ref.startswith("refs/pull/") else None

@@ -1,4 +1,4 @@
-"""Which commit the screenshots show: where nobody says, the one that is checked out here."""
+"""The commit of the screenshots, if necessary from git."""
 
 import subprocess
 
@@ -7,20 +7,20 @@ from prshots.client.ci.job import Job
 
 
 def commit_of(job: Job, given: str = "") -> str:
-    """Return the commit that was given, else the CI's, else git's; nothing when none of them says."""
+    """Return the given commit, else the one from CI, else git's HEAD; empty if there is none."""
     return given or job.commit_sha or checked_out()
 
 
 def checked_out() -> str:
-    """Return the commit of the working folder; nothing when that is in no repository."""
+    """Return the HEAD of the working folder; empty if it is not in a repository."""
     try:
         said = subprocess.run(
-            ["git", "rev-parse", "--verify", "HEAD"],  # noqa: S607 - whichever git the job uses
+            ["git", "rev-parse", "--verify", "HEAD"],  # noqa: S607 - the job's own git
             capture_output=True,
             text=True,
             timeout=30,
             check=False,
         )
-    except (OSError, subprocess.SubprocessError):  # no git here, or one that hangs
+    except (OSError, subprocess.SubprocessError):  # git is not installed, or hangs
         return ""
     return validate.commit(said.stdout) if said.returncode == 0 else ""

@@ -1,4 +1,4 @@
-"""Each CI's own variables, and what they say of the pull request."""
+"""The environment variables of each CI, and what they say about the pull request."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import quote
@@ -20,7 +20,7 @@ Environ = Mapping[str, str]
 
 
 def detected(environ: Environ) -> Job:
-    """Return what the environment says; of no CI that we know, an empty job. Never raises."""
+    """Return the job that the environment describes; an empty one outside of a supported CI. Never raises."""
     return next((job_of(environ) for is_it, job_of in _CIS if is_it(environ)), Job())
 
 
@@ -55,12 +55,12 @@ def _job(
 
 
 def _actions(environ: Environ) -> Job:
-    """GitHub's Actions; Gitea's and Forgejo's set the same variables."""
+    """GitHub Actions. Gitea and Forgejo set the same variables."""
     on_gitea = runs_on_gitea(environ)
     event = event_of(environ)
     url = validate.root(environ.get("GITHUB_SERVER_URL"))
     repository = validate.repository(environ.get("GITHUB_REPOSITORY"))
-    # Gitea's pages go by the repository's own count of runs.
+    # Gitea's run pages use the run number of the repository.
     run = first(environ, "GITHUB_RUN_NUMBER" if on_gitea else "GITHUB_RUN_ID")
     return _job(
         "Gitea Actions" if on_gitea else "GitHub Actions",
@@ -80,7 +80,7 @@ def _gitlab(environ: Environ) -> Job:
     number = validate.pr_number(environ.get("CI_MERGE_REQUEST_IID"))
     source = first(environ, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
     from_fork = bool(target and source) and source != target
-    if number is None:  # a branch's pipeline: the merge requests that are open for it, as group/app!12,…
+    if number is None:  # a branch pipeline lists its open merge requests, as group/app!12,…
         path, _, iid = first(environ, "CI_OPEN_MERGE_REQUESTS").partition(",")[0].rpartition("!")
         number = validate.pr_number(iid)
         from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
@@ -88,10 +88,10 @@ def _gitlab(environ: Environ) -> Job:
     return _job(
         "GitLab CI",
         environ,
-        # A fork's merge request is discussed where it goes to.
+        # A fork's merge request is in the target project.
         Place(ForgeKind.GITLAB, validate.root(environ.get("CI_SERVER_URL")), target or own, number),
         api=first(environ, "CI_API_V4_URL"),
-        # Empty, unless what is built is the result of merging: then CI_COMMIT_SHA is that merge.
+        # Set only in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
         commit_sha=validate.commit(
             environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), environ.get("CI_COMMIT_SHA")
         ),
@@ -115,7 +115,7 @@ def _bitbucket(environ: Environ) -> Job:
 
 
 def _circleci(environ: Environ) -> Job:
-    # Of several pull requests from one branch, the first; the number alone is only there for a fork's.
+    # If a branch has several pull requests, use the first. CIRCLE_PR_NUMBER is set only for forks.
     page = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST").partition(",")[0]
     forks_number = validate.pr_number(environ.get("CIRCLE_PR_NUMBER"))
     return _job(
@@ -132,7 +132,7 @@ def _buildkite(environ: Environ) -> Job:
     place = _place(
         "",
         first(environ, "BUILDKITE_REPO"),
-        validate.pr_number(environ.get("BUILDKITE_PULL_REQUEST")),  # "false" without one
+        validate.pr_number(environ.get("BUILDKITE_PULL_REQUEST")),  # "false" if there is none
         first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
     )
     head = place_of_remote(first(environ, "BUILDKITE_PULL_REQUEST_REPO"))
@@ -149,7 +149,7 @@ def _buildkite(environ: Environ) -> Job:
 def _azure(environ: Environ) -> Job:
     provider = first(environ, "BUILD_REPOSITORY_PROVIDER").lower()
     number = validate.pr_number(environ.get("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"))
-    if number is None and "github" in provider:  # whose PULLREQUESTID is another number
+    if number is None and "github" in provider:  # PULLREQUESTID is a different number there
         number = number_in(first(environ, "BUILD_SOURCEBRANCH"))
     elif number is None:
         number = validate.pr_number(environ.get("SYSTEM_PULLREQUEST_PULLREQUESTID"))
@@ -186,7 +186,7 @@ def _woodpecker(environ: Environ) -> Job:
 
 
 def _jenkins(environ: Environ) -> Job:
-    """Return what a multibranch project says, or the plugin "GitHub Pull Request Builder" (ghprb…)."""
+    """Return the job of a multibranch project, or of the GitHub Pull Request Builder plugin (ghprb…)."""
     number = validate.pr_number(first(environ, "CHANGE_ID", "ghprbPullId"))
     place = _place(
         first(environ, "CHANGE_URL", "ghprbPullLink"), first(environ, "GIT_URL", "GIT_URL_1"), number
@@ -196,7 +196,7 @@ def _jenkins(environ: Environ) -> Job:
         "Jenkins",
         environ,
         place,
-        # GIT_COMMIT is a merge where the project is set to build those; only the plugin tells the head.
+        # GIT_COMMIT may be a merge commit. Only the plugin names the head.
         commit_sha=validate.commit(environ.get("ghprbActualCommit"), environ.get("GIT_COMMIT")),
         run_url=first(environ, "BUILD_URL"),
         from_fork=bool(first(environ, "CHANGE_FORK"))
@@ -205,9 +205,9 @@ def _jenkins(environ: Environ) -> Job:
 
 
 def _place(page: str, remote: str, number: int | None, provider: str = "") -> Place:
-    """Return where the pull request is, in a CI that serves several forges.
+    """Return where the pull request is, for a CI that supports several forges.
 
-    Its page tells best; else the address that git fetches from, and what the CI calls that forge.
+    The pull request's web page is the best source, then git's remote, then the CI's name for the forge.
     """
     found = place_of_pull_request(page)
     if found.kind is None:
@@ -226,7 +226,7 @@ _PROVIDERS = {
     "forgejo": ForgeKind.GITEA,
     "bitbucket": ForgeKind.BITBUCKET,
 }
-"""What CIs call the forges."""
+"""The names that CIs use for the forges."""
 
 _CIS: tuple[tuple[Callable[[Environ], bool], Callable[[Environ], Job]], ...] = (
     (runs_on_gitea, _actions),

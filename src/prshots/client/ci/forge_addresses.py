@@ -1,4 +1,4 @@
-"""Which forge an address belongs to, where its API is, and with which token it is called."""
+"""The kind of forge at an address, the base URL of its API, and its token variables."""
 
 import re
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from urllib.parse import urlsplit
 
 from prshots.client.ci import validate
 from prshots.client.ci.job import ForgeKind
-from prshots.client.ci.validate import LONGEST
+from prshots.client.ci.validate import MAX_CHARACTERS
 
 TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - the name of a variable
 
 _PUBLIC = {
     ForgeKind.GITHUB: "https://github.com",
     ForgeKind.GITLAB: "https://gitlab.com",
-    ForgeKind.GITEA: "",  # there is no one Gitea
+    ForgeKind.GITEA: "",  # has no public instance
     ForgeKind.BITBUCKET: "https://bitbucket.org",
 }
 _TOKENS = {
@@ -45,7 +45,7 @@ _REMOTES = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A repository at a forge, as an address tells of it; the kind is None when the address does not tell."""
+    """A repository on a forge, read from an address. The kind is None if unknown."""
 
     kind: ForgeKind | None = None
     url: str = ""
@@ -54,12 +54,12 @@ class Place:
 
 
 def place_of_pull_request(address: str) -> Place:
-    """Return the repository of a pull request's own page, and which kind of forge has pages like that."""
+    """Return the forge and repository of a pull request's web page."""
     parts = urlsplit(validate.address(address))
     for pattern, kind in _PULL_REQUESTS:
         if found := pattern.match(parts.path.strip("/")):
             if kind is ForgeKind.BITBUCKET and kind_of_host(parts.netloc) is not kind:
-                return Place()  # a Bitbucket of one's own has another API
+                return Place()  # Bitbucket Data Center has a different API
             return Place(
                 kind,
                 f"{parts.scheme}://{parts.netloc}",
@@ -70,24 +70,26 @@ def place_of_pull_request(address: str) -> Place:
 
 
 def place_of_remote(remote: str) -> Place:
-    """Return the repository that git fetches from: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r."""
-    matches = (pattern.fullmatch(remote.strip()) for pattern in _REMOTES) if len(remote) <= LONGEST else ()
+    """Return the repository of a git remote: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r."""
+    matches = (
+        (pattern.fullmatch(remote.strip()) for pattern in _REMOTES) if len(remote) <= MAX_CHARACTERS else ()
+    )
     found = next(filter(None, matches), None)
     repository = validate.repository(found["path"].removesuffix(".git")) if found else ""
     if found is None or "/" not in repository:
         return Place()
-    # Only of the web's own schemes is the port also that of the API.
+    # Only the port of an http(s) remote is also the API's port.
     web = f"{found['scheme']}://{found['host']}{found['port'] or ''}" if "http" in found["scheme"] else ""
     return Place(kind_of_host(found["host"]), web or f"https://{found['host']}", repository)
 
 
 def kind_of_host(host: str) -> ForgeKind | None:
-    """Return the kind of a forge by its name, if that tells."""
+    """Return the kind of forge by its host name; None if unknown."""
     return next((kind for pattern, kind in _HOSTS if pattern.search(host.lower())), None)
 
 
 def api_root(kind: ForgeKind | None, url: str = "") -> str:
-    """Return the root of a forge's API from its address for people; by default the public forge's."""
+    """Return the base URL of a forge's API. Without a web address, use the public instance."""
     if kind is None or not (url := url or _PUBLIC[kind]):
         return ""
     scheme, _, host = url.partition("://")
@@ -105,7 +107,7 @@ def api_root(kind: ForgeKind | None, url: str = "") -> str:
 
 
 def kind_of_api(api: str) -> ForgeKind | None:
-    """Return the kind of a forge by the root of its API, if that tells."""
+    """Return the kind of forge by the base URL of its API; None if unknown."""
     host, path = urlsplit(api).netloc, urlsplit(api).path
     versions = {"/api/v3": ForgeKind.GITHUB, "/api/v4": ForgeKind.GITLAB, "/api/v1": ForgeKind.GITEA}
     by_path = next((kind for version, kind in versions.items() if path.endswith(version)), None)
@@ -113,9 +115,9 @@ def kind_of_api(api: str) -> ForgeKind | None:
 
 
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:
-    """Return the token for a forge of this kind: the one that is set for us, or the usual variable's."""
+    """Return the token for this kind of forge, from PRSHOTS_FORGE_TOKEN or the usual variables."""
     names = _TOKENS.get(kind, ()) if kind else ()
-    # Gitea's runner calls its own token GITHUB_TOKEN: it is not one of GitHub's.
+    # Gitea's runner sets its own token as GITHUB_TOKEN. It is not a GitHub token.
     if runs_on_gitea(environ):
         own = ("GITHUB_TOKEN",)
         names = (
@@ -125,7 +127,7 @@ def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:
 
 
 def runs_on_gitea(environ: Mapping[str, str]) -> bool:
-    """Return whether the Actions that run us are Gitea's or Forgejo's, which set GitHub's variables too."""
+    """Return whether this runs in Gitea or Forgejo Actions, which also set GitHub's variables."""
     if validate.is_on(environ, "GITEA_ACTIONS") or validate.is_on(environ, "FORGEJO_ACTIONS"):
         return True
     api = validate.root(environ.get("GITHUB_API_URL"))

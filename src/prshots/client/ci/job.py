@@ -1,4 +1,4 @@
-"""What is known of the job that runs us, whichever CI it is."""
+"""A CI job, independent of the CI."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,13 +13,13 @@ class ForgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is known of the job that runs us. What the CI does not say is empty.
+    """The CI job that runs us. Unknown values are empty.
 
-    `ci` is its name for people. `closed`: it runs because the pull request was closed or merged. `from_fork`:
-    the pull request comes from another repository, so that the job's own token may often only read.
-    `repository` is `owner/name`, at GitLab the project's id or path. `forge_url` is the forge's address for
-    people; it may be known where the forge's kind is not. `forge_api` is the root of its API, such as
-    https://api.github.com, https://gitlab.example/api/v4, https://gitea.example/api/v1.
+    `ci` is the CI's display name. `closed`: the job runs because the pull request was closed or merged.
+    `from_fork`: the pull request comes from another repository, so the job's token is often read-only.
+    `repository` is `owner/name`, on GitLab the project's id or path. `forge_url` is the forge's web address,
+    which may be known even if its kind is not. `forge_api` is the base URL of its API, such as
+    https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1.
     """
 
     ci: str = ""

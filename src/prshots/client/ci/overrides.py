@@ -1,4 +1,4 @@
-"""What somebody says of the forge by hand, instead of what the CI says."""
+"""Options for the forge that override what CI says."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,14 +18,15 @@ def with_forge(
     repository: str = "",
     token: str = "",
 ) -> Job:
-    """Return the job with what was given instead of what the CI says. Raises InvalidInputError."""
+    """Return the job, with the given values in place of what CI says. Raises InvalidInputError."""
     job = _at_forge(job, kind, api, environ)
     if repository.strip():
         job = replace(job, repository=_checked_repository(repository, job.forge))
     if token.strip():
         if not (checked := validate.token(token)):
             raise InvalidInputError(
-                f"--forge-token ({TOKEN_VARIABLE}) holds what no token has: a space, a line break or the like"
+                f"invalid --forge-token ({TOKEN_VARIABLE}): it contains a space, a line break or a character "
+                "that no token has"
             )
         job = replace(job, forge_token=checked)
     return job
@@ -34,19 +35,19 @@ def with_forge(
 def _at_forge(job: Job, kind: ForgeKind | None, api: str, environ: Mapping[str, str]) -> Job:
     if api.strip() and not (checked := validate.root(api)):
         raise InvalidInputError(
-            "--forge-url (PRSHOTS_FORGE_URL) takes the root of the forge's API, such as "
+            "invalid --forge-url (PRSHOTS_FORGE_URL): use the base URL of the forge's API, such as "
             "https://gitlab.example.com/api/v4, without a user and a password"
         )
     api = checked if api.strip() else ""
     kind = kind or (kind_of_api(api) if api else None) or job.forge
     if api and kind is None:
         raise InvalidInputError(
-            "what is at --forge-url? Give --forge github, gitlab, gitea or bitbucket beside it"
+            "unknown kind of forge at --forge-url: also use --forge github, gitlab, gitea or bitbucket"
         )
     if kind is None or (kind is job.forge and not api):
         return job
     if kind is not job.forge:
-        # The CI's forge is another one (a mirror, say), unless it did not say which kind it is.
+        # CI's forge is a different one, such as a mirror, unless its kind was unknown.
         known = job.forge is None
         job = replace(
             job,
@@ -56,7 +57,9 @@ def _at_forge(job: Job, kind: ForgeKind | None, api: str, environ: Mapping[str, 
             forge_token=forge_token(kind, environ),
         )
     if not (api := api or api_root(kind, job.forge_url)):
-        raise InvalidInputError(f"which {kind}? Give the root of its API: --forge-url https://HOST/api/v1")
+        raise InvalidInputError(
+            f"no address for {kind}: use --forge-url with the base URL of its API, https://HOST/api/v1"
+        )
     return replace(job, forge_api=api)
 
 
@@ -66,7 +69,7 @@ def _checked_repository(given: str, kind: ForgeKind | None) -> str:
         checked = ""
     if not checked:
         raise InvalidInputError(
-            "--repository (PRSHOTS_REPOSITORY) takes owner/name, at GitLab also a project's id; "
+            "invalid --repository (PRSHOTS_REPOSITORY): use owner/name, or on GitLab the project's id; "
             f"got {given[:100]!r}"
         )
     return checked

@@ -1,6 +1,6 @@
-"""What is well-formed; whatever else a variable holds counts as not said.
+"""Validate values from the environment. An invalid value counts as not set.
 
-What passes here goes into addresses and requests as it is.
+Valid values go into addresses and requests unchanged.
 """
 
 import re
@@ -12,7 +12,7 @@ from prshots.contract.limits import COMMIT_SHA, MAX_PR_NUMBER
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _REPOSITORY = re.compile(r"[0-9]{1,20}|(?!\.{1,2}/)[\w.~-]+(?:/(?!\.{1,2}(?:/|\Z))[\w.~-]+)+", re.ASCII)
 _TOKEN = re.compile(r"[!-~]+")
-LONGEST = 2000
+MAX_CHARACTERS = 2000
 
 
 def is_on(environ: Mapping[str, str], name: str) -> bool:
@@ -20,12 +20,12 @@ def is_on(environ: Mapping[str, str], name: str) -> bool:
 
 
 def first(environ: Mapping[str, str], *names: str) -> str:
-    """Return the first of these variables that is set to something."""
+    """Return the value of the first of these variables that is not empty."""
     return next((value for name in names if (value := environ.get(name, "").strip())), "")
 
 
 def pr_number(given: object) -> int | None:
-    """Return a pull request's number, from a variable's text or from JSON."""
+    """Return a pull request's number, given as text or as a JSON number; None if invalid."""
     if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
         given = int(given)
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MAX_PR_NUMBER:
@@ -34,7 +34,7 @@ def pr_number(given: object) -> int | None:
 
 
 def commit(*candidates: object) -> str:
-    """Return the first that is a commit's SHA, whole or abbreviated."""
+    """Return the first valid commit SHA, full or abbreviated; empty if none is valid."""
     for given in candidates:
         if isinstance(given, str) and COMMIT_SHA.fullmatch(given.strip()):
             return given.strip().lower()
@@ -42,20 +42,20 @@ def commit(*candidates: object) -> str:
 
 
 def repository(given: object) -> str:
-    """Return `owner/name`, with any number of groups, or an id as GitLab has them."""
-    if isinstance(given, str) and len(given) <= LONGEST and _REPOSITORY.fullmatch(given.strip()):
+    """Return `owner/name`, with any number of groups, or a GitLab project id; empty if invalid."""
+    if isinstance(given, str) and len(given) <= MAX_CHARACTERS and _REPOSITORY.fullmatch(given.strip()):
         return given.strip()
     return ""
 
 
 def token(given: str) -> str:
-    """Return a token without what surrounds it; nothing when it could not stand in a header."""
+    """Return a token without surrounding whitespace; empty if it is not valid in a header."""
     return given.strip() if _TOKEN.fullmatch(given.strip()) else ""
 
 
 def address(given: object) -> str:
-    """Return an http(s) address, if it has a host and holds no password."""
-    if not isinstance(given, str) or len(given) > LONGEST or not _TOKEN.fullmatch(given.strip()):
+    """Return an http(s) address; empty if it has no host, or contains a user or a password."""
+    if not isinstance(given, str) or len(given) > MAX_CHARACTERS or not _TOKEN.fullmatch(given.strip()):
         return ""
     try:
         parts = urlsplit(given.strip())
@@ -67,6 +67,6 @@ def address(given: object) -> str:
 
 
 def root(given: object) -> str:
-    """Return an address that paths can be added to."""
+    """Return an address without query and fragment; empty if invalid."""
     found = address(given)
     return "" if "?" in found or "#" in found else found.rstrip("/")

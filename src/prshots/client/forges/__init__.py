@@ -1,4 +1,4 @@
-"""The forges: where pull requests are discussed, and how a comment is found, written and changed there."""
+"""The forges, and how to find, create and change a comment there."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from prshots.client.ci import ForgeKind, Job
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import InvalidInputError
 
@@ -16,12 +16,12 @@ _KINDS = {
     ForgeKind.GITEA: ("gitea", "Gitea"),
     ForgeKind.BITBUCKET: ("bitbucket", "Bitbucket"),
 }
-"""The module and the class of each; only the one that is used is imported."""
+"""The module and the class of each. Only the one in use is imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment as the forge has it. `author` is what `Forge.me` would say of whoever wrote it."""
+    """A comment on the forge. `author` is what `Forge.me` returns for its author."""
 
     id: str
     body: str
@@ -30,11 +30,11 @@ class Comment:
 
 
 class Forge(Protocol):
-    """One repository at one forge. Every method raises ForgeError, UnreachableError, RateLimitedError."""
+    """One repository on one forge. Every method may raise ForgeError, UnreachableError, RateLimitedError."""
 
     @property
     def label(self) -> str:
-        """What people call it, such as GitHub."""
+        """The forge's name, such as GitHub."""
 
     @property
     def max_characters(self) -> int:
@@ -48,45 +48,45 @@ class Forge(Protocol):
         """Return the first line of our comment."""
 
     def me(self) -> str | None:
-        """Return who we are by our token; empty when the forge does not say.
+        """Return the author that our token writes as; empty if the forge does not tell.
 
-        None where it is not said but can be found out by trying: where only its author may change a comment,
-        and `update` raises NotFoundError for another's.
+        None if only trying tells: only the author may change a comment, and `update` raises NotFoundError
+        for someone else's.
         """
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
-        """Return all comments on a pull request, the oldest first, a page at a time as they are asked for."""
+        """Yield all comments on a pull request, oldest first. Pages are requested as needed."""
 
     def create(self, pr_number: int, body: str) -> Comment: ...
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
-        """Change a comment's text. Raises NotFoundError when it has gone."""
+        """Change a comment's text. Raises NotFoundError if it no longer exists."""
 
     def delete(self, pr_number: int, comment_id: str) -> None:
-        """Remove a comment; one that has gone already is no error."""
+        """Delete a comment. It is no error if it no longer exists."""
 
     def proxied_images(self, comment_id: str) -> list[str]:
-        """Return the addresses under which the forge's own image proxy shows the comment's images."""
+        """Return the addresses of the comment's images on the forge's image proxy."""
 
     def purge(self, url: str) -> bool:
-        """Ask the image proxy to drop its copy; False when it did not."""
+        """Ask the image proxy to drop its copy. Return whether it did."""
 
     def close(self) -> None: ...
 
 
-def forge_of(job: Job, on_wait: OnWait = no_words) -> Forge:
-    """Return the repository that the job works on. Raises InvalidInputError when something is not known."""
+def forge_of(job: Job, on_wait: OnWait = ignore_wait) -> Forge:
+    """Return the job's repository on its forge. Raises InvalidInputError if something is missing."""
     if job.forge is None:
-        raise InvalidInputError(f"which forge? Give --forge, one of {', '.join(ForgeKind)}")
+        raise InvalidInputError(f"no forge detected: use --forge, one of {', '.join(ForgeKind)}")
     module, name = _KINDS[job.forge]
     if not job.repository:
-        raise InvalidInputError(f"which repository of {name}? Give --repository, such as owner/name")
+        raise InvalidInputError(f"no {name} repository detected: use --repository, such as owner/name")
     if not job.forge_api.startswith(("http://", "https://")):
-        raise InvalidInputError(f"where is {name}? Give the root of its API: --forge-url")
+        raise InvalidInputError(f"no {name} address detected: use --forge-url, the base URL of its API")
     if not job.forge_token:
         from prshots.client.forges.forks import advice
 
-        missing = f"no token to comment on {name} with: give --forge-token, or set PRSHOTS_FORGE_TOKEN"
+        missing = f"no token to comment on {name}: use --forge-token, or set PRSHOTS_FORGE_TOKEN"
         raise InvalidInputError(
             f"{missing}; {words}" if (words := advice(job)) else missing + _HOW_TO_PASS_IT.get(job.forge, "")
         )
@@ -96,6 +96,6 @@ def forge_of(job: Job, on_wait: OnWait = no_words) -> Forge:
 
 
 _HOW_TO_PASS_IT = {
-    ForgeKind.GITHUB: "; in GitHub Actions, env: GITHUB_TOKEN: ${{ github.token }} in the step",
-    ForgeKind.GITEA: "; in Gitea Actions, env: GITHUB_TOKEN: ${{ github.token }} in the step",
+    ForgeKind.GITHUB: "; in GitHub Actions, add env: GITHUB_TOKEN: ${{ github.token }} to the step",
+    ForgeKind.GITEA: "; in Gitea Actions, add env: GITHUB_TOKEN: ${{ github.token }} to the step",
 }

@@ -10,12 +10,12 @@ import httpx
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import MAX_PAGES, ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
 _NEEDS = (
-    "Bitbucket takes a repository, project or workspace access token that may write pull requests, "
+    "Bitbucket needs a repository, project or workspace access token that may write pull requests, "
     "or an API token with write:pullrequest:bitbucket and read:user:bitbucket as EMAIL:TOKEN"
 )
 
@@ -25,7 +25,7 @@ class Bitbucket(PlainForge):
     max_characters = 32_768
     marker_style = Marker.LINK
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {"Authorization": _credentials(token)}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
         self._pull_requests = f"/repositories/{quote(repository)}/pullrequests"
@@ -33,9 +33,9 @@ class Bitbucket(PlainForge):
         self._has_asked = False
 
     def me(self) -> str | None:
-        """Return our account; None for an access token, which belongs to none that could be asked for.
+        """Return our account; None for an access token, which has no account.
 
-        There, what we wrote is told by trying: only its author may change a comment.
+        Then only trying tells which comments are ours: only the author may change a comment.
         """
         if not self._me and not self._has_asked:
             self._has_asked = True
@@ -61,7 +61,7 @@ class Bitbucket(PlainForge):
             changed = self._comment(self._api.call("PUT", path, json=_content(body)))
         except ForgeRefusedError as error:
             if self.me() is None:
-                raise NotFoundError(f"{self.label} says that comment {comment_id} is not ours") from error
+                raise NotFoundError(f"{self.label}: comment {comment_id} is not ours") from error
             raise
         self._me = self._me or changed.author or None
 
@@ -72,13 +72,13 @@ class Bitbucket(PlainForge):
         return f"{self._pull_requests}/{pr_number}/comments"
 
     def _pages(self, path: str) -> Iterator[list[dict[str, Any]]]:
-        """Return the pages of a list. Of the link to the next only what it asks for is taken."""
+        """Yield the pages of a list. Of the link to the next page, only the query is used."""
         asked = httpx.QueryParams(pagelen=100)
         for _ in range(MAX_PAGES):
             page = self._api.call("GET", path, params=asked)
             entries = page.get("values") if isinstance(page, dict) else None
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                raise ForgeError(f"{self.label} answered {path} with something else than a list")
+                raise ForgeError(f"{self.label} answered {path} with something other than a list")
             yield entries
             following = text_at(page, "next")
             if not following:
@@ -98,7 +98,7 @@ class Bitbucket(PlainForge):
 
 
 def _credentials(token: str) -> str:
-    """Return what authorizes: an access token as it is, a person's token together with who they are."""
+    """Return the Authorization header: Basic for a user's EMAIL:TOKEN, Bearer for an access token."""
     return f"Basic {base64.b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
 
 

@@ -1,4 +1,4 @@
-"""JSON over HTTP with a forge: one way to call, to page, and to say what was refused."""
+"""Call a forge's JSON API: requests, pages and errors."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from prshots.client.sending import OnWait, Sender, no_words
+from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -15,14 +15,14 @@ MAX_PAGES = 1000
 
 
 class ForgeApi:
-    """The API of one forge, by the root of its address; `needs` says which token it takes."""
+    """The API of one forge. `needs` tells the user which token it needs."""
 
     def __init__(
         self,
         label: str,
         url: str,
         headers: Mapping[str, str],
-        on_wait: OnWait = no_words,
+        on_wait: OnWait = ignore_wait,
         *,
         needs: str = "",
     ) -> None:
@@ -41,53 +41,55 @@ class ForgeApi:
         self._sender.close()
 
     def _stay_here(self, request: httpx.Request) -> None:
-        """Let no link and no redirect take our token elsewhere: httpx takes off some headers, not all."""
+        """Keep our token on this host. On a redirect, httpx removes some headers, but not all."""
         if _origin(request.url) != (here := _origin(self._client.base_url)):
             raise ForgeError(
-                f"{self.label} at {here} sends us on to {_origin(request.url)}, which does not get our "
-                "token: if its API is there, give that address with --forge-url"
+                f"{self.label} at {here} redirects to {_origin(request.url)}, which does not get our token: "
+                "if its API is there, use that address with --forge-url"
             )
 
     def reply(self, method: str, path: str, **request: Any) -> httpx.Response:  # noqa: ANN401 - httpx takes it
-        """Return the reply whatever its status; `path` may be a whole address, as of a next page."""
+        """Return the reply with any status. `path` may also be a full address."""
         return self._sender.send(lambda: self._client.build_request(method, path, **request))
 
     def call(self, method: str, path: str, **request: Any) -> Any:  # noqa: ANN401 - anything JSON can say
-        """Return what the forge answers. Raises NotFoundError, ForgeError."""
+        """Return the JSON of the reply. Raises NotFoundError, ForgeError."""
         return self.value(self.reply(method, path, **request))
 
     def value(self, reply: httpx.Response) -> Any:  # noqa: ANN401 - anything JSON can say
         if reply.status_code in (httpx.codes.NOT_FOUND, httpx.codes.GONE):
-            raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not see it")
+            raise NotFoundError(f"{self.label} has nothing at {reply.url.path}, or the token may not read it")
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise ForgeError(
-                f"{self.label} refused the token ({said(reply)}): it is wrong, has expired, or was revoked"
+                f"{self.label} refused the token ({said(reply)}): it is wrong, expired or revoked"
                 f"{self._needs}"
             )
         if reply.status_code == httpx.codes.FORBIDDEN:
-            raise ForgeRefusedError(f"{self.label} does not let this token do it: {said(reply)}{self._needs}")
+            raise ForgeRefusedError(
+                f"{self.label} does not allow it with this token: {said(reply)}{self._needs}"
+            )
         if not reply.is_success:
             raise ForgeError(f"{self.label} answered {reply.status_code}: {said(reply)}")
         try:
             return json.loads(reply.content) if reply.content else None
         except ValueError as error:
             raise ForgeError(
-                f"{self.label} answered {reply.url.path} with something else than JSON"
+                f"{self.label} answered {reply.url.path} with something other than JSON"
             ) from error
 
     def linked_pages(self, path: str, params: Mapping[str, str]) -> Iterator[list[dict[str, Any]]]:
-        """Return the pages of a list, as GitHub, GitLab and Gitea link them.
+        """Yield the pages of a list, linked as on GitHub, GitLab and Gitea.
 
-        Of the link only what it asks for is taken: a forge behind a proxy may not know its own address.
+        Of each link, only the query is used: a forge behind a proxy may not know its own address.
         """
         reply = self.reply("GET", path, params=params)
         for _ in range(MAX_PAGES):
             page = self.value(reply)
             if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
-                raise ForgeError(f"{self.label} answered {reply.url.path} with something else than a list")
+                raise ForgeError(f"{self.label} answered {reply.url.path} with something other than a list")
             yield page
             following = reply.links.get("next", {}).get("url")
-            if not following:  # an empty page need not be the last: GitLab leaves out what we may not see
+            if not following:  # an empty page may not be the last: GitLab omits what we may not read
                 return
             reply = self.reply("GET", path, params=httpx.URL(following).params)
         raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages of comments")
@@ -98,7 +100,7 @@ def _origin(url: httpx.URL) -> str:
 
 
 def said(reply: httpx.Response) -> str:
-    """Return the forge's own words for what went wrong, short, and without what looks like a secret."""
+    """Return the forge's error message, shortened and without secrets."""
     try:
         value = json.loads(reply.content)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Gitea and Forgejo: the comment is one of the issue that every pull request is."""
+"""Gitea and Forgejo. Every pull request is an issue, and the comment is an issue comment."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,31 +7,31 @@ from urllib.parse import quote
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
-    "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes "
+    "Gitea and Forgejo need the token of Actions if it may write, or an access token with the scopes "
     "write:issue and read:user"
 )
 
 
 class Gitea(PlainForge):
     label = "Gitea"
-    max_characters = 1_000_000  # as much as nobody writes: it has no limit of its own
+    max_characters = 1_000_000  # Gitea has no limit
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {"Authorization": f"token {token}"}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
         self._issues = f"/repos/{quote(repository)}/issues"
 
     def me(self) -> str | None:
-        # The token of Actions may ask too: it is gitea-actions or forgejo-actions. To guess would not do, as
-        # whoever may write here may also change the comments of others.
+        # The token of Actions may ask, too: it is gitea-actions or forgejo-actions. Guessing is not safe,
+        # because a token that may write may also change other people's comments.
         return text_at(self._api.call("GET", "/user"), "login") or None
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
-        # Neither takes a page's size here: all comments come at once, oldest first. Should one begin to page,
-        # it links its pages as in its other lists.
+        # Neither has pages here: all comments come in one reply, oldest first. If pages are added one day,
+        # they will be linked as in the other lists.
         for page in self._api.linked_pages(self._comments(pr_number), {}):
             yield from map(self._comment, page)
 

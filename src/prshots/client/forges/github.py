@@ -1,4 +1,4 @@
-"""GitHub, .com and Enterprise: the comment is one of the issue that every pull request is."""
+"""GitHub, .com and Enterprise. Every pull request is an issue, and the comment is an issue comment."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import httpx
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi, said
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
 
@@ -21,8 +21,8 @@ PURGE_SECONDS = 5.0
 _JSON = "application/vnd.github+json"
 _RENDERED_TOO = "application/vnd.github.full+json"
 _NEEDS = (
-    "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, a token that may write "
-    "pull requests of this repository"
+    "In GitHub Actions, the job needs `permissions: pull-requests: write`. Elsewhere, use a token that may "
+    "write pull requests of this repository"
 )
 
 
@@ -30,7 +30,7 @@ class GitHub(PlainForge):
     label = "GitHub"
     max_characters = 65_536
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {
             "Authorization": f"Bearer {token}",
             "Accept": _JSON,
@@ -44,7 +44,7 @@ class GitHub(PlainForge):
         self._proxy: httpx.Client | None = None
 
     def me(self) -> str:
-        """Return our login. Only GraphQL tells it to an app or a workflow; empty if nothing does."""
+        """Return our login; empty if unknown. Only GraphQL tells it to an app or a workflow."""
         query = {"query": "query { viewer { login } }"}
         return _said_at(self._api.reply("POST", self._graphql, json=query), "data", "viewer", "login") or (
             _said_at(self._api.reply("GET", "/user"), "login")
@@ -77,7 +77,7 @@ class GitHub(PlainForge):
         return _ProxiedImages(text_at(rendered, "body_html")).addresses
 
     def purge(self, url: str) -> bool:
-        """Ask the image proxy. It is not the API, so it is asked without our token."""
+        """Ask the image proxy, without our token: the proxy is not the API."""
         with self._lock:
             self._proxy = self._proxy or httpx.Client(timeout=PURGE_SECONDS)
         try:
@@ -94,10 +94,10 @@ class GitHub(PlainForge):
         reply = self._api.reply(method, path, json={"body": body})
         if reply.status_code == httpx.codes.FORBIDDEN and "locked" in (words := said(reply)):
             raise ForgeError(
-                f"GitHub takes no comment: {words} Unlock the conversation, or leave it uncommented"
+                f"GitHub does not accept the comment: {words} Unlock the conversation, or do not post"
             )
         if reply.status_code == httpx.codes.UNPROCESSABLE_ENTITY:
-            raise ForgeError(f"GitHub does not take the comment: {_objections(reply) or said(reply)}")
+            raise ForgeError(f"GitHub does not accept the comment: {_objections(reply) or said(reply)}")
         return self._api.value(reply)
 
     def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
@@ -112,13 +112,13 @@ class GitHub(PlainForge):
 
     def _no_pull_request(self, pr_number: int) -> ForgeError:
         return ForgeError(
-            f"GitHub shows this token no pull request {pr_number} in {self._repository}: there is none, or "
-            "the repository is private and the token may not see it"
+            f"GitHub has no pull request {pr_number} in {self._repository}, or the repository is private and "
+            "the token may not read it"
         )
 
 
 class _ProxiedImages(HTMLParser):
-    """The addresses of those images that are shown through the proxy, not from where the comment has them."""
+    """Collects the addresses of the images that the proxy serves."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class _ProxiedImages(HTMLParser):
 
 
 def _graphql_of(api_url: str) -> str:
-    """Return where GraphQL is: beside the REST API at github.com, one level above it on Enterprise."""
+    """Return the GraphQL address: next to the REST API on github.com, one level above it on Enterprise."""
     return f"{api_url.rstrip('/').removesuffix('/v3')}/graphql"
 
 
@@ -145,7 +145,7 @@ def _said_at(reply: httpx.Response, *names: str) -> str:
 
 
 def _objections(reply: httpx.Response) -> str:
-    """Return what GitHub finds wrong with what was sent."""
+    """Return GitHub's validation errors."""
     try:
         errors = reply.json().get("errors")
     except (ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""GitLab, .com and self-managed: the comment is a note of the merge request."""
+"""GitLab, .com and self-managed. The comment is a note on the merge request."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,11 +7,11 @@ from urllib.parse import quote
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
 from prshots.client.forges.plain import PlainForge, text_at
-from prshots.client.sending import OnWait, no_words
+from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
-    "GitLab takes a project, group or personal access token with the scope api, and at least the role "
-    "Reporter; the job's own CI_JOB_TOKEN may not write notes"
+    "GitLab needs a project, group or personal access token with the scope api and at least the role "
+    "Reporter. The job's CI_JOB_TOKEN may not write notes"
 )
 
 
@@ -19,8 +19,8 @@ class GitLab(PlainForge):
     label = "GitLab"
     max_characters = 1_000_000
 
-    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = no_words) -> None:
-        # Bearer rather than PRIVATE-TOKEN: it takes the tokens of OAuth applications too.
+    def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
+        # Bearer instead of PRIVATE-TOKEN: it also accepts tokens of OAuth applications.
         headers = {"Authorization": f"Bearer {token}"}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
         self._merge_requests = f"/projects/{quote(repository, safe='')}/merge_requests"
@@ -33,11 +33,11 @@ class GitLab(PlainForge):
         asked = {"sort": "asc", "order_by": "created_at", "per_page": "100"}
         for page in self._api.linked_pages(self._notes(pr_number), asked):
             for note in page:
-                if not note.get("system"):  # GitLab's own: who assigned whom, and the like
+                if not note.get("system"):  # written by GitLab: assignments and other events
                     yield self._comment(pr_number, note)
 
     def create(self, pr_number: int, body: str) -> Comment:
-        self._page_of(pr_number)  # first, so that nothing can fail once the note is written
+        self._page_of(pr_number)  # first, so that nothing fails after the note is created
         return self._comment(pr_number, self._api.call("POST", self._notes(pr_number), json={"body": body}))
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
@@ -56,7 +56,7 @@ class GitLab(PlainForge):
         return self._checked(Comment(note_id, text_at(note, "body"), author, url))
 
     def _page_of(self, pr_number: int) -> str:
-        """Return the address of the merge request for people, which no note tells."""
+        """Return the web address of the merge request: notes do not have it."""
         if pr_number not in self._pages:
             found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
             self._pages[pr_number] = text_at(found, "web_url")

@@ -1,4 +1,4 @@
-"""What most forges have in common: the service's markdown is theirs, and no image proxy takes requests."""
+"""Defaults that most forges share: an HTML marker, and no image proxy."""
 
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from prshots.contract.errors import ForgeError, NotFoundError
 
 
 class PlainForge:
-    """The half of a forge that is the same at several; the other half is how its API has it."""
+    """Base class of the forges. Subclasses add the calls of their API."""
 
     label: ClassVar[str]
     max_characters: ClassVar[int]
@@ -38,14 +38,16 @@ class PlainForge:
             self._api.call("DELETE", path)
 
     def _checked(self, comment: Comment) -> Comment:
-        """Return the comment. Raises ForgeError when the forge's answer was none."""
+        """Return the comment. Raises ForgeError if the forge replied with something else."""
         if not comment.id:
-            raise ForgeError(f"{self.label} answered with something else than a comment: is it {self.label}?")
+            raise ForgeError(
+                f"{self.label} answered with something other than a comment: is this {self.label}?"
+            )
         return comment
 
 
 def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
-    """Return the text or number at the end of these names; empty where there is none."""
+    """Return the text or number at this path of names; empty if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return "" if value is None or isinstance(value, (dict, list)) else str(value)

@@ -1,4 +1,4 @@
-"""The public API: from HTTP to the services and back, and nothing else."""
+"""The public API: translates HTTP requests into calls of the services, and their results into replies."""
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -35,7 +35,7 @@ from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes
 from prshots.server.observability import metrics
 
-# What an upload counts as that ended with this error; with any other, it failed.
+# The metric label of an upload that ended with this error. Any other error counts as failed.
 _RESULTS: dict[type[Exception], str] = {
     errors.UnauthorizedError: "unauthorized",
     errors.InvalidInputError: "invalid",
@@ -59,7 +59,7 @@ def create_api(
     close: Callable[[], Awaitable[None]],
     log_requests: bool = False,
 ) -> Edge:
-    """Make the API; `for_people` are the routes of sign-in and of the dashboard."""
+    """Build the API. `for_people` are the routes for sign-in and the dashboard."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""The page at /docs, made from the OpenAPI document: no script, nothing loaded from elsewhere."""
+"""The page at /docs, generated from the OpenAPI document. It has no scripts and loads nothing."""
 
 import re
 from collections.abc import Iterator
@@ -85,8 +85,8 @@ def _operation(route: str, operation: dict[str, Any]) -> str:
         f'<section id="{operation["operationId"]}"><h2>{escape(operation["summary"], quote=False)}</h2>'
         f"<p><code>{escape(route)}</code></p>"
         + (_NEEDS_AUTHORIZATION if "security" in operation else "")
-        + (f"<h3>Takes</h3><table>{takes}</table>" if takes else "")
-        + f"<h3>Answers</h3><table>{answers}</table></section>"
+        + (f"<h3>Parameters</h3><table>{takes}</table>" if takes else "")
+        + f"<h3>Replies</h3><table>{answers}</table></section>"
     )
 
 
@@ -104,7 +104,7 @@ def _name(name: str, *, required: bool) -> str:
 
 
 def _about(schema: dict[str, Any]) -> str:
-    """Say what a value must be, in the document's own words where it has some."""
+    """Describe a value's constraints, and add the document's own description."""
     facts = []
     if "maxLength" in schema:
         facts.append(f"{schema['minLength']} to {schema['maxLength']} characters.")
@@ -128,5 +128,5 @@ def _row(first: str, second: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape, and set what stands between backticks as code."""
+    """Escape the text, and format text in backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))

@@ -1,4 +1,4 @@
-"""Keyless upload over HTTP: a CI job's ID token in, a short-lived upload token out."""
+"""Keyless upload: exchange a CI job's ID token for a short-lived upload token."""
 
 import structlog
 from starlette.requests import Request
@@ -31,7 +31,7 @@ def keyless_routes(exchange: Exchange) -> list[Route]:
                 issuer=refused.issuer,
                 subject=refused.subject,
             )
-            # To the caller every refusal looks alike: it may be somebody who tries what there is to find.
+            # Every refusal looks the same, so that an attacker learns nothing from it.
             raise UnauthorizedError("unauthorized") from refused
         except (ProviderError, RecordsError):
             metrics.EXCHANGES.labels("unavailable").inc()

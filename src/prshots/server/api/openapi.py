@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of each route: the upload's form, the replies, and every error."""
+"""The OpenAPI document: the parameters, replies and errors of every public route."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, M
 from prshots.server.domain.images import BAD_LIMIT, BAD_MARKER, payload_too_large
 
 DESCRIPTION = (
-    "Upload a screenshot, get a signed, time-limited image URL and ready-to-paste markdown. One comment per "
-    'pull request lists them all. Every error is `{"error": "<message>"}`.'
+    "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "
+    'per pull request lists all screenshots. Every error is `{"error": "<message>"}`.'
 )
 
-_ABOUT_IMAGE_ID = "The `id` that the upload answered with: 32 hexadecimal characters."
+_ABOUT_IMAGE_ID = "The `id` from the upload's reply: 32 hexadecimal characters."
 
 _PR_NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
 _NAME = {
@@ -40,8 +40,8 @@ _SECURITY_SCHEMES = {
     "uploadToken": {
         "type": "http",
         "scheme": "bearer",
-        "description": "`msr_` and 64 hexadecimal characters, made with `prshots token create PROJECT`, or "
-        "given for a CI job's ID token.",
+        "description": "`msr_` and 64 hexadecimal characters. Created in the dashboard, with "
+        "`prshots token create PROJECT`, or in exchange for a CI job's ID token.",
     }
 }
 
@@ -63,18 +63,21 @@ def _error(description: str, *messages: str, retry_after: bool = False) -> dict[
         reply["headers"] = {
             "Retry-After": {
                 "schema": {"type": "integer"},
-                "description": "Seconds to wait before the next try.",
+                "description": "Seconds to wait before a retry.",
             }
         }
     return reply
 
 
-_UNAUTHORIZED = _error("The token is missing or does not work.", "unauthorized")
-_TIMEOUT = _error("The body stopped arriving.", "request body timed out")
-_FAULT = _error("Our mistake. The log tells more, under the reply's `X-Request-Id`.", "internal error")
-_FULL = _error("There is no room to store it.", "storage full, retry later", retry_after=True)
+_UNAUTHORIZED = _error("The token is missing or invalid.", "unauthorized")
+_TIMEOUT = _error("The request body took too long.", "request body timed out")
+_FAULT = _error(
+    "An internal error. The service's log has the details, under the reply's `X-Request-Id`.",
+    "internal error",
+)
+_FULL = _error("The storage is full.", "storage full, retry later", retry_after=True)
 _UNAVAILABLE = _error(
-    "The store or the database does not answer.",
+    "The store or the database does not respond.",
     "storage unavailable, retry later",
     "database unavailable, retry later",
     retry_after=True,
@@ -96,14 +99,14 @@ _UPLOADED = _json(
 
 def _upload(max_image_bytes: int) -> dict[str, Any]:
     too_large = str(payload_too_large(max_image_bytes))
-    too_much = f"The image is {max_image_bytes:,} bytes or more, or the form around it is absurdly long."
+    too_much = f"The image has {max_image_bytes:,} bytes or more, or the form is far too long."
     return {
         "summary": "Upload a screenshot",
         "operationId": "upload",
         "responses": {
             "200": _UPLOADED,
             "400": _error(
-                "The form is wrong; the message says where.",
+                "The form is invalid. The message names the first invalid field.",
                 "invalid multipart/form-data body",
                 "image file required",
                 "name required",
@@ -114,9 +117,12 @@ def _upload(max_image_bytes: int) -> dict[str, Any]:
             "401": _UNAUTHORIZED,
             "408": _TIMEOUT,
             "413": _error(too_much, too_large),
-            "415": _error("The image is of another type, or not of the type it says it is.", *_WRONG_TYPES),
+            "415": _error(
+                "The image type is not supported, or the content does not match the declared type.",
+                *_WRONG_TYPES,
+            ),
             "429": _error(
-                "More uploads in a minute than a project may make: 120, unless the service is set otherwise.",
+                "Too many uploads in a minute for the project. The default limit is 120.",
                 "rate limited",
                 retry_after=True,
             ),
@@ -154,23 +160,21 @@ def _form(max_image_bytes: int) -> dict[str, Any]:
                 "viewport": _VIEWPORT,
             }
         )
-        | {"propertyNames": {"minLength": 1}},  # other fields are let pass, but a field has a name
+        | {"propertyNames": {"minLength": 1}},  # unknown fields are ignored, but every field needs a name
         "encoding": {"image": {"contentType": ", ".join(known.content_type for known in FORMATS)}},
     }
 
 
 _DELETE: dict[str, Any] = {
-    "summary": "Delete an image now, whatever the policy",
+    "summary": "Delete an image now, regardless of the policy",
     "operationId": "deleteImage",
     "responses": {
-        "200": _json(
-            "Gone: the bytes first, then the record.", _object({"ok": {"const": True}, "id": _IMAGE_ID})
-        ),
+        "200": _json("Deleted.", _object({"ok": {"const": True}, "id": _IMAGE_ID})),
         "401": _UNAUTHORIZED,
-        "404": _error("No such image, or another project's.", "not found"),
+        "404": _error("The project has no such image.", "not found"),
         "500": _FAULT,
         "503": _error(
-            "It could not be deleted now. It is scheduled, and the hourly sweep finishes it.",
+            "The image could not be deleted now. The hourly sweep retries.",
             "expire failed, retry later",
             "database unavailable, retry later",
             retry_after=True,
@@ -205,7 +209,7 @@ _COMMENT: dict[str, Any] = {
     "operationId": "comment",
     "responses": {
         "200": _json(
-            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, by which to find the comment again. "
+            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, to find the comment again. "
             "With `limit` or `marker`, the reply also has the heading and the counts.",
             _COMMENT_REPLY,
         ),
@@ -240,7 +244,7 @@ _EXPIRE: dict[str, Any] = {
     "operationId": "expire",
     "responses": {
         "200": _json(
-            "Done. What could not be deleted now is scheduled, and the hourly sweep finishes it.",
+            "Done. The hourly sweep deletes images that could not be deleted now.",
             _object(
                 {
                     "pr_number": _PR_NUMBER,
@@ -269,7 +273,7 @@ _EXCHANGE: dict[str, Any] = {
     "operationId": "exchangeToken",
     "responses": {
         "200": _json(
-            "The project trusts the job. The token works until `expires_at`, a Unix time 15 minutes away.",
+            "The project trusts the job. The token is valid until `expires_at`, a Unix time in 15 minutes.",
             _object(
                 {
                     "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
@@ -278,13 +282,11 @@ _EXCHANGE: dict[str, Any] = {
                 }
             ),
         ),
-        "401": _error(
-            "There is no ID token, or not one that opens a project; the log says why.", "unauthorized"
-        ),
+        "401": _error("The ID token is missing or refused. The service's log says why.", "unauthorized"),
         "408": _TIMEOUT,
         "500": _FAULT,
         "503": _error(
-            "The database, or the issuer of the ID token, does not answer.",
+            "The database or the issuer of the ID token does not respond.",
             "database unavailable, retry later",
             "issuer unavailable, retry later",
             retry_after=True,
@@ -302,7 +304,7 @@ _EXCHANGE: dict[str, Any] = {
                         "id_token": {"type": "string", "description": "A JSON Web Token."},
                         "project": {
                             "type": "string",
-                            "description": "A project's name or id; needed where several trust the job.",
+                            "description": "A project's name or id. Required if several trust the job.",
                         },
                     },
                 }
@@ -332,9 +334,9 @@ def _limits(max_image_bytes: int, uploads_per_minute: int) -> dict[str, Any]:
 
 
 _HEALTH: dict[str, Any] = {
-    "summary": "Whether this part is up",
+    "summary": "Check that the API is up",
     "operationId": "healthz",
-    "responses": {200: _json("It is.", _object({"status": {"const": "ok"}}))},
+    "responses": {200: _json("The API is up.", _object({"status": {"const": "ok"}}))},
 }
 
 

@@ -1,4 +1,4 @@
-"""Read an upload's multipart body as it streams in, holding no more of it than a valid upload needs."""
+"""Parse an upload's multipart body as a stream. No more of it is kept than a valid upload needs."""
 
 from collections.abc import AsyncIterator, Iterable
 
@@ -12,21 +12,21 @@ KNOWN_FIELDS = {"image", *TEXT_FIELDS}
 MAX_PARTS = 64
 MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046
 MAX_FIELD_BYTES = 16 * 1024
-"""A field is kept up to here: far more than the longest valid one, so a longer one fails its own check."""
+"""A field is cut here. That is far longer than any valid one, so a cut field fails its own check."""
 
 MAX_OVERHEAD_BYTES = 1024**2
-"""What may come with the image: boundaries, headers, fields, and fields we do not know."""
+"""The most bytes besides the image: boundaries, headers, and fields."""
 
 ABSURD_FACTOR = 4
-"""A body of this many times the largest image is not read to find out what else is wrong with it."""
+"""A body of this many times the largest image is refused without further checks."""
 
-_AS_IT_STANDS = {"7bit", "8bit", "binary"}
+_UNENCODED = {"7bit", "8bit", "binary"}
 
 
 async def read_upload_form(
     content_type: str, content_length: str, body: AsyncIterator[bytes], max_image_bytes: int
 ) -> UploadForm:
-    """Raise InvalidInputError when it is not multipart, PayloadTooLargeError when it is absurdly large."""
+    """Raise InvalidInputError if the body is not multipart, PayloadTooLargeError if it is absurdly large."""
     absurd = ABSURD_FACTOR * max_image_bytes
     form = _Form(max_image_bytes)
     try:
@@ -40,14 +40,14 @@ async def read_upload_form(
                 raise payload_too_large(max_image_bytes)
             if chunk:
                 form.take(parser.parse(chunk))
-        form.take(parser.parse(b""))  # that was the end, so the final boundary must have come
+        form.take(parser.parse(b""))  # the end: raises if the final boundary is missing
     except MultipartError as error:
         raise _invalid() from error
     return form.finished(oversized=received > max_image_bytes + MAX_OVERHEAD_BYTES)
 
 
 class _Form:
-    """Collects the parts; of the image at most `max_image_bytes` are kept, but all are counted."""
+    """Collects the parts. Of the image, at most `max_image_bytes` are kept, but all bytes are counted."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self._max_image_bytes = max_image_bytes
@@ -55,7 +55,7 @@ class _Form:
         self._fields: dict[str, bytearray] = {}
         self._image: MultipartSegment | None = None
         self._chunks: list[bytes] = []
-        # Where the parser is now: the part, and its field, if it is one that we keep.
+        # The current part, and its field if the field is kept.
         self._part: MultipartSegment | None = None
         self._field: bytearray | None = None
 
@@ -67,16 +67,16 @@ class _Form:
                 self._add(event)
 
     def _begin(self, part: MultipartSegment) -> None:
-        if not part.name or part.name in self._seen:  # which of two would be meant?
+        if not part.name or part.name in self._seen:  # a repeated field is ambiguous
             raise _invalid()
-        if part.header("Content-Transfer-Encoding", "binary").lower() not in _AS_IT_STANDS:
-            raise _invalid()  # RFC 7578 is done with base64; to take the code for the text would be worse
+        if part.header("Content-Transfer-Encoding", "binary").lower() not in _UNENCODED:
+            raise _invalid()  # RFC 7578 deprecates encodings such as base64
         self._part, self._field = part, None
         if part.name in TEXT_FIELDS:
             self._field = self._fields[part.name] = bytearray()
         elif part.name == "image" and _is_file(part):
             self._image = part
-        if part.name in KNOWN_FIELDS:  # the others are let pass, however many
+        if part.name in KNOWN_FIELDS:  # unknown fields are ignored
             self._seen.add(part.name)
 
     def _add(self, data: bytes) -> None:
@@ -98,7 +98,7 @@ class _Form:
 
     def _file(self) -> UploadedFile | None:
         part = self._image
-        if part is None or not (part.filename or part.bytes_received):  # a browser's file input left empty
+        if part is None or not (part.filename or part.bytes_received):  # an empty file input in a browser
             return None
         return UploadedFile(part.content_type or "", self._chunks, part.bytes_received)
 
@@ -108,18 +108,18 @@ def _is_file(part: MultipartSegment) -> bool:
 
 
 def _text(value: bytearray) -> str | None:
-    """Return the field's text, or None for bytes that are no text: it then counts as missing."""
+    """Return the field's text; None if it is not UTF-8, so that it counts as missing."""
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return text.replace("\r\n", "\n")  # every newline comes as CRLF from a FormData, and as it is from others
+    return text.replace("\r\n", "\n")  # browsers send every newline as CRLF
 
 
 def _boundary(content_type: str) -> str:
     media_type: str
     options: dict[str, str]
-    media_type, options = parse_options_header(content_type)  # type: ignore[no-untyped-call]  # it alone is
+    media_type, options = parse_options_header(content_type)  # type: ignore[no-untyped-call]  # the only untyped function
     boundary = options.get("boundary", "")
     if media_type != "multipart/form-data" or not 1 <= len(boundary) <= MAX_BOUNDARY_CHARACTERS:
         raise _invalid()
@@ -127,7 +127,7 @@ def _boundary(content_type: str) -> str:
 
 
 def _declared(content_length: str) -> int:
-    # The server has checked the header; a length of many digits is large enough without being a number.
+    # The server has validated the header. The first 18 digits are enough to know that it is too large.
     return int(content_length[:18]) if content_length.isdecimal() else 0
 
 

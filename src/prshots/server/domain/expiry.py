@@ -1,4 +1,4 @@
-"""How an image goes: marked, then its bytes, then its record. The one way, for every trigger."""
+"""Expire images: mark them, delete their bytes, then remove their records. Every trigger uses this."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,9 @@ class ExpiryOutcome:
 
 
 async def expire_scheduled(records: Records, store: ObjectStore, images: Sequence[Image]) -> ExpiryOutcome:
-    """Expire images that are marked as scheduled; those whose bytes cannot be deleted stay so.
+    """Expire images that are scheduled. Images whose bytes cannot be deleted stay scheduled.
 
-    The mark comes first: a crash after the bytes went leaves a record that the next sweep knows to finish.
-    Raises RecordsError.
+    They are marked first, so that after a crash the next sweep finishes them. Raises RecordsError.
     """
     failed_keys = await store.delete([key for image in images for key in image.keys])
     gone = [image for image in images if failed_keys.isdisjoint(image.keys)]

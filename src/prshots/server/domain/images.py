@@ -1,4 +1,4 @@
-"""Upload, delete, comment, expire: what the service does with images."""
+"""The image service: upload, delete, comment, expire."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """The image as it came in. Past the size limit its bytes are not kept, but `size` still counts them."""
+    """The uploaded image. Past the size limit its bytes are not kept, but `size` still counts them."""
 
     content_type: str
     chunks: Sequence[bytes]
@@ -55,7 +55,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """A parsed upload, not yet judged. `oversized`: there was more around the image than a form can need."""
+    """A parsed upload, not yet validated. `oversized`: the form without the image is too large."""
 
     image: UploadedFile | None
     fields: Mapping[str, str]
@@ -88,10 +88,10 @@ class Images:
         self._counter_is_down = False
 
     async def upload(self, project: Project, form: UploadForm) -> Uploaded:
-        """Validate, count, store. Raises what each of these raises; then nothing is left behind."""
+        """Validate, count and store an image. If it raises an error, nothing is left behind."""
         file, image = self._validated(project, form)
         await self._count_upload(project)
-        # A client that hangs up now must not leave bytes without a record, or a record without bytes.
+        # If the client disconnects now, bytes and record must still both be written.
         await asyncio.shield(self._keep(image, file))
         url = self.url_of(image)
         return Uploaded(image.id, url, comment.image_markdown(image.name, url))
@@ -100,16 +100,16 @@ class Images:
         return self._signed(image, image.ext)
 
     def thumbnail_url_of(self, image: Image) -> str:
-        """Return where the thumbnail is, if there is one; as with the image, for as long as there is."""
+        """Return the URL of the thumbnail, which may not exist yet."""
         return self._signed(image, THUMBNAIL_EXT)
 
     async def delete(self, project: Project, image_id: str) -> None:
-        """Expire one image now, whatever the policy. Raises NotFoundError, ExpireFailedError."""
+        """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError."""
         image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
         if image is None:
             raise NotFoundError("not found")
         try:
-            # On a full disk not even the mark can be written; deleting the bytes makes room for the rest.
+            # On a full disk even the mark cannot be written. Deleting the bytes makes room.
             with contextlib.suppress(RecordsFullError):
                 await self._records.schedule([image.id], self._now())
             outcome = await self._expire_now([image])
@@ -145,7 +145,7 @@ class Images:
         return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
 
     async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
-        """Apply the project's policy to a closed PR. What cannot be deleted now stays scheduled."""
+        """Apply the project's policy to a closed PR. Images that cannot be deleted now stay scheduled."""
         at_once = whatever_the_policy or project.policy is Policy.PR_CLOSE
         try:
             marked = await self._records.close_pr(project.id, pr_number, self._now(), schedule=at_once)
@@ -157,10 +157,10 @@ class Images:
         return Expired(pr_number, project.policy, marked, expired)
 
     async def remove_project(self, project: Project, seconds: float) -> int:
-        """Remove a project and first all its images, for as long as this; return how many are left.
+        """Delete a project's images, then the project. Stop after `seconds`; return how many images remain.
 
-        Its tokens are revoked at once, so that nothing new comes in. At zero, the project has gone too. What
-        is left stays scheduled for expiry. Raises ExpireFailedError.
+        Its tokens are revoked first, so that nothing new is uploaded. At zero, the project is deleted.
+        Remaining images stay scheduled for expiry. Raises ExpireFailedError.
         """
         until = time.monotonic() + seconds
         while left := await self._records.retire_project(project.id, self._now(), EXPIRE_BATCH):
@@ -173,7 +173,7 @@ class Images:
         return 0 if await self._records.remove_project(project.id) else 1
 
     async def _make_room(self, project: Project, pr_number: int) -> bool:
-        """Delete bytes of a PR that is to go anyway: the disk has no room to mark its images first."""
+        """Delete the bytes of a PR that expires anyway: a full disk has no room to mark its images first."""
         _, images = await self._records.images_of_pr(project.id, pr_number, EXPIRE_BATCH)
         failed = await self._store.delete([key for image in images for key in image.keys])
         return any(image.key not in failed for image in images)
@@ -191,7 +191,7 @@ class Images:
         return outcome
 
     def _validated(self, project: Project, form: UploadForm) -> tuple[UploadedFile, Image]:
-        """Check in the documented order, so that a client with two mistakes always hears of the same one."""
+        """Validate in the documented order: an upload with two mistakes always gets the same error."""
         if form.image is None:
             raise InvalidInputError("image file required")
         fields = form.fields
@@ -216,7 +216,7 @@ class Images:
         )
 
     async def _count_upload(self, project: Project) -> None:
-        """Fail open: a counter that does not answer blocks nobody. An outage is logged once, and its end."""
+        """Count the upload. If the counter does not respond, accept it. Log outages once."""
         try:
             allowed = await self._counter.hit(project.id)
         except CounterUnavailableError as error:
@@ -235,13 +235,13 @@ class Images:
         try:
             await self._records.add_image(image)
         except RecordsUnsureError:
-            raise  # perhaps there is a record, so the bytes stay; if there is none, the sweep finds them
+            raise  # the record may exist, so keep the bytes; if it does not, the sweep deletes them
         except BaseException:
             await self._discard(image)
             raise
 
     async def _discard(self, image: Image) -> None:
-        """Take the bytes away again; if that fails too, the sweep finds them."""
+        """Delete the bytes again. If that fails, the sweep deletes them."""
         if await self._store.delete([image.key]):
             _log.error("bytes without a record left for the sweep", image=image.id)
 
@@ -261,20 +261,20 @@ def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:
 
 
 def pr_number_from_text(text: str | None) -> int:
-    """Raise InvalidInputError for anything but plain ASCII digits within range."""
+    """Raise InvalidInputError unless the text is ASCII digits within range."""
     number = int(text) if text is not None and _PR_NUMBER.fullmatch(text) else 0
     return _in_range(number)
 
 
 def pr_number_from_json(value: object) -> int:
-    """Take a JSON integer: 7, or 7.0, which JSON does not tell apart; not "7", not true."""
+    """Accept a JSON integer: 7 or 7.0, which are equal in JSON, but not "7" or true."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return _in_range(value if isinstance(value, int) and not isinstance(value, bool) else 0)
 
 
 def comment_limit_from_text(text: str | None) -> int:
-    """Raise InvalidInputError for anything but plain ASCII digits within range."""
+    """Raise InvalidInputError unless the text is ASCII digits within range."""
     limit = int(text) if text is not None and _LIMIT.fullmatch(text) else 0
     if not MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES:
         raise InvalidInputError(BAD_LIMIT)
@@ -295,7 +295,7 @@ def _in_range(pr_number: int) -> int:
 
 
 def _checked_name(name: str | None) -> str:
-    # No database text holds a NUL.
+    # PostgreSQL does not store a NUL.
     if not name or len(name) > MAX_NAME_CHARACTERS or "\0" in name:
         raise InvalidInputError("name required")
     return name
