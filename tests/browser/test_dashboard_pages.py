@@ -247,6 +247,32 @@ class TestGallery:
         row(page, "cart").get_by_role("button", name="2 commits").click()
         expect(page.get_by_text("aaaaaaa")).to_be_visible()
 
+    def test_a_button_controls_only_older_commits_that_are_on_the_page(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        """Names that differ only in a space or a dash have different ids."""
+        names = ("a b", "a-b", "a\u00a0b")
+        for name in names:
+            for sha in ("a", "b"):
+                shot(ci, name, commit_sha=sha * 40)
+        page.goto(f"/projects/{project}/prs/7")
+        buttons = page.get_by_role("button", name="2 commits")
+        expect(buttons).to_have_count(len(names))
+        assert [button.get_attribute("aria-controls") for button in buttons.all()] == [None] * len(names)
+        for button in buttons.all():
+            button.click()
+            expect(button).to_have_attribute("aria-expanded", "true")
+        controlled = [button.get_attribute("aria-controls") for button in buttons.all()]
+        assert len(set(controlled)) == len(names)
+        for button in buttons.all():
+            older = page.locator(f"[id='{button.get_attribute('aria-controls')}']")
+            expect(older).to_contain_text("aaaaaaa")
+            assert older.evaluate(
+                "(older, button) => button.closest('section').contains(older)", button.element_handle()
+            )
+        buttons.first.click()
+        expect(buttons.first).not_to_have_attribute("aria-controls", re.compile("."))
+
     def test_thumbnails_are_small_and_shift_nothing(self, page: Page, ci: httpx.Client, project: str) -> None:
         for number in range(12):
             shot(ci, f"shot {number:02}")

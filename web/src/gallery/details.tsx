@@ -25,7 +25,7 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
         <Fact name="Viewport">{viewportLabel(image.viewport)}</Fact>
         <Fact name="Pixels">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
         <Fact name="File">
-          {TYPES[image.type]}, {formatBytes(image.size)}
+          {TYPES[image.type] ?? image.type}, {formatBytes(image.size)}
         </Fact>
         <Fact name="Commit">
           <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono>
@@ -62,7 +62,7 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
   );
 }
 
-const TYPES: Record<Image["type"], string> = {
+const TYPES: Record<string, string> = {
   "image/png": "PNG",
   "image/jpeg": "JPEG",
   "image/webp": "WebP",

@@ -25,7 +25,7 @@ export function useShown(opened: Opened, order: Shot[], shots: Pages<Shot>, at: 
   const { id: shownId, place } = opened;
   const newest = order.find((shot) => shot.newest.id === shownId)?.newest;
   const asked = useSettled(place);
-  const found = usePages<Image>(commitsPath(at, asked), "images", idOf);
+  const found = usePages(commitsPath(at, asked), "images", idOf);
   const commits = samePlace(asked, place) ? found.items : [];
   const age = commits.findIndex(({ id }) => id === shownId);
   const image = commits[age] ?? newest ?? null;

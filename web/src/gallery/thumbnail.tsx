@@ -2,7 +2,7 @@
 import { createContext, type RefObject } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { send } from "../lib/api";
-import type { Image } from "../lib/types";
+import type { Image, ThumbnailUrls } from "../lib/types";
 import { viewportSize } from "./arrange";
 import { type Answer, ThumbnailQueue } from "./asking";
 import { filling } from "./filling";
@@ -17,9 +17,9 @@ export function useThumbnailQueue(projectId: string): ThumbnailQueue {
   return useMemo(() => new ThumbnailQueue((ids) => make(projectId, ids)), [projectId]);
 }
 
-async function make(projectId: string, ids: string[]): Promise<Record<string, string | null>> {
+async function make(projectId: string, ids: string[]): Promise<ThumbnailUrls["thumbnails"]> {
   const path = `/projects/${projectId}/thumbnails`;
-  return (await send<{ thumbnails: Record<string, string | null> }>("POST", path, { ids })).thumbnails;
+  return (await send<ThumbnailUrls>("POST", path, { ids })).thumbnails;
 }
 
 export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { type ApiError, getIfChanged } from "./api";
 import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
 import { Poller } from "./poller";
+import type { ImageList, MemberList, ProjectList, PullRequestList, ShotList, TokenList } from "./types";
 
 export { connection } from "./poller";
 
@@ -26,6 +27,10 @@ export interface Pages<T> {
   refresh(): Promise<void>;
 }
 
+/** The lists that come in pages, by the name that their replies hold them under. */
+type Lists = Omit<ProjectList & PullRequestList & ShotList & ImageList & TokenList & MemberList, "next">;
+type Item<K extends keyof Lists> = Lists[K][number];
+
 /** What `path` answers, kept current. With null nothing is fetched yet. */
 export function useLive<T>(path: string | null): Live<T> {
   const one = path === null ? null : remembered(`one ${path}`, () => new One<T>(path));
@@ -40,8 +45,12 @@ export function useLive<T>(path: string | null): Live<T> {
  * The list at `path`, whose answers hold it under `key`; `idOf` tells its items apart.
  * Everything loaded stays current: the first page at every poll, the others in turn.
  */
-export function usePages<T>(path: string, key: string, idOf: (item: T) => string | number): Pages<T> {
-  const list = remembered(`list ${path}`, () => new List<T>(path, key));
+export function usePages<K extends keyof Lists>(
+  path: string,
+  key: K,
+  idOf: (item: Item<K>) => string | number,
+): Pages<Item<K>> {
+  const list = remembered(`list ${path}`, () => new List<Item<K>>(path, key));
   useWatched(list);
   return useMemo(
     () => ({

@@ -1,7 +1,7 @@
 /** When images go: the choices on the settings page, in words. Pure. */
 
 import { formatBytes, formatCount } from "./format";
-import type { Policy, Project } from "./types";
+import type { Policy, Project, WouldExpire } from "./types";
 
 export const POLICIES: readonly { id: Policy; label: string; about: string }[] = [
   {
@@ -55,11 +55,6 @@ export function wouldExpirePath(projectId: string, choice: Choice): string {
   const days = retainDays(choice);
   if (days !== null) query.set("retain_days", String(days));
   return `/projects/${projectId}/would-expire?${query}`;
-}
-
-export interface WouldExpire {
-  images: number;
-  bytes: number;
 }
 
 export function wouldExpireInWords({ images, bytes }: WouldExpire): string {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ApiError, send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
-import type { Project } from "../lib/types";
+import type { Project, ProjectDeletion } from "../lib/types";
 import { Button, Confirm, toast } from "../ui";
 
 interface Progress {
@@ -23,7 +23,7 @@ export function DeleteProject({ project }: { project: Project }) {
       for (let remaining = 1; remaining > 0; ) {
         setProgress({ all, removed });
         const body = { name: project.name };
-        ({ remaining } = await send<{ remaining: number }>("POST", `/projects/${project.id}/delete`, body));
+        ({ remaining } = await send<ProjectDeletion>("POST", `/projects/${project.id}/delete`, body));
         removed = Math.max(0, all - remaining);
       }
       toast(`${project.name} and its ${formatCount(all, "image")} are deleted.`);

@@ -24,7 +24,7 @@ const memberId = (member: Member) => member.id;
 export function OrganizationPage({ organizationId }: { organizationId: string }) {
   const path = `/organizations/${organizationId}`;
   const { data: organization, error, refresh } = useLive<Organization>(path);
-  const members = usePages<Member>(`${path}/members`, "members", memberId);
+  const members = usePages(`${path}/members`, "members", memberId);
   if (error && !organization) return <FailedPage error={error} retry={refresh} />;
   const owner = organization?.role === "owner";
   return (

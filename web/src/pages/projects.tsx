@@ -24,11 +24,7 @@ import {
 const projectId = (project: Project) => project.id;
 
 export function ProjectsPage() {
-  const { items, more, loading, loaded, error, refresh } = usePages<Project>(
-    "/projects",
-    "projects",
-    projectId,
-  );
+  const { items, more, loading, loaded, error, refresh } = usePages("/projects", "projects", projectId);
   const first = loaded && items.length === 0;
   return (
     <>

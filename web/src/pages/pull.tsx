@@ -11,7 +11,7 @@ import { send } from "../lib/api";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { type Pages, useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
-import type { Project, PullRequest, Shot } from "../lib/types";
+import type { Expired, Project, PullRequest, Shot } from "../lib/types";
 import {
   Button,
   CopyButton,
@@ -36,7 +36,7 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   const { query } = useLocation();
   const project = useLive<Project>(`/projects/${projectId}`).data;
   const { data: pull, error, refresh } = useLive<PullRequest>(at.pull);
-  const shots = usePages<Shot>(at.shots, "shots", ({ newest }) => placeKey(newest));
+  const shots = usePages(at.shots, "shots", ({ newest }) => placeKey(newest));
   const rows = useMemo(() => arrange(shots.items), [shots.items]);
   const order = useMemo(() => inOrder(rows), [rows]);
   const queue = useThumbnailQueue(projectId);
@@ -183,7 +183,7 @@ function ExpireNow({ pull, at, onDone }: { pull: PullRequest; at: PullAddresses;
 }
 
 async function expireAll(at: PullAddresses): Promise<void> {
-  const { expired, failed } = await send<{ expired: number; failed: number }>("POST", at.expire);
+  const { expired, failed } = await send<Expired>("POST", at.expire);
   const removed = `${formatCount(expired, "screenshot")} removed.`;
   if (failed === 0) toast(removed);
   else

@@ -17,11 +17,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
   const page = `/projects/${projectId}`;
   const filter = filterOf(query);
   const project = useLive<Project>(page);
-  const list = usePages<ListedPullRequest>(
-    `${page}/pulls${asQuery(filter)}`,
-    "pulls",
-    (pull) => pull.pr_number,
-  );
+  const list = usePages(`${page}/pulls${asQuery(filter)}`, "pulls", (pull) => pull.pr_number);
   const pulls = useLastLoaded(list.items, list.loading);
   const newSince = useSeenUntil(project.data ? (project.data.last_upload_at ?? 0) : undefined);
   const queue = useThumbnailQueue(projectId);

@@ -9,12 +9,11 @@ import {
   POLICIES,
   retainDays,
   sameChoice,
-  type WouldExpire,
   wouldExpireInWords,
   wouldExpirePath,
   wrongDays,
 } from "../lib/policies";
-import type { Policy, Project } from "../lib/types";
+import type { Policy, Project, WouldExpire } from "../lib/types";
 import {
   Button,
   confirmDialog,

@@ -58,7 +58,7 @@ export function TokensPage({ projectId }: { projectId: string }) {
 const tokenId = (token: Token) => token.id;
 
 function Tokens({ projectId }: { projectId: string }) {
-  const tokens = usePages<Token>(`/projects/${projectId}/tokens`, "tokens", tokenId);
+  const tokens = usePages(`/projects/${projectId}/tokens`, "tokens", tokenId);
   const { items, more, loading, loaded, error, refresh } = tokens;
   return (
     <div class="column">

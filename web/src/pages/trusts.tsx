@@ -4,7 +4,7 @@ import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { keylessSnippet } from "../lib/snippets";
 import { issuerName, kindOf, nothingWanted, trustInWords } from "../lib/trusts";
-import type { Trust } from "../lib/types";
+import type { Trust, TrustList } from "../lib/types";
 import { Button, confirmDialog, Failed, Loading, Mono, SnippetBlock, Time, toast, useAct } from "../ui";
 import { TrustForm } from "./trust-form";
 
@@ -12,7 +12,7 @@ import { TrustForm } from "./trust-form";
 export function Trusts({ projectId }: { projectId: string }) {
   const path = `/projects/${projectId}/trusts`;
   const { base_url: baseUrl, trusted_issuers: issuers } = useMe().service;
-  const { data, error, loading, refresh } = useLive<{ trusts: Trust[] }>(path);
+  const { data, error, loading, refresh } = useLive<TrustList>(path);
   const [wanted, setWanted] = useState(nothingWanted(issuers[0] ?? ""));
   return (
     <>

@@ -1,6 +1,7 @@
 """Sign-in over HTTP: `/auth/*`, the session cookie, and the check that a page of ours is asking."""
 
 from dataclasses import dataclass
+from typing import TypedDict
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -16,10 +17,26 @@ _NO_STORE = {"Cache-Control": "no-store"}
 _DEFAULT_PORT = {"http": 80, "https": 443}
 
 
+class ProviderView(TypedDict):
+    id: str
+    label: str
+
+
+class ProvidersView(TypedDict):
+    providers: list[ProviderView]
+    web_url: str
+    """The dashboard's address. Sign-in must start there."""
+
+
 def login_routes(signin: SignIn, *, web_url: str) -> list[Route]:
     async def providers(_: Request) -> JSONResponse:
-        offered = [{"id": provider.id, "label": provider.label} for provider in signin.providers.values()]
-        return JSONResponse({"providers": offered, "web_url": web_url}, headers=_NO_STORE)
+        view: ProvidersView = {
+            "providers": [
+                {"id": provider.id, "label": provider.label} for provider in signin.providers.values()
+            ],
+            "web_url": web_url,
+        }
+        return JSONResponse(view, headers=_NO_STORE)
 
     return [
         Route("/auth/providers", providers, methods=["GET"]),

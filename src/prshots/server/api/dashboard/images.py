@@ -3,14 +3,19 @@
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import MAX_INTEGER, next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
-from prshots.server.api.dashboard.view_types import DeletedImageView, ImagesView, ShotsView, ThumbnailsView
+from prshots.server.api.dashboard.view_types import (
+    DeletedImageView,
+    ImageListView,
+    ShotListView,
+    ThumbnailUrlsView,
+)
 from prshots.server.domain.models import Project
 
 PAGE = 60
 MAX_THUMBNAILS = 24
 
 
-async def list_shots(call: Call, project: Project, number: int) -> ShotsView:
+async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
     services = call.services
     found = await services.overview.shots(project.id, number, call.after(str, str), PAGE)
     return {
@@ -21,7 +26,7 @@ async def list_shots(call: Call, project: Project, number: int) -> ShotsView:
     }
 
 
-async def list_images_of_shot(call: Call, project: Project, number: int) -> ImagesView:
+async def list_images_of_shot(call: Call, project: Project, number: int) -> ImageListView:
     services, query, after = call.services, call.query, call.after(int)
     name, viewport = (fields.storable(query.get(field, ""), field) for field in ("name", "viewport"))
     before = after[0] if after else MAX_INTEGER - 1
@@ -38,7 +43,7 @@ async def delete_image(call: Call, project: Project) -> DeletedImageView:
     return {"ok": True, "id": image_id}
 
 
-async def make_thumbnails(call: Call, project: Project) -> ThumbnailsView:
+async def make_thumbnails(call: Call, project: Project) -> ThumbnailUrlsView:
     services = call.services
     ids = fields.image_ids((await call.body()).get("ids"), MAX_THUMBNAILS)
     images = await services.overview.images(project.id, ids)

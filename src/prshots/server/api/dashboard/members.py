@@ -5,7 +5,7 @@ from http import HTTPStatus
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
-from prshots.server.api.dashboard.view_types import DoneView, MembersView, MemberView
+from prshots.server.api.dashboard.view_types import DoneView, MemberListView, MemberView
 from prshots.server.domain.models import Member, Role
 
 PAGE = 60
@@ -13,7 +13,7 @@ PAGE = 60
 _MEMBERS = "/organizations/{organization_id}/members"
 
 
-async def list_members(call: Call) -> MembersView:
+async def list_members(call: Call) -> MemberListView:
     found = await call.services.organizations.members(
         call.user, call.path("organization_id"), call.after(str, str), PAGE
     )

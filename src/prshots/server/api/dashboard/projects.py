@@ -8,7 +8,7 @@ from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
 from prshots.server.api.dashboard.view_types import (
     ProjectDeletionView,
-    ProjectsView,
+    ProjectListView,
     ProjectView,
     WouldExpireView,
 )
@@ -20,7 +20,7 @@ DELETION_SECONDS = 2.0
 """How long one call works on deleting a project: the page then shows the progress and calls again."""
 
 
-async def list_projects(call: Call) -> ProjectsView:
+async def list_projects(call: Call) -> ProjectListView:
     overview, today = call.services.overview, call.services.today()
     found = await overview.projects_of(call.user.id, call.after(str, str), PAGE)
     days = await overview.days([summary.project.id for summary in found], today - views.CARD_DAYS + 1)

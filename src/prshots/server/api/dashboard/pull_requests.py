@@ -11,7 +11,7 @@ from prshots.server.api.dashboard.view_types import (
     CommentView,
     ExpiredView,
     ListedPullRequestView,
-    PullRequestsView,
+    PullRequestListView,
     PullRequestView,
 )
 from prshots.server.domain.models import Project, PullRequest
@@ -22,7 +22,7 @@ NEWEST_IMAGES = 4
 _CLOSED_BY_STATE = {"": None, "open": False, "closed": True}
 
 
-async def list_pull_requests(call: Call, project: Project) -> PullRequestsView:
+async def list_pull_requests(call: Call, project: Project) -> PullRequestListView:
     state = call.query.get("state", "")
     if state not in _CLOSED_BY_STATE:
         raise InvalidInputError("state must be open or closed")

@@ -6,13 +6,13 @@ from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route
-from prshots.server.api.dashboard.view_types import DoneView, NewTokenView, TokensView
+from prshots.server.api.dashboard.view_types import DoneView, NewTokenView, TokenListView
 from prshots.server.domain.models import Project
 
 PAGE = 60
 
 
-async def list_tokens(call: Call, project: Project) -> TokensView:
+async def list_tokens(call: Call, project: Project) -> TokenListView:
     found = await call.services.overview.tokens(project.id, call.after(int, str), PAGE)
     return {
         "tokens": [views.token_view(token) for token in found],

@@ -5,11 +5,11 @@ from http import HTTPStatus
 from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.routing import Call, project_route
-from prshots.server.api.dashboard.view_types import DoneView, TrustsView, TrustView
+from prshots.server.api.dashboard.view_types import DoneView, TrustListView, TrustView
 from prshots.server.domain.models import Project
 
 
-async def list_trusts(call: Call, project: Project) -> TrustsView:
+async def list_trusts(call: Call, project: Project) -> TrustListView:
     return {"trusts": [views.trust_view(trust) for trust in await call.services.trusts.of(project)]}
 
 

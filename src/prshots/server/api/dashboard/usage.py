@@ -6,7 +6,7 @@ from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.projects import summary_of
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
-from prshots.server.api.dashboard.view_types import DayView, UsageView
+from prshots.server.api.dashboard.view_types import DayOfUploadsView, UsageView
 from prshots.server.domain.models import SECONDS_PER_DAY, DayOfUploads
 
 BIGGEST = 10
@@ -28,7 +28,7 @@ async def usage(call: Call) -> UsageView:
     }
 
 
-def _day_view(day: DayOfUploads) -> DayView:
+def _day_view(day: DayOfUploads) -> DayOfUploadsView:
     date = datetime.fromtimestamp(day.day * SECONDS_PER_DAY, UTC).date()
     return {"day": date.isoformat(), "uploads": day.uploads, "bytes": day.bytes}
 

@@ -46,7 +46,7 @@ class MeView(TypedDict):
     service: ServiceView
 
 
-class OwnerView(TypedDict):
+class ProjectOrganizationView(TypedDict):
     """The organization that a project belongs to."""
 
     id: str
@@ -56,7 +56,7 @@ class OwnerView(TypedDict):
 class ProjectView(TypedDict):
     id: str
     name: str
-    organization: OwnerView
+    organization: ProjectOrganizationView
     role: Role
     """The role of the signed-in user in the project's organization."""
     policy: Policy
@@ -70,7 +70,7 @@ class ProjectView(TypedDict):
     """The last 30 days, oldest first, today last."""
 
 
-class ProjectsView(TypedDict):
+class ProjectListView(TypedDict):
     projects: list[ProjectView]
     next: str | None
 
@@ -87,7 +87,7 @@ class ProjectDeletionView(TypedDict):
     """Images still to delete. At 0 the project is deleted too."""
 
 
-class DayView(TypedDict):
+class DayOfUploadsView(TypedDict):
     day: str
     """Like 2026-11-15, in UTC."""
     uploads: int
@@ -104,7 +104,7 @@ class PullRequestView(TypedDict):
 
 
 class UsageView(TypedDict):
-    days: list[DayView]
+    days: list[DayOfUploadsView]
     """Every day of the requested period, oldest first."""
     images: int
     bytes: int
@@ -133,7 +133,7 @@ class ListedPullRequestView(PullRequestView):
     """Up to four images, newest first."""
 
 
-class PullRequestsView(TypedDict):
+class PullRequestListView(TypedDict):
     pulls: list[ListedPullRequestView]
     next: str | None
 
@@ -145,12 +145,12 @@ class ShotView(TypedDict):
     count: int
 
 
-class ShotsView(TypedDict):
+class ShotListView(TypedDict):
     shots: list[ShotView]
     next: str | None
 
 
-class ImagesView(TypedDict):
+class ImageListView(TypedDict):
     images: list[ImageView]
     next: str | None
 
@@ -171,7 +171,7 @@ class DeletedImageView(TypedDict):
     id: str
 
 
-class ThumbnailsView(TypedDict):
+class ThumbnailUrlsView(TypedDict):
     thumbnails: dict[str, str | None]
     """By image id. null: the image cannot be decoded. Missing: the image is deleted."""
 
@@ -187,7 +187,7 @@ class TokenView(TypedDict):
     revoked_at: int | None
 
 
-class TokensView(TypedDict):
+class TokenListView(TypedDict):
     tokens: list[TokenView]
     next: str | None
 
@@ -209,7 +209,7 @@ class TrustView(TypedDict):
     last_used_at: int | None
 
 
-class TrustsView(TypedDict):
+class TrustListView(TypedDict):
     trusts: list[TrustView]
 
 
@@ -218,7 +218,7 @@ class MemberView(UserView):
     you: bool
 
 
-class MembersView(TypedDict):
+class MemberListView(TypedDict):
     members: list[MemberView]
     next: str | None
 
