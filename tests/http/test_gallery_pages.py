@@ -48,13 +48,3 @@ def test_a_page_may_end_on_any_name(ann: Person, shared_service: Service, last: 
     assert names == [*before, last, after]
     older = ann.get(f"/v1/dashboard{pull}/images", params={"name": last, "viewport": "1280x800"})
     assert [image["name"] for image in older.json()["images"]] == [last, last]
-
-
-@pytest.mark.parametrize("query", ["pulls?q=%00", "pulls/7/images?name=%00&viewport=1x1", "pulls?after=x"])
-def test_text_that_no_database_holds(ann: Person, query: str) -> None:
-    reply = ann.ask("GET", f"/projects/{ann.project()}/{query}")
-    assert (reply.status_code, set(reply.json())) == (400, {"error"})
-
-
-def test_a_path_that_no_database_holds(ann: Person) -> None:
-    assert ann.ask("GET", "/projects/%00/pulls").status_code == 404

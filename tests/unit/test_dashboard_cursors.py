@@ -19,7 +19,7 @@ TYPES = {
 }
 INTEGERS = st.integers(-(2**63) + 1, 2**63 - 1)
 KEYS = st.one_of(
-    st.tuples(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), st.text("0123x")),
+    st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.text("0123x")),
     st.tuples(INTEGERS, INTEGERS),
     st.tuples(INTEGERS),
 )
@@ -82,7 +82,6 @@ def test_other_json_is_refused_or_of_the_right_types(value: object) -> None:
         packed(["a"]),
         packed([True, True]),
         packed([2**63, 0]),
-        packed(["nul\0", ""]),
         packed(["\ud800", ""]),
         base64.urlsafe_b64encode(b"[" * 100_000).decode(),
         base64.urlsafe_b64encode(b"\xff").decode(),

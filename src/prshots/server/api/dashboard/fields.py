@@ -12,27 +12,18 @@ from prshots.server.domain.models import Role
 MAX_SEARCH = 200
 
 _NUMBER = re.compile(r"[0-9]{1,6}")
-_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def is_storable(text: str) -> bool:
-    """Tell whether a text column can hold this: no NUL, and no half of a surrogate pair.
-
-    JSON can carry both. PostgreSQL refuses the first, and UTF-8 cannot encode the second.
-    """
-    return _NOT_STORABLE.search(text) is None
+def is_encodable(text: str) -> bool:
+    """Tell whether UTF-8, and so a database, can hold this text: JSON can carry half of a surrogate pair."""
+    return _LONE_SURROGATE.search(text) is None
 
 
 def text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} is required and must be a string")
-    return storable(value, name)
-
-
-def storable(value: str, name: str) -> str:
-    if not is_storable(value):
-        raise InvalidInputError(f"{name} must be valid Unicode without NUL characters")
+    if not isinstance(value, str) or not is_encodable(value):
+        raise InvalidInputError(f"{name} is required and must be a string of valid Unicode")
     return value
 
 
@@ -59,13 +50,13 @@ def days(value: object) -> int | None:
 def search(text: str) -> str:
     if len(text) > MAX_SEARCH:
         raise InvalidInputError(f"q is too long: a search has at most {MAX_SEARCH} characters")
-    return storable(text, "q").strip()
+    return text.strip()
 
 
 def claims(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or not all(map(is_encodable, value)):
         raise InvalidInputError("claims is required and must be an object of strings")
-    return {storable(name, "a claim's name"): text(value, name).strip() for name in value}
+    return {name: text(value, name).strip() for name in value}
 
 
 def image_ids(value: object, most: int) -> list[str]:

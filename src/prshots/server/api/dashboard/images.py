@@ -28,9 +28,9 @@ async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
 
 async def list_images_of_shot(call: Call, project: Project, number: int) -> ImageListView:
     services, query, after = call.services, call.query, call.after(int)
-    name, viewport = (fields.storable(query.get(field, ""), field) for field in ("name", "viewport"))
+    shot = (query.get("name", ""), query.get("viewport", ""))
     before = after[0] if after else MAX_INTEGER - 1
-    found = await services.overview.images_of_shot(project.id, number, (name, viewport), before, PAGE)
+    found = await services.overview.images_of_shot(project.id, number, shot, before, PAGE)
     return {
         "images": [views.image_view(image, services.images) for image in found],
         "next": next_cursor(found, PAGE, lambda image: (image.seq,)),

@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
-from prshots.server.api.dashboard import cursors, fields
+from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.request_body import json_object
 from prshots.server.domain.images import Images, pr_number_from_text
@@ -74,11 +74,7 @@ class Call:
         return self.request.query_params
 
     def path(self, name: str) -> str:
-        """Return a part of the path. Raises NotFoundError for text that no database can look up."""
-        value = str(self.request.path_params[name])
-        if not fields.is_storable(value):
-            raise NotFoundError("not found")
-        return value
+        return str(self.request.path_params[name])
 
     def after(self, *types: type[str | int]) -> tuple[Any, ...] | None:
         """Return the sort key that the page starts after, or None. Raises InvalidInputError."""
