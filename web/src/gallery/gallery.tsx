@@ -1,4 +1,4 @@
-/** The contact sheet: a row for each name, in it a picture for each viewport, older commits folded away. */
+/** The gallery: a row per name, a thumbnail per viewport, older commits folded away. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { formatCount, shortSha } from "../lib/format";
@@ -13,7 +13,7 @@ import { Thumbnail } from "./thumbnail";
 interface GalleryProps {
   rows: Row[];
   at: PullAddresses;
-  /** Images uploaded after this moment came while somebody was looking. */
+  /** Images uploaded after this time arrived while the page was open. */
   newSince: number;
 }
 
@@ -111,7 +111,7 @@ interface PictureLinkProps {
   children?: ComponentChildren;
 }
 
-/** `data-shot` is how the focus finds its way back from the lightbox. */
+/** `data-shot` lets the lightbox give the focus back. */
 function PictureLink({ image, at, aspect, children }: PictureLinkProps) {
   return (
     <Link
@@ -131,7 +131,7 @@ function PictureLink({ image, at, aspect, children }: PictureLinkProps) {
   );
 }
 
-/** What the newest picture of a place replaced. */
+/** The older images of a shot. */
 function OlderCommits({ id, newest, at }: { id: string; newest: Image; at: PullAddresses }) {
   const { items, more, error, loading, loaded, refresh } = usePages(
     commitsPath(at, newest),
@@ -142,7 +142,7 @@ function OlderCommits({ id, newest, at }: { id: string; newest: Image; at: PullA
   const aspect = boxAspect(newest.viewport);
   return (
     <section class="older" id={id} aria-label={`Older commits at ${viewportLabel(newest.viewport)}`}>
-      <h3 class="older-title">{viewportLabel(newest.viewport)}, before</h3>
+      <h3 class="older-title">Older commits, {viewportLabel(newest.viewport)}</h3>
       {error && !loaded && <Failed error={error} retry={refresh} />}
       <ul class="gallery-cells" aria-busy={loading}>
         {loading && <SkeletonCell viewport={newest.viewport} />}
@@ -168,11 +168,11 @@ function SkeletonCell({ viewport }: { viewport: string }) {
   );
 }
 
-/** What stands there until the first shots have come. */
+/** Shown until the first shots have loaded. */
 export function GallerySkeleton() {
   return (
     <div class="gallery skeleton" role="status">
-      <span class="hidden">Loading the screenshots…</span>
+      <span class="hidden">Loading screenshots…</span>
       {["one", "two"].map((row) => (
         <div key={row} class="gallery-row" aria-hidden="true">
           <span class="gallery-name" />
