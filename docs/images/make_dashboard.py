@@ -226,7 +226,7 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "not-found": f"{web}/nothing",
     }.items():
         page.goto(address)
-        take(page, name, look, whole=f"{name} {look}" not in FOR_README)
+        take(page, name, look, whole=name != "comment" and f"{name} {look}" not in FOR_README)
     walk_dialogs(page, shop, look)
     page.goto(f"{shop}/prs/1042")
     page.get_by_role("link", name=re.compile("checkout.cart")).last.click()

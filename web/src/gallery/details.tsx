@@ -55,8 +55,8 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
       )}
       <p class="keys">
         <kbd>←</kbd> <kbd>→</kbd> screenshots, <kbd>↑</kbd> <kbd>↓</kbd> commits, <kbd>Z</kbd> zoom,{" "}
-        <kbd>I</kbd> details, <kbd>Esc</kbd> close. When zoomed in, arrow keys move the image; hold{" "}
-        <kbd>Shift</kbd> to switch.
+        <kbd>I</kbd> details, <kbd>Esc</kbd> close. When zoomed in, arrow keys move the image. Hold{" "}
+        <kbd>Shift</kbd> to go to another one.
       </p>
     </aside>
   );

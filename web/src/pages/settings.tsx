@@ -142,7 +142,7 @@ async function agreed(project: Project, choice: Choice): Promise<boolean> {
 function PolicyChoice({ value, onChange }: { value: Policy; onChange: (policy: Policy) => void }) {
   return (
     <fieldset class="policies">
-      <legend class="hidden">Delete images</legend>
+      <legend>Delete images</legend>
       {POLICIES.map(({ id, label, about }) => (
         <label key={id} class="policy">
           <input type="radio" name="policy" value={id} checked={id === value} onChange={() => onChange(id)} />
@@ -170,7 +170,7 @@ function Days({ choice, wrong, onInput }: DaysProps) {
       hint={
         needed
           ? "Counted from the upload of each image."
-          : "Older images are deleted even if the pull request is still open. Leave empty for no limit."
+          : "Deletes older images even while the pull request is open. Leave empty for no limit."
       }
       error={wrong}
     >

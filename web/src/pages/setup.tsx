@@ -25,7 +25,7 @@ export function SetupPage({ projectId }: { projectId: string }) {
       <ProjectHead projectId={projectId} project={project} current="setup" />
       <section class="section split">
         <h2>
-          <span class="step-number">1</span> Choose how to authenticate
+          <span class="step-number">1</span> Authenticate
         </h2>
         <div class="stack">
           <Choice

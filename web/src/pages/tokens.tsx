@@ -91,7 +91,7 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
   const name = token.label || token.hint;
   const revoke = async () => {
     const sure = await confirmDialog({
-      title: `Revoke ${name}?`,
+      title: `Revoke the token ${name}?`,
       body: <p>CI jobs that use this token can no longer upload. You can’t undo this.</p>,
       action: "Revoke token",
     });
