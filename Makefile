@@ -9,6 +9,8 @@ REPORTER := clients/playwright
 NODE_PACKAGES := web/node_modules/.package-lock.json $(REPORTER)/node_modules/.package-lock.json
 # Node from .venv, where the machine has none that is new enough; else from the machine.
 WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
+# The dashboard's TypeScript types, made from the API's.
+WEB_TYPES := $(BIN)/python -m prshots.server.api.dashboard.typescript
 NPM := $(WITH_NODE) npm --prefix web
 NPM_REPORTER := $(WITH_NODE) npm --prefix $(REPORTER)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
@@ -36,6 +38,7 @@ lint: .venv/dev $(NODE_PACKAGES)  ## check style, types and import rules
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(WEB_TYPES) | diff web/src/lib/types.ts - || { echo "web/src/lib/types.ts is out of date: run make format"; exit 1; }
 	$(NPM) run check
 	$(NPM) run lint
 	$(NPM_REPORTER) run check
@@ -44,6 +47,7 @@ lint: .venv/dev $(NODE_PACKAGES)  ## check style, types and import rules
 format: .venv/dev $(NODE_PACKAGES)  ## format the code and apply safe fixes
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(WEB_TYPES) > web/src/lib/types.new && mv web/src/lib/types.new web/src/lib/types.ts
 	$(NPM) run format
 	$(NPM_REPORTER) run format
 

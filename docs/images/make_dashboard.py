@@ -1,7 +1,7 @@
-"""Show the product: fill a service with a demo, and take screenshots of every page, light, dark and narrow.
+"""Fill a service with demo data and take screenshots of every page: light, dark and narrow.
 
-`make screenshots` runs it. They go into `screenshots/`; those that the README shows also into `docs/images/`. Needs
-Chromium and the `dev` extra; starts a service of its own on free ports, and stops it again.
+`make screenshots` runs this. It writes to `screenshots/`, and the README's images to `docs/images/` as well. It needs
+Chromium and the `dev` extra. It starts its own service on free ports and stops it at the end.
 """
 
 import contextlib
@@ -112,7 +112,7 @@ def _free_port() -> int:
 
 
 class Demo:
-    """Fills a service over its own HTTP interfaces, as the dashboard and a CI job do."""
+    """Fills a service over HTTP, like the dashboard and a CI job do."""
 
     def __init__(self, service: dict[str, str], browser: Browser) -> None:
         self.service = service
@@ -136,7 +136,7 @@ class Demo:
         self._ask("POST", f"/projects/{project_id}/trusts", issuer=issuer, claims=claims)
 
     def shots(self, accent: str) -> dict[tuple[str, str], bytes]:
-        """Take the screenshots that a CI job would."""
+        """Take screenshots like a CI job does."""
         taken = {}
         for viewport, (width, height) in VIEWPORTS.items():
             page = self.browser.new_page(viewport={"width": width, "height": height})
@@ -159,7 +159,7 @@ class Demo:
         httpx.post(url, headers=headers, json={"pr_number": pr_number}).raise_for_status()
 
     def grow_older(self, project_id: str, seed: int) -> None:
-        """Spread the uploads over the last weeks, as if the project had been in use."""
+        """Spread the uploads over the last weeks, so that the project looks used."""
         now = int(time.time())
         with contextlib.closing(sqlite3.connect(self.service["database"], timeout=20)) as database:
             pulls = database.execute(
@@ -201,10 +201,11 @@ def fill(demo: Demo) -> dict[str, str]:
     return {"shop": shop, "organization": demo.organization}
 
 
-def take(page: Page, name: str, look: str) -> None:
+def take(page: Page, name: str, look: str, *, whole: bool = False) -> None:
+    """Take a screenshot of the window, or of the whole page. The README shows windows."""
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(400)
-    page.screenshot(path=OUT / f"{name}-{look}.png")
+    page.screenshot(path=OUT / f"{name}-{look}.png", full_page=whole)
     if f"{name} {look}" in FOR_README:
         shutil.copy(OUT / f"{name}-{look}.png", Path(__file__).with_name(FOR_README[f"{name} {look}"]))
 
@@ -215,19 +216,42 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "projects": f"{web}/",
         "pulls": shop,
         "pull": f"{shop}/prs/1042",
+        "comment": f"{shop}/prs/1042?view=comment",
         "tokens": f"{shop}/tokens",
         "keyless": f"{shop}/tokens?kind=keyless",
         "settings": f"{shop}/settings",
         "setup": f"{shop}/setup",
         "usage": f"{shop}/usage",
         "organization": f"{web}/organizations/{places['organization']}",
+        "not-found": f"{web}/nothing",
     }.items():
         page.goto(address)
-        take(page, name, look)
+        take(page, name, look, whole=name != "comment" and f"{name} {look}" not in FOR_README)
+    walk_dialogs(page, shop, look)
     page.goto(f"{shop}/prs/1042")
     page.get_by_role("link", name=re.compile("checkout.cart")).last.click()
     take(page, "lightbox", look)
     page.close()
+
+
+def walk_dialogs(page: Page, shop: str, look: str) -> None:
+    """Open each dialog. Confirm none of them."""
+    page.goto(f"{shop}/prs/1042")
+    page.get_by_role("button", name=re.compile("2 commits")).first.click()
+    take(page, "older-commits", look)
+    page.get_by_role("button", name="Delete screenshots").click()
+    take(page, "delete-screenshots", look)
+    page.goto(f"{shop}/settings")
+    page.get_by_label("Maximum age in days").fill("1")
+    take(page, "retention", look, whole=True)
+    page.get_by_role("button", name="Save retention").click()
+    take(page, "delete-images", look)
+    page.goto(f"{shop}/settings")
+    page.get_by_role("button", name="Delete project…").click()
+    take(page, "delete-project", look)
+    page.goto(f"{shop}/tokens")
+    page.get_by_role("button", name="Revoke GitHub Actions").click()
+    take(page, "revoke-token", look)
 
 
 def main() -> None:
@@ -239,7 +263,7 @@ def main() -> None:
     ):
         browser = launched(playwright)
         demo = Demo(service, browser)
-        print("Filling a service with a demo …")
+        print("Filling a service with demo data …")
         places = fill(demo)
         cookies = [
             {"name": cookie.name, "value": cookie.value or "", "url": service["web"]}
@@ -259,7 +283,7 @@ def main() -> None:
             walk(context, service["web"], places, look)
             context.close()
         browser.close()
-    print(f"They are in {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}/")
+    print(f"Wrote them to {OUT.relative_to(Path.cwd()) if OUT.is_relative_to(Path.cwd()) else OUT}/")
 
 
 if __name__ == "__main__":

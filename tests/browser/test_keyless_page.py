@@ -58,8 +58,8 @@ def trusts(ann: Person, project: str) -> list[dict[str, object]]:
 def test_jobs_are_allowed_and_taken_back(page: Page, ann: Person, project: str) -> None:
     page.goto(f"/projects/{project}/setup")
     page.get_by_role("link", name="Without a token").click()
-    page.get_by_role("link", name="Allow jobs").click()
-    expect(page.get_by_text("No jobs yet.")).to_be_visible()
+    page.get_by_role("link", name="Choose jobs").click()
+    expect(page.get_by_text("No jobs are allowed yet.")).to_be_visible()
 
     allow = page.get_by_role("button", name="Allow these jobs")
     page.get_by_label("Repository").fill("octo*")
@@ -72,10 +72,10 @@ def test_jobs_are_allowed_and_taken_back(page: Page, ann: Person, project: str) 
     page.get_by_text("Other claims").click()
     page.get_by_label("Name of claim 1").fill("actor")
     allow.click()
-    expect(page.get_by_role("alert")).to_contain_text("both a name and a value")
+    expect(page.get_by_role("alert")).to_contain_text("a name and a value for each claim")
     page.get_by_label("Value of claim 1").fill("ann")
     allow.click()
-    expect(page.get_by_text("Jobs of octo-org/web-shop may upload from now on.")).to_be_visible()
+    expect(page.get_by_text("CI jobs of octo-org/web-shop can now upload.")).to_be_visible()
     row = page.get_by_role("listitem").filter(has_text="octo-org/web-shop")
     expect(row).to_contain_text("GitHub Actions")
     expect(row).to_contain_text("ref=refs/pull/*")
@@ -86,12 +86,12 @@ def test_jobs_are_allowed_and_taken_back(page: Page, ann: Person, project: str) 
 
     page.get_by_role("button", name="Remove octo-org/web-shop").click()
     dialog = page.get_by_role("dialog", name="Remove octo-org/web-shop?")
-    expect(dialog).to_contain_text("refused at once")
+    expect(dialog).to_contain_text("can no longer upload")
     dialog.get_by_role("button", name="Cancel").click()
     assert len(trusts(ann, project)) == 1
     page.get_by_role("button", name="Remove octo-org/web-shop").click()
     dialog.get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("No jobs yet.")).to_be_visible()
+    expect(page.get_by_text("No jobs are allowed yet.")).to_be_visible()
     assert trusts(ann, project) == []
 
 
@@ -99,10 +99,10 @@ def test_gitlab_s_jobs_are_called_by_gitlab_s_names(
     page: Page, shared_service: Service, ann: Person, project: str
 ) -> None:
     page.goto(f"/projects/{project}/tokens?kind=keyless")
-    page.get_by_label("Jobs of").select_option("GitLab")
+    page.get_by_label("CI system").select_option("GitLab")
     page.get_by_label("Project path").fill("group/web-shop")
     page.get_by_role("button", name="Allow these jobs").click()
-    expect(page.get_by_text("Jobs of group/web-shop may upload")).to_be_visible()
+    expect(page.get_by_text("CI jobs of group/web-shop can now upload")).to_be_visible()
     page.get_by_label("Project path").fill("group/web-shop")
     page.get_by_role("button", name="Allow these jobs").click()
     expect(page.get_by_role("alert")).to_contain_text("with these claims already")

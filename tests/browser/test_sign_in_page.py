@@ -149,7 +149,7 @@ def test_whoever_says_no_at_the_provider_is_back_where_they_began(page, way):
     page.goto("/sign-in")
     page.get_by_role("link", name=way.button).click()
     way.cancel(page)
-    expect_problem(page, "denied", "cancelled|denied|declined")
+    expect_problem(page, "denied", "canceled|denied|declined")
 
 
 @pytest.mark.parametrize(

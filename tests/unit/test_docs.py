@@ -13,7 +13,8 @@ import typer
 
 from prshots.cli import app
 from prshots.server.api.app import create_api
-from prshots.server.api.dashboard.routes import PREFIX, ROUTES
+from prshots.server.api.dashboard.routes import ROUTES
+from prshots.server.api.dashboard.routing import PREFIX
 from prshots.server.api.login import login_routes
 from prshots.server.config.settings import SETTINGS
 from prshots.server.delivery.telemetry import DeliveryWatch
@@ -125,7 +126,7 @@ async def test_routes() -> None:
 
 def test_routes_for_people() -> None:
     nothing: Any = cast("Any", None)
-    dashboard = {f"{method} {PREFIX}{path}" for method, path in ROUTES}
+    dashboard = {f"{route.method} {PREFIX}{route.path}" for route in ROUTES}
     sign_in = {
         f"{next(iter((route.methods or set()) - {'HEAD'}))} {route.path}"
         for route in login_routes(nothing, web_url="http://web")

@@ -22,7 +22,7 @@ export function App() {
   return (
     <>
       <a class="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       {path === "/sign-in" ? <SignInPage /> : <SignedIn path={path} />}
       <ConfirmHost />
@@ -85,8 +85,8 @@ function Banner() {
       {state !== "online" && (
         <p class="banner">
           {state === "offline"
-            ? "You are offline. What you see may be old."
-            : "The service does not answer. Trying again…"}
+            ? "You’re offline. This page may be out of date."
+            : "The service is not responding. Retrying…"}
         </p>
       )}
     </div>

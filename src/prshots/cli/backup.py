@@ -13,44 +13,44 @@ from prshots.cli.common import ConfigOption, say, settings_from, when
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it; - for standard output.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; - for standard output.")],
     config: ConfigOption = None,
 ) -> None:
-    """Back up the database, the images and the signing keys into one file, while the service runs.
+    """Back up the database, images and signing keys into one file. The service can keep running.
 
-    For SQLite with images on disk. The file holds secrets: whoever has it can sign image URLs.
+    Works with SQLite and images on disk. Keep the file secret: anyone who has it can sign image URLs.
     """
     from prshots.server.backup.writing import back_up
 
     settings = settings_from(config)
     to_output = str(file) == "-"
     if to_output and sys.stdout.isatty():
-        raise typer.BadParameter("a backup is no text for a terminal: name a file, or send it on with > or |")
+        raise typer.BadParameter("cannot write a backup to a terminal: give a file name, or use > or |")
     with _cleaned_up_after(), _progress("Backing up") as progress:
         made = back_up(settings, None if to_output else file, progress)
-    gone = f"; {made.gone_meanwhile:,} more were deleted meanwhile" if made.gone_meanwhile else ""
-    say(f"Backed up {made.images:,} images ({made.image_bytes / 1024**2:,.1f} MB) to {file}{gone}.")
+    gone = f" Skipped {made.gone_meanwhile:,} deleted during the backup." if made.gone_meanwhile else ""
+    say(f"Backed up {made.images:,} images ({made.image_bytes / 1024**2:,.1f} MB) to {file}.{gone}")
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup, made with `prshots backup`.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `prshots backup` made.")],
     config: ConfigOption = None,
 ) -> None:
-    """Put a backup into an empty data folder. Image URLs, tokens and sign-ins stay valid."""
+    """Restore a backup into an empty data folder. Image URLs, tokens and sign-ins stay valid."""
     from prshots.server.backup.restoring import restore as put_back
 
     settings = settings_from(config)
     with _cleaned_up_after(), _progress("Restoring") as progress:
         restored = put_back(settings, file, progress)
     say(
-        f"Restored {restored.images:,} images ({restored.image_bytes / 1024**2:,.1f} MB), as of "
-        f"{when(restored.created_at)}, into {settings.data_dir}. Start the service: prshots serve"
+        f"Restored {restored.images:,} images ({restored.image_bytes / 1024**2:,.1f} MB) from "
+        f"{when(restored.created_at)} into {settings.data_dir}. Start the service with: prshots serve"
     )
 
 
 @contextmanager
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far it is, on a terminal only."""
+    """Show progress, on a terminal only."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -62,7 +62,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _cleaned_up_after() -> Iterator[None]:
-    """Take SIGTERM as Ctrl-C is taken: what is half done is removed."""
+    """Handle SIGTERM like Ctrl-C: remove unfinished files before exiting."""
 
     def stop(_: int, __: object) -> None:
         sys.exit(128 + signal.SIGTERM)

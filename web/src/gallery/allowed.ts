@@ -1,6 +1,6 @@
 /**
- * What of a comment's HTML is shown. It comes from our own service, but names in it come from whoever
- * uploads: only these elements are rebuilt, with these attributes, and nothing else reaches the page.
+ * Which parts of a comment's HTML are shown. The HTML comes from our service, but the names in it come from
+ * uploads. So only these elements are rebuilt, with these attributes, and nothing else reaches the page.
  */
 
 const PLAIN = new Set(["h3", "p", "br", "code", "details", "summary", "ul", "li"]);
@@ -10,7 +10,7 @@ export interface Allowed {
   attributes: Record<string, string>;
 }
 
-/** The element to show for this one; null to show only what is inside it. */
+/** The element to show instead; null to show only its children. */
 export function allowed(
   tag: string,
   attribute: (name: string) => string | null,
@@ -28,7 +28,7 @@ export function allowed(
   return null;
 }
 
-/** Elements whose text is not meant to be read. */
+/** Elements whose text is not for readers. */
 export const HIDDEN = new Set([
   "script",
   "style",

@@ -1,4 +1,4 @@
-/** How a pull request's shots lie in the gallery: one row for each name, one cell for each viewport. */
+/** Arranges a pull request's shots: one row per name, one cell per viewport. */
 import type { Image, Shot } from "../lib/types";
 
 export interface Row {
@@ -12,13 +12,13 @@ export interface Size {
   height: number;
 }
 
-/** A name and viewport: what every commit takes its picture of again. */
+/** A name and viewport: each commit has an image of it. */
 export interface Place {
   name: string;
   viewport: string;
 }
 
-/** A viewport has no space in it, so no two places share a key. */
+/** A viewport contains no space, so no two places share a key. */
 export const placeKey = ({ viewport, name }: Place): string => `${viewport} ${name}`;
 
 export const samePlace = (one: Place, other: Place): boolean => placeKey(one) === placeKey(other);
@@ -33,13 +33,13 @@ export const viewportLabel = (viewport: string): string => viewport.replace("x",
 const NARROWEST = 0.46; // a phone held upright
 const WIDEST = 2.4;
 
-/** Width by height of the box a viewport's pictures are shown in, whatever size they turn out to have. */
+/** The aspect ratio of the box for images of a viewport, independent of their real size. */
 export function boxAspect(viewport: string): number {
   const { width, height } = viewportSize(viewport);
   return Math.min(WIDEST, Math.max(NARROWEST, width / height));
 }
 
-/** Put shots, as they come page by page ordered by name, into rows: a name may go on in the next page. */
+/** Group shots into rows. They come in pages ordered by name, so a row may continue on the next page. */
 export function arrange(shots: Shot[]): Row[] {
   const rows = new Map<string, Shot[]>();
   for (const shot of shots) {
@@ -56,10 +56,10 @@ function byViewport(one: Shot, other: Shot): number {
   return a.width - b.width || a.height - b.height;
 }
 
-/** The order in which the lightbox goes through the gallery. */
+/** The order of the lightbox. */
 export const inOrder = (rows: Row[]): Shot[] => rows.flatMap((row) => row.cells);
 
-/** Where to go from a picture that is being deleted; null when it is the last one. */
+/** The image to show after deleting this one; null if it is the last. */
 export function afterDeleting(image: Image, commits: Image[], order: Shot[]): Image | null {
   const age = commits.findIndex(({ id }) => id === image.id);
   if (age > 0) return commits[age + 1] ?? commits[age - 1] ?? null;

@@ -4,7 +4,7 @@ import { ThumbnailQueue } from "./asking";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Answers each request with an address for every id, and keeps what was asked. */
+/** Replies to each request with a URL per id, and records the requests. */
 function service() {
   const requests: string[][] = [];
   const queue = new ThumbnailQueue(async (ids) => {

@@ -1,6 +1,6 @@
-/** Ask for missing thumbnails, many at a time. */
+/** Requests missing thumbnails in batches. */
 
-/** A thumbnail's address; null: it cannot be made; undefined: the image is gone. */
+/** A thumbnail's URL; null: it cannot be rendered; undefined: the image is deleted. */
 export type Answer = string | null | undefined;
 type Ask = (ids: string[]) => Promise<Record<string, string | null>>;
 
@@ -14,9 +14,9 @@ interface Wanted {
 }
 
 /**
- * Gathers what cells want over a moment, and has one request under way at a time: making thumbnails is work
- * for the service, and whoever scrolls on wants the next ones instead. `forget` takes back what was not
- * asked for yet; what was wanted last is asked for first.
+ * Collects requests for a moment and sends one batch at a time: rendering thumbnails is work for the service,
+ * and a user who scrolls on needs the next ones instead. The latest requests go first. `forget` withdraws a
+ * request that is still waiting.
  */
 export class ThumbnailQueue {
   private readonly ask: Ask;
@@ -63,7 +63,7 @@ export class ThumbnailQueue {
       for (const [id, wanted] of batch) wanted.resolve(answers[id]);
     } catch (problem) {
       for (const [id, wanted] of batch) {
-        this.known.delete(id); // the next to want it asks again
+        this.known.delete(id); // the next request retries
         wanted.reject(problem);
       }
     }

@@ -8,10 +8,10 @@ import type { Zoom } from "./zooming";
 
 interface BarProps {
   place: Place;
-  /** The commit it shows, if it shows a picture. */
+  /** The commit of the image; empty if there is no image. */
   commit: string;
   position: number;
-  /** How many places there are; null while there may be more. */
+  /** The number of shots; null if more can be loaded. */
   total: number | null;
   zoom: Zoom;
   withDetails: boolean;
@@ -34,22 +34,22 @@ export function Bar({ place, commit, position, total, zoom, withDetails, toggleD
       )}
       <fieldset class="bar-zoom">
         <legend class="hidden">Zoom</legend>
-        <button type="button" class="icon-button" title="Smaller (−)" onClick={() => zoom.change("out")}>
+        <button type="button" class="icon-button" title="Zoom out (−)" onClick={() => zoom.change("out")}>
           <MinusIcon />
-          <span class="hidden">Smaller</span>
+          <span class="hidden">Zoom out</span>
         </button>
         <button
           type="button"
           class="bar-scale"
-          title={zoom.zoomedIn ? "Fit to the screen (Z)" : "Original size (Z)"}
+          title={zoom.zoomedIn ? "Fit to screen (Z)" : "Actual size (Z)"}
           onClick={() => zoom.change("toggle")}
         >
           {zoom.zoomedIn || zoom.scale === 1 ? `${Math.round(zoom.scale * 100)} %` : "Fit"}
-          <span class="hidden">{zoom.zoomedIn ? ", fit to the screen" : ", show the original size"}</span>
+          <span class="hidden">{zoom.zoomedIn ? ", fit to screen" : ", show actual size"}</span>
         </button>
-        <button type="button" class="icon-button" title="Larger (+)" onClick={() => zoom.change("in")}>
+        <button type="button" class="icon-button" title="Zoom in (+)" onClick={() => zoom.change("in")}>
           <PlusIcon />
-          <span class="hidden">Larger</span>
+          <span class="hidden">Zoom in</span>
         </button>
       </fieldset>
       <button
@@ -93,7 +93,7 @@ export function StepButtons({ neighbours, go }: StepButtonsProps) {
             type="button"
             class={`step step-${step}`}
             title={label}
-            // Not `disabled`: a button that has the focus would lose it at the end of the gallery.
+            // Not `disabled`: the button would lose the focus at the end of the gallery.
             aria-disabled={neighbours[step] === undefined}
             onClick={() => go(step)}
           >

@@ -1,4 +1,4 @@
-/** The pull request's comment, as the forge will show it. */
+/** The sticky comment, as the forge shows it. */
 import { type ComponentChild, h } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useLive } from "../lib/live";
@@ -16,8 +16,10 @@ export function CommentView({ path }: { path: string }) {
     <section class="comment-view" aria-labelledby="comment-title">
       <div class="comment-head">
         <div>
-          <h2 id="comment-title">The comment</h2>
-          <p class="quiet small">As your CI job posts it to the pull request, and keeps it current.</p>
+          <h2 id="comment-title">Sticky comment</h2>
+          <p class="quiet small">
+            Your CI job posts this comment to the pull request and keeps it up to date.
+          </p>
         </div>
         <div class="comment-actions">
           <fieldset class="choice">
@@ -49,7 +51,7 @@ function Preview({ html, imgUrl }: { html: string; imgUrl: string }) {
   return <div class="forge-comment">{shown}</div>;
 }
 
-/** Parsing runs nothing and loads nothing; only what is allowed is then built anew. */
+/** Parsing runs and loads nothing. Only allowed elements are rebuilt. */
 function rebuilt(html: string, imgUrl: string): ComponentChild[] {
   const { body } = new DOMParser().parseFromString(html, "text/html");
   return childrenOf(body, imgUrl);

@@ -1,4 +1,4 @@
-/** What there is to know about the picture in the lightbox, and what can be done with it. */
+/** The side panel of the lightbox: facts about the image, and actions. */
 import type { ComponentChildren } from "preact";
 import { date, formatBytes, shortSha } from "../lib/format";
 import type { Image, Project, PullRequest } from "../lib/types";
@@ -23,9 +23,9 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
       <h2 class="hidden">{image.name}</h2>
       <dl class="facts">
         <Fact name="Viewport">{viewportLabel(image.viewport)}</Fact>
-        <Fact name="Pixels">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
+        <Fact name="Size">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
         <Fact name="File">
-          {TYPES[image.type]}, {formatBytes(image.size)}
+          {TYPES[image.type] ?? image.type}, {formatBytes(image.size)}
         </Fact>
         <Fact name="Commit">
           <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono>
@@ -54,15 +54,15 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
         </>
       )}
       <p class="keys">
-        <kbd>←</kbd> <kbd>→</kbd> gallery, <kbd>↑</kbd> <kbd>↓</kbd> commits, <kbd>Z</kbd> zoom, <kbd>I</kbd>{" "}
-        details, <kbd>Esc</kbd> close. Zoomed in, arrows move over the picture; with <kbd>Shift</kbd> they go
-        on.
+        <kbd>←</kbd> <kbd>→</kbd> screenshots, <kbd>↑</kbd> <kbd>↓</kbd> commits, <kbd>Z</kbd> zoom,{" "}
+        <kbd>I</kbd> details, <kbd>Esc</kbd> close. When zoomed in, arrow keys move the image. Hold{" "}
+        <kbd>Shift</kbd> to go to another one.
       </p>
     </aside>
   );
 }
 
-const TYPES: Record<Image["type"], string> = {
+const TYPES: Record<string, string> = {
   "image/png": "PNG",
   "image/jpeg": "JPEG",
   "image/webp": "WebP",

@@ -1,13 +1,13 @@
-/** How a thumbnail lies in its box. */
+/** How a thumbnail fills its box. */
 import type { Size } from "./arrange";
 
 const MUCH_SMALLER = 1.5;
 const NEARLY = 1.25;
 
 /**
- * small: a button or an icon, drawn as it is in the middle of the box.
- * whole: about the shape of the box, which it fills.
- * top: anything else is as wide as the box; of a long page that is its top.
+ * small: a button or an icon, centered at its own size.
+ * whole: about the shape of the box, so it fills the box.
+ * top: anything else is as wide as the box and cut off below.
  */
 export type Filling = "small" | "whole" | "top";
 

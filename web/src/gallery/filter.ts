@@ -1,11 +1,11 @@
-/** Which pull requests are listed, as it stands in the address of the page and of the API alike. */
+/** The filter of the pull request list, as in the URL of the page and the API. */
 
 export const STATES = ["", "open", "closed"] as const;
 
 export type State = (typeof STATES)[number];
 
 export interface Filter {
-  /** Empty: whatever their state. */
+  /** Empty: all states. */
   state: State;
   q: string;
 }

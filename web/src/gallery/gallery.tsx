@@ -1,6 +1,6 @@
-/** The contact sheet: a row for each name, in it a picture for each viewport, older commits folded away. */
+/** The gallery: a row per name, a thumbnail per viewport, older commits folded away. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { formatCount, shortSha } from "../lib/format";
 import { usePages } from "../lib/live";
 import { Link } from "../lib/router";
@@ -13,7 +13,7 @@ import { Thumbnail } from "./thumbnail";
 interface GalleryProps {
   rows: Row[];
   at: PullAddresses;
-  /** Images uploaded after this moment came while somebody was looking. */
+  /** Images uploaded after this time arrived while the page was open. */
   newSince: number;
 }
 
@@ -29,6 +29,8 @@ export function Gallery({ rows, at, newSince }: GalleryProps) {
 
 function GalleryRow({ row, at, newSince }: { row: Row } & Omit<GalleryProps, "rows">) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const id = useId();
+  const olderId = ({ viewport }: Place) => `${id}-${viewport}`; // not the name: "a b" and "a-b" would collide
   const toggle = (place: string) => {
     const next = new Set(unfolded);
     if (!next.delete(place)) next.add(place);
@@ -47,6 +49,7 @@ function GalleryRow({ row, at, newSince }: { row: Row } & Omit<GalleryProps, "ro
               shot={shot}
               at={at}
               isNew={shot.newest.uploaded_at > newSince}
+              olderId={olderId(shot.newest)}
               unfolded={unfolded.has(placeKey(shot.newest))}
               toggle={() => toggle(placeKey(shot.newest))}
             />
@@ -55,7 +58,7 @@ function GalleryRow({ row, at, newSince }: { row: Row } & Omit<GalleryProps, "ro
         {row.cells
           .filter(({ newest, count }) => count > 1 && unfolded.has(placeKey(newest)))
           .map(({ newest }) => (
-            <OlderCommits key={newest.viewport} newest={newest} at={at} />
+            <OlderCommits key={newest.viewport} id={olderId(newest)} newest={newest} at={at} />
           ))}
       </div>
     </section>
@@ -66,11 +69,13 @@ interface CellProps {
   shot: Shot;
   at: PullAddresses;
   isNew: boolean;
+  /** The id of its older commits, which are on the page only while unfolded. */
+  olderId: string;
   unfolded: boolean;
   toggle: () => void;
 }
 
-function Cell({ shot: { newest, count }, at, isNew, unfolded, toggle }: CellProps) {
+function Cell({ shot: { newest, count }, at, isNew, olderId, unfolded, toggle }: CellProps) {
   const aspect = boxAspect(newest.viewport);
   return (
     <li class={`cell ${count > 1 ? "stacked" : ""}`} style={{ "--aspect": aspect }}>
@@ -85,8 +90,8 @@ function Cell({ shot: { newest, count }, at, isNew, unfolded, toggle }: CellProp
           type="button"
           class="cell-commits"
           aria-expanded={unfolded}
-          aria-controls={olderId(newest)}
           onClick={toggle}
+          {...(unfolded ? { "aria-controls": olderId } : {})}
         >
           {formatCount(count, "commit")}
           <span class="hidden">
@@ -106,7 +111,7 @@ interface PictureLinkProps {
   children?: ComponentChildren;
 }
 
-/** `data-shot` is how the focus finds its way back from the lightbox. */
+/** `data-shot` lets the lightbox give the focus back. */
 function PictureLink({ image, at, aspect, children }: PictureLinkProps) {
   return (
     <Link
@@ -126,24 +131,18 @@ function PictureLink({ image, at, aspect, children }: PictureLinkProps) {
   );
 }
 
-const olderId = (place: Place): string => `older ${placeKey(place)}`.replace(/\s/g, "-");
-
-/** What the newest picture of a place replaced. */
-function OlderCommits({ newest, at }: { newest: Image; at: PullAddresses }) {
-  const { items, more, error, loading, loaded, refresh } = usePages<Image>(
+/** The older images of a shot. */
+function OlderCommits({ id, newest, at }: { id: string; newest: Image; at: PullAddresses }) {
+  const { items, more, error, loading, loaded, refresh } = usePages(
     commitsPath(at, newest),
     "images",
     imageId,
   );
-  const older = items.filter(({ id }) => id !== newest.id);
+  const older = items.filter((image) => image.id !== newest.id);
   const aspect = boxAspect(newest.viewport);
   return (
-    <section
-      class="older"
-      id={olderId(newest)}
-      aria-label={`Older commits at ${viewportLabel(newest.viewport)}`}
-    >
-      <h3 class="older-title">{viewportLabel(newest.viewport)}, before</h3>
+    <section class="older" id={id} aria-label={`Older commits at ${viewportLabel(newest.viewport)}`}>
+      <h3 class="older-title">Older commits, {viewportLabel(newest.viewport)}</h3>
       {error && !loaded && <Failed error={error} retry={refresh} />}
       <ul class="gallery-cells" aria-busy={loading}>
         {loading && <SkeletonCell viewport={newest.viewport} />}
@@ -169,11 +168,11 @@ function SkeletonCell({ viewport }: { viewport: string }) {
   );
 }
 
-/** What stands there until the first shots have come. */
+/** Shown until the first shots have loaded. */
 export function GallerySkeleton() {
   return (
     <div class="gallery skeleton" role="status">
-      <span class="hidden">Loading the screenshots…</span>
+      <span class="hidden">Loading screenshots…</span>
       {["one", "two"].map((row) => (
         <div key={row} class="gallery-row" aria-hidden="true">
           <span class="gallery-name" />

@@ -1,14 +1,14 @@
-/** How long a screenshot stays, by its project's policy. */
+/** How long an image stays, according to its project's retention. */
 import type { Image, Project, PullRequest } from "../lib/types";
 
 const DAY = 86_400;
 
 export interface Lifetime {
-  /** What removes it before its last day. */
+  /** What deletes it before `until`. */
   event: "close" | "closed" | "nothing";
-  /** Unix seconds: after this it is gone, or its link has ended. */
+  /** Unix seconds: when it is deleted or its link expires. */
   until: number;
-  /** Whether the project's `retain_days` sets that day; if not, the signature in the link does. */
+  /** Whether `retain_days` sets that time. If not, the signed link does. */
   retained: boolean;
 }
 
@@ -35,7 +35,7 @@ export function lifetimeSentence(
   { event, until, retained }: Lifetime,
   day: (time: number) => string,
 ): string {
-  if (event === "closed") return "Soon: the pull request has closed";
-  if (event === "close") return `When the pull request closes, ${day(until)} at the latest`;
-  return retained ? day(until) : `No day is set; its link ends ${day(until)}`;
+  if (event === "closed") return "Soon, because the pull request closed";
+  if (event === "close") return `When the pull request closes, or on ${day(until)}`;
+  return retained ? `On ${day(until)}` : `Never; the link expires on ${day(until)}`;
 }

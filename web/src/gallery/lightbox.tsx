@@ -1,4 +1,4 @@
-/** One picture at a time, over the gallery. What it shows is in the address: it can be linked, and Back closes it. */
+/** One image at a time, over the gallery. The URL says which, so it can be linked and Back closes it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { send } from "../lib/api";
 import type { Pages } from "../lib/live";
@@ -27,7 +27,7 @@ interface LightboxProps {
   pull: PullRequest;
   at: PullAddresses;
   onClose: () => void;
-  /** Something was deleted: what the page shows is to be fetched anew. */
+  /** An image was deleted, so the page must reload its data. */
   onChanged: () => void;
 }
 
@@ -56,7 +56,7 @@ export function Lightbox(props: LightboxProps) {
       aria-label={`${opened.place.name}, ${viewportLabel(opened.place.viewport)}`}
       onKeyDown={onKeyDown}
       onCancel={(event) => {
-        event.preventDefault(); // Escape: the address decides whether it is open
+        event.preventDefault(); // Escape: the URL decides whether it is open
         onClose();
       }}
     >
@@ -95,13 +95,13 @@ function NoPicture({ waiting }: { waiting: boolean }) {
   if (waiting) return <p class="quiet">Loading…</p>;
   return (
     <div class="lightbox-gone" role="alert">
-      <p class="state-title">This screenshot is no longer here</p>
-      <p>It has expired, or somebody deleted it. Its link has stopped working.</p>
+      <p class="state-title">This screenshot is gone</p>
+      <p>It expired or was deleted. Its link no longer works.</p>
     </div>
   );
 }
 
-/** Open for as long as it is rendered. Where the focus goes afterwards is for the page to say. */
+/** Open while it is rendered. The page decides where the focus goes afterwards. */
 function useModal() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -111,7 +111,7 @@ function useModal() {
     return () => opened?.close();
   }, []);
   useEffect(() => {
-    // The focus was on something that has gone with the last picture: keys would be lost.
+    // The focused element disappeared with the last image: without this, keys would do nothing.
     if (document.activeElement === document.body) focusStage(dialog.current);
   });
   return dialog;
@@ -119,7 +119,7 @@ function useModal() {
 
 const focusStage = (dialog: HTMLElement | null) => dialog?.querySelector<HTMLElement>(".stage")?.focus();
 
-/** An arrow held down goes on at a pace at which pictures can be seen, and browsers take a change of address. */
+/** Limits the pace of a held-down arrow key: images stay visible, and browsers limit history changes. */
 function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void) {
   const lastWent = useRef(0);
   return (event: KeyboardEvent) => {
@@ -150,14 +150,14 @@ function useRemove(
     if (!image) return;
     const sure = await confirmDialog({
       title: `Delete ${image.name}, ${viewportLabel(image.viewport)}?`,
-      action: "Delete this screenshot",
-      body: <p>Removes this screenshot now. Its link stops working, here and in the pull request.</p>,
+      action: "Delete screenshot",
+      body: <p>Its link stops working, here and in the pull request. You can’t undo this.</p>,
     });
     if (!sure) return;
     await act.run(async () => {
       const next = afterDeleting(image, commits, order);
       await send("DELETE", imagePath(projectId, image));
-      toast(`${image.name}, ${viewportLabel(image.viewport)} is deleted.`);
+      toast(`Deleted ${image.name}, ${viewportLabel(image.viewport)}.`);
       if (next) show(next);
       else onClose();
       onChanged();

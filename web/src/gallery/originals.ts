@@ -1,4 +1,4 @@
-/** Pictures in their original size: fetched before they are asked for, their pixel sizes remembered. */
+/** Original images: preloads them and remembers their pixel sizes. */
 import { useEffect } from "preact/hooks";
 import type { Image } from "../lib/types";
 import type { Size } from "./arrange";
@@ -10,11 +10,11 @@ export const knownSize = (id: string): Size | null => sizes.get(id) ?? null;
 
 export const remember = (id: string, size: Size): void => void sizes.set(id, size);
 
-/** Fetch these into the browser's cache, once `when` says that nothing more urgent is under way. */
+/** Preload these into the browser's cache once `when` is true. */
 export function usePreloaded(images: (Image | undefined)[], when: boolean): void {
   const wanted = images.filter((image) => image !== undefined);
   const which = wanted.map(({ id }) => id).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `which` stands for the images
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `which` identifies the images
   useEffect(() => {
     if (when) for (const image of wanted) preload(image);
   }, [which, when]);

@@ -1,4 +1,4 @@
-/** The picture that the lightbox is open at, and what lies around it. */
+/** The image that the lightbox shows, and its neighbors. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Pages, usePages } from "../lib/live";
 import type { Image, Shot } from "../lib/types";
@@ -11,9 +11,9 @@ const NEAR_THE_END = 4;
 
 export interface Shown {
   image: Image | null;
-  /** Not found, but not everything has been looked at yet. */
+  /** Not found yet, but not everything has loaded. */
   waiting: boolean;
-  /** In the gallery; -1 if its place is not there, or not yet. */
+  /** The index in the gallery; -1 if its shot is missing or not loaded yet. */
   position: number;
   commits: Image[];
   moreCommits: (() => Promise<void>) | null;
@@ -25,13 +25,13 @@ export function useShown(opened: Opened, order: Shot[], shots: Pages<Shot>, at: 
   const { id: shownId, place } = opened;
   const newest = order.find((shot) => shot.newest.id === shownId)?.newest;
   const asked = useSettled(place);
-  const found = usePages<Image>(commitsPath(at, asked), "images", idOf);
+  const found = usePages(commitsPath(at, asked), "images", idOf);
   const commits = samePlace(asked, place) ? found.items : [];
   const age = commits.findIndex(({ id }) => id === shownId);
   const image = commits[age] ?? newest ?? null;
   const position = order.findIndex((shot) => samePlace(shot.newest, place));
   const last = useLastPosition(position);
-  // A picture that is not in the pages loaded so far is in one of the next.
+  // An image that is not in the loaded pages is in one of the next.
   useMore(
     (position < 0 && image !== null) || position >= order.length - NEAR_THE_END,
     order.length,
@@ -56,11 +56,11 @@ export function useShown(opened: Opened, order: Shot[], shots: Pages<Shot>, at: 
 
 const idOf = ({ id }: Image): string => id;
 
-/** The place one has stopped at: who runs through the gallery asks for nothing on the way. */
+/** The place after a short pause: paging quickly through the gallery requests nothing on the way. */
 function useSettled(place: Place): Place {
   const [settled, setSettled] = useState(place);
   const key = placeKey(place);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the place
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the place
   useEffect(() => {
     const timer = setTimeout(() => setSettled(place), SETTLED_MS);
     return () => clearTimeout(timer);
@@ -68,7 +68,7 @@ function useSettled(place: Place): Place {
   return settled;
 }
 
-/** Where the place was in the gallery: when it goes, the one after it has taken its position. */
+/** The last known index: when an image is deleted, the next one takes its index. */
 function useLastPosition(position: number): number {
   const last = useRef(position);
   useEffect(() => {

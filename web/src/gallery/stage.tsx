@@ -1,4 +1,4 @@
-/** Where the lightbox shows one picture: fitted, or larger and moved about. */
+/** Where the lightbox shows the image: fitted, or zoomed in and movable. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Image } from "../lib/types";
@@ -14,9 +14,9 @@ interface StageProps {
   zoom: Zoom;
   natural: Natural;
   go: (step: Step) => void;
-  /** The picture did not load. */
+  /** The image did not load. */
   onFailed: () => void;
-  /** What to show where there is no picture. */
+  /** What to show if there is no image. */
   children: ComponentChildren;
 }
 
@@ -26,7 +26,9 @@ export function Stage({ image, zoom, natural, go, onFailed, children }: StagePro
     <section
       ref={zoom.setStage}
       class={`stage ${zoom.zoomedIn ? "zoomed-in" : ""}`}
-      aria-label={zoom.zoomedIn ? "Picture, zoomed in: arrow keys move over it" : "Picture: Enter zooms in"}
+      aria-label={
+        zoom.zoomedIn ? "Image, zoomed in: use arrow keys to move" : "Image: press Enter to zoom in"
+      }
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
       tabIndex={0}
       {...hand}
@@ -46,13 +48,13 @@ export function Stage({ image, zoom, natural, go, onFailed, children }: StagePro
   );
 }
 
-/** Until the picture is there, its thumbnail lies in its place. */
+/** Shows the thumbnail until the image has loaded. */
 function Picture({ image, natural, onFailed }: { image: Image } & Pick<StageProps, "natural" | "onFailed">) {
   const [failed, setFailed] = useState(false);
   if (failed) {
     return (
       <div class="picture-failed" role="alert">
-        <p>This picture could not be loaded.</p>
+        <p>Could not load this image.</p>
         <Button onClick={() => setFailed(false)}>Try again</Button>
       </div>
     );
@@ -87,7 +89,7 @@ const sizeOf = (image: HTMLImageElement): Size => ({
   height: image.naturalHeight,
 });
 
-/** The pointer: a click zooms there, a mouse drags the picture about, a finger swipes to the next one. */
+/** Pointer input: a click zooms, a mouse drag moves the image, a swipe goes to the next one. */
 function useHand(zoom: Zoom, go: (step: Step) => void) {
   const held = useRef<{ x: number; y: number; left: number; top: number; moved: boolean } | null>(null);
   const start = useRef<Touch | null>(null);
@@ -128,7 +130,7 @@ function useHand(zoom: Zoom, go: (step: Step) => void) {
       const end = event.changedTouches[0];
       const from = start.current;
       start.current = null;
-      // A page that is pinched larger is moved about with one finger.
+      // On a page zoomed by pinching, one finger scrolls.
       const pinched = (window.visualViewport?.scale ?? 1) > 1.01;
       if (!from || !end || latest.current.zoomedIn || pinched) return;
       const step = swiped(end.clientX - from.clientX, end.clientY - from.clientY);

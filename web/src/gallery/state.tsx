@@ -1,9 +1,9 @@
-/** Words and signs for the state of a pull request. */
+/** The state of a pull request. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PullRequest } from "../lib/types";
 import { Time } from "../ui";
 
-/** Open or closed, by word and by shape. */
+/** Open or closed, as a word and an icon. */
 export function PullState({ pull }: { pull: Pick<PullRequest, "closed_at"> }) {
   const closed = pull.closed_at !== null;
   return (
@@ -17,24 +17,24 @@ export function PullState({ pull }: { pull: Pick<PullRequest, "closed_at"> }) {
   );
 }
 
-/** Why there is no picture of a pull request that had some. */
+/** Why a pull request has no images left. */
 export function WhyNone({ pull }: { pull: PullRequest }) {
-  if (pull.closed_at === null) return <>All removed</>;
+  if (pull.closed_at === null) return <>All deleted</>;
   return (
     <>
-      Removed when it closed, <Time at={pull.closed_at} />
+      Deleted when it closed, <Time at={pull.closed_at} />
     </>
   );
 }
 
-/** The newest upload there was when the page opened: whatever is newer came while somebody looked. */
+/** The newest upload when the page opened. Anything newer is marked as new. */
 export function useSeenUntil(lastUploadAt: number | undefined): number {
   const [seen, setSeen] = useState<number | undefined>(lastUploadAt);
   if (seen === undefined && lastUploadAt !== undefined) setSeen(lastUploadAt);
   return seen ?? lastUploadAt ?? Number.POSITIVE_INFINITY;
 }
 
-/** Says politely what changed on a page that changes by itself. */
+/** Tells screen readers what changed when the page updates itself. */
 export function Announce({ words }: { words: string }) {
   const first = useRef(true);
   const [said, setSaid] = useState("");

@@ -1,8 +1,8 @@
-/** A small rendition of an image, in a box whose size is known before anything has loaded. */
+/** A thumbnail in a box whose size is known before it loads. */
 import { createContext, type RefObject } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { send } from "../lib/api";
-import type { Image } from "../lib/types";
+import type { Image, ThumbnailUrls } from "../lib/types";
 import { viewportSize } from "./arrange";
 import { type Answer, ThumbnailQueue } from "./asking";
 import { filling } from "./filling";
@@ -12,14 +12,14 @@ const AGAIN_MS = 5_000;
 
 export const Thumbnails = createContext<ThumbnailQueue | null>(null);
 
-/** Give its answer to everything below, in a Thumbnails.Provider. */
+/** The queue for a Thumbnails.Provider. */
 export function useThumbnailQueue(projectId: string): ThumbnailQueue {
   return useMemo(() => new ThumbnailQueue((ids) => make(projectId, ids)), [projectId]);
 }
 
-async function make(projectId: string, ids: string[]): Promise<Record<string, string | null>> {
+async function make(projectId: string, ids: string[]): Promise<ThumbnailUrls["thumbnails"]> {
   const path = `/projects/${projectId}/thumbnails`;
-  return (await send<{ thumbnails: Record<string, string | null> }>("POST", path, { ids })).thumbnails;
+  return (await send<ThumbnailUrls>("POST", path, { ids })).thumbnails;
 }
 
 export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
@@ -44,7 +44,7 @@ export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
       {(url === null || broken) && (
         <span class="thumbnail-none">
           <span class="hidden">{image.name}: </span>
-          {broken ? "Preview did not load" : "No preview"}
+          {broken ? "Could not load preview" : "No preview"}
         </span>
       )}
       {url === undefined && <span class="hidden">{image.name}</span>}
@@ -52,14 +52,14 @@ export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
   );
 }
 
-/** By class, not by state: hundreds of them load at once, and nothing else depends on it. */
+/** Sets an attribute, not state: hundreds of thumbnails load at a time. */
 function layOut(picture: HTMLImageElement, box: HTMLElement | null): void {
   if (!box) return;
   const natural = { width: picture.naturalWidth, height: picture.naturalHeight };
   picture.dataset.filling = filling(natural, { width: box.clientWidth, height: box.clientHeight });
 }
 
-/** The thumbnail's address, asked for when its box comes near; null if there is none, undefined so far. */
+/** The thumbnail's URL, requested when its box is near the viewport; null: none, undefined: not known yet. */
 function useUrl(image: Image, box: RefObject<HTMLElement | null>): Answer {
   const queue = useContext(Thumbnails);
   const [answer, setAnswer] = useState<{ id: string; url: Answer } | null>(null);
@@ -88,7 +88,7 @@ function useUrl(image: Image, box: RefObject<HTMLElement | null>): Answer {
   return asked === undefined ? (thumbnail_url ?? undefined) : asked;
 }
 
-/** Whether this address failed to load; forgotten for another address, and when the network is back. */
+/** Whether this URL failed to load. Reset for another URL, and when the network is back. */
 function useBroken(url: Answer): [boolean, (broken: boolean) => void] {
   const [brokenUrl, setBrokenUrl] = useState<Answer>(undefined);
   useEffect(() => {

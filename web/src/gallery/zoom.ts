@@ -10,7 +10,7 @@ export const fitting = (picture: Size, stage: Size): number =>
 /** The scales that plus and minus go through, the smallest first. */
 export function steps(picture: Size, stage: Size): number[] {
   const fit = fitting(picture, stage);
-  // A long page fits as a sliver: its next size is the one that fills the width.
+  // A long page is a thin strip when fitted: its next size fills the width.
   const fullWidth = Math.min(1, stage.width / picture.width);
   const wanted = [fit, fullWidth, 0.25, 0.5, 1, 2, LARGEST].filter((scale) => scale >= fit);
   return wanted

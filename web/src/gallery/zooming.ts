@@ -71,7 +71,7 @@ function useContentSize(element: HTMLElement | null): Size {
   return size;
 }
 
-/** Remembers which point of the picture lies where, and after the scale has changed puts it there again. */
+/** Keeps the same point of the image in place when the scale changes. */
 function useKeptPoint(
   stage: HTMLElement | null,
   picture: RefObject<HTMLElement | null>,

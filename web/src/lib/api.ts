@@ -1,4 +1,4 @@
-/** Calls to the dashboard API. Every failure is an ApiError whose message can be shown as it is. */
+/** Calls to the dashboard API. Every failure is an ApiError with a message for the user. */
 
 import { navigate } from "./router";
 
@@ -6,7 +6,7 @@ const BASE = "/v1/dashboard";
 const PATIENCE_MS = 20_000;
 
 export class ApiError extends Error {
-  /** The HTTP status; 0 when there was no answer at all. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -16,7 +16,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What a conditional GET brings: undefined data means that nothing changed since the ETag given. */
+/** The result of a conditional GET. Undefined data means that nothing changed since the ETag. */
 export interface Fetched<T> {
   data: T | undefined;
   etag: string | null;
@@ -36,12 +36,12 @@ export async function send<T>(method: "POST" | "PATCH" | "DELETE", path: string,
   return read<T>(await call(method, BASE + path, body));
 }
 
-/** Calls under /auth, which are no part of the dashboard API and need no session. */
+/** Calls under /auth. They are not part of the dashboard API and need no session. */
 export async function auth<T>(method: "GET" | "POST", path: string, body?: unknown): Promise<T> {
   return read<T>(await call(method, `/auth${path}`, body));
 }
 
-/** Where to send somebody who has to sign in first, so that they come back to `here`. */
+/** The sign-in page, with the way back to `here`. */
 export function signInPath(here: string): string {
   return here === "/" ? "/sign-in" : `/sign-in?return_to=${encodeURIComponent(here)}`;
 }
@@ -74,22 +74,22 @@ async function read<T>(response: Response): Promise<T> {
   try {
     return (await response.json()) as T;
   } catch {
-    throw new ApiError(0, "The answer broke off. Try again.");
+    throw new ApiError(0, "The response was incomplete. Try again.");
   }
 }
 
 function noAnswer(): string {
-  return navigator.onLine ? "The service does not answer. Try again." : "You are offline.";
+  return navigator.onLine ? "The service is not responding. Try again." : "You’re offline.";
 }
 
 async function reason(response: Response): Promise<string> {
   const body = await response.json().catch(() => null);
   const said: unknown = body?.error;
-  if (response.status === 401) return "Your session has ended. Sign in again.";
-  if (response.status === 502 || response.status === 504) return "The service does not answer. Try again.";
+  if (response.status === 401) return "Your session has expired. Sign in again.";
+  if (response.status === 502 || response.status === 504) return "The service is not responding. Try again.";
   return typeof said === "string" && said !== ""
     ? sentence(said)
-    : `The service answered ${response.status}.`;
+    : `The service replied with status ${response.status}.`;
 }
 
 /** The API's messages begin small and end without a full stop; shown alone they are sentences. */

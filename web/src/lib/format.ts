@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. Pure. */
+/** Numbers and times for people. Pure. */
 
 const COUNT = new Intl.NumberFormat("en-US");
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
@@ -7,7 +7,7 @@ const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // 999.5 of a unit would be shown as "1000": it is one of the next.
+  // 999.5 would round to "1000": use the next unit.
   while (unit < UNITS.length - 1 && value >= (unit === 0 ? 1000 : 999.5)) {
     value /= 1000;
     unit += 1;

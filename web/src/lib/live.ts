@@ -1,32 +1,37 @@
-/** Data that stays current while it is on screen. */
+/** Data that stays up to date while it is on screen. */
 
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { type ApiError, getIfChanged } from "./api";
 import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
 import { Poller } from "./poller";
+import type { ImageList, MemberList, ProjectList, PullRequestList, ShotList, TokenList } from "./types";
 
 export { connection } from "./poller";
 
 export interface Live<T> {
   data: T | undefined;
   error: ApiError | undefined;
-  /** Nothing has been answered yet, neither data nor an error. */
+  /** There is no response yet, neither data nor an error. */
   loading: boolean;
   refresh(): Promise<void>;
 }
 
 export interface Pages<T> {
   items: T[];
-  /** Fetches and appends the next page; null when there is none. */
+  /** Loads the next page; null on the last page. */
   more: (() => Promise<void>) | null;
   error: ApiError | undefined;
   loading: boolean;
-  /** The list has been answered, if only with nothing in it: it is to be shown even while polls fail. */
+  /** The list has loaded, even if it is empty: show it even while polls fail. */
   loaded: boolean;
   refresh(): Promise<void>;
 }
 
-/** What `path` answers, kept current. With null nothing is fetched yet. */
+/** The lists that come in pages, by their field in the reply. */
+type Lists = Omit<ProjectList & PullRequestList & ShotList & ImageList & TokenList & MemberList, "next">;
+type Item<K extends keyof Lists> = Lists[K][number];
+
+/** The reply of `path`, kept up to date. With null, nothing is fetched. */
 export function useLive<T>(path: string | null): Live<T> {
   const one = path === null ? null : remembered(`one ${path}`, () => new One<T>(path));
   useWatched(one);
@@ -37,11 +42,15 @@ export function useLive<T>(path: string | null): Live<T> {
 }
 
 /**
- * The list at `path`, whose answers hold it under `key`; `idOf` tells its items apart.
- * Everything loaded stays current: the first page at every poll, the others in turn.
+ * The list at `path`, in the field `key` of its replies. `idOf` identifies an item.
+ * All loaded pages stay up to date: the first one at every poll, the others in turn.
  */
-export function usePages<T>(path: string, key: string, idOf: (item: T) => string | number): Pages<T> {
-  const list = remembered(`list ${path}`, () => new List<T>(path, key));
+export function usePages<K extends keyof Lists>(
+  path: string,
+  key: K,
+  idOf: (item: Item<K>) => string | number,
+): Pages<Item<K>> {
+  const list = remembered(`list ${path}`, () => new List<Item<K>>(path, key));
   useWatched(list);
   return useMemo(
     () => ({
@@ -55,7 +64,7 @@ export function usePages<T>(path: string, key: string, idOf: (item: T) => string
   );
 }
 
-/** Forget all that was fetched: between two sign-ins, so that nobody sees the last person's data. */
+/** Drop all data: at sign-in, so that a user never sees the previous user's data. */
 export function forgetAll(): void {
   memory.clear();
 }
@@ -101,7 +110,7 @@ class List<T> extends Poller {
   }
 
   async more(): Promise<void> {
-    await this.poll(); // or the one under way: only one fetch at a time
+    await this.poll(); // or wait for the running one: one fetch at a time
     const after = this.pages.at(-1)?.next;
     if (!after) return;
     await this.run(async () => {
@@ -138,13 +147,13 @@ class List<T> extends Poller {
   }
 }
 
-/** What was on screen before, so that going back shows it at once and lands at the same place. */
+/** Data of earlier pages, so that Back shows it at once and restores the scroll position. */
 const memory = new Map<string, Poller>();
 const REMEMBERED = 40;
 
 function remembered<P extends Poller>(key: string, make: () => P): P {
   const poller = (memory.get(key) as P | undefined) ?? make();
-  memory.delete(key); // to the end: the first in the map is the one unused for longest
+  memory.delete(key); // move it to the end: the first in the map is the least recently used
   memory.set(key, poller);
   for (const [oldest, { watched }] of memory) {
     if (memory.size <= REMEMBERED) break;
@@ -157,7 +166,7 @@ function useWatched(poller: Poller | null): void {
   const [, redraw] = useReducer((count: number, _: undefined) => count + 1, 0);
   useEffect(() => {
     const stop = poller?.subscribe(() => redraw(undefined));
-    redraw(undefined); // it may have changed between the drawing and this effect
+    redraw(undefined); // it may have changed since the render
     return stop;
   }, [poller]);
 }

@@ -4,7 +4,7 @@ import type { Me } from "./types";
 
 export const MeContext = createContext<Me | null>(null);
 
-/** Who is signed in, their organizations, and the service's addresses. Inside the shell only. */
+/** The signed-in user, their organizations and the service's addresses. Only inside the shell. */
 export function useMe(): Me {
   const me = useContext(MeContext);
   if (me === null) throw new Error("useMe outside the shell");

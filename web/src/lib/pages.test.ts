@@ -4,7 +4,7 @@ import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
 const SIZE = 3;
 const same = (item: string) => item;
 
-/** A list on a server, paged by key as the API does; it counts what it is asked. */
+/** A list on a server, paged by key like the API. It counts requests. */
 class Served {
   asked: (string | null)[] = [];
   constructor(public items: string[]) {}

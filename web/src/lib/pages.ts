@@ -1,25 +1,25 @@
 /**
- * A list that is read page by page, and stays true while it changes. Pure.
+ * A list that is loaded page by page and stays correct while it changes. Pure.
  *
- * The pages are a chain: each is found by the cursor the one before it ended with. When a page's end
- * moves (something came, went or changed places), the pages after it are fetched anew from there, so
- * nothing is shown twice, left out, or kept after it has gone.
+ * The pages form a chain: each starts after the cursor of the one before it. When the end of a page moves
+ * (items were added, deleted or reordered), the pages after it are loaded again from there. So no item is
+ * shown twice, left out, or kept after it was deleted.
  */
 
 export interface Page<T> {
-  /** The cursor that found it; null for the first. */
+  /** The cursor it starts after; null for the first page. */
   after: string | null;
   items: T[];
   next: string | null;
   etag: string | null;
 }
 
-/** Fetches the page after a cursor; undefined if it is still what the ETag says. */
+/** Fetches the page after a cursor; undefined if it still matches the ETag. */
 export type FetchPage<T> = (after: string | null, etag: string | null) => Promise<Page<T> | undefined>;
 
 /**
- * The chain with the pages from `from` on looked at again: as far as ends have moved, or all of them
- * if `everything` is asked for.
+ * The chain with the pages from `from` on checked again: as long as page ends have moved, or all pages with
+ * `everything`.
  */
 export async function renew<T>(
   pages: readonly Page<T>[],
@@ -30,7 +30,7 @@ export async function renew<T>(
   for (let index = from; index < Math.max(pages.length, 1); index += 1) {
     const known = pages[index];
     const after = renewed[index - 1]?.next ?? null;
-    if (index > 0 && after === null) return renewed.slice(0, index); // the list has become shorter
+    if (index > 0 && after === null) return renewed.slice(0, index); // the list got shorter
     const etag = known?.after === after ? known.etag : null;
     const page = await fetchPage(after, etag);
     if (page) renewed[index] = page;
@@ -39,7 +39,7 @@ export async function renew<T>(
   return renewed;
 }
 
-/** All items in order, each once: while a chain is being renewed two pages may overlap. */
+/** All items in order, without duplicates: two pages may overlap while the chain is renewed. */
 export function flatten<T>(pages: readonly Page<T>[], idOf: (item: T) => string | number): T[] {
   const items = new Map<string | number, T>();
   for (const page of pages) {
@@ -51,7 +51,7 @@ export function flatten<T>(pages: readonly Page<T>[], idOf: (item: T) => string 
   return [...items.values()];
 }
 
-/** The page to look at beside the first at the nth poll: one after the other, each in its turn. */
+/** The page to check besides the first one at the nth poll: each in turn. */
 export function turn(pages: number, poll: number): number | null {
   return pages < 2 ? null : 1 + (poll % (pages - 1));
 }

@@ -3,7 +3,7 @@ import { choiceOf, sameChoice, wouldExpireInWords, wouldExpirePath, wrongDays } 
 
 describe("wrongDays", () => {
   it("asks for days where the policy is made of them", () => {
-    expect(wrongDays({ policy: "retain_days", days: " " })).toBe("Say after how many days.");
+    expect(wrongDays({ policy: "retain_days", days: " " })).toBe("Enter the number of days.");
     expect(wrongDays({ policy: "pr_close", days: "" })).toBeUndefined();
   });
 
@@ -28,7 +28,9 @@ it("leaves retain_days out of the question when there are none", () => {
   expect(wouldExpirePath("7", { policy: "manual", days: "9" })).toMatch(/policy=manual&retain_days=9$/);
 });
 
-it("says plainly what would go", () => {
-  expect(wouldExpireInWords({ images: 0, bytes: 0 })).toBe("With this, no image would go now.");
-  expect(wouldExpireInWords({ images: 1, bytes: 2000 })).toContain("1 image (2.0 kB) would go now");
+it("says what would be deleted", () => {
+  expect(wouldExpireInWords({ images: 0, bytes: 0 })).toBe("No images are affected now.");
+  expect(wouldExpireInWords({ images: 1, bytes: 2000 })).toContain(
+    "1 image (2.0 kB) will be deleted within the hour",
+  );
 });

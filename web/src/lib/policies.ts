@@ -1,23 +1,23 @@
-/** When images go: the choices on the settings page, in words. Pure. */
+/** Retention: the choices on the settings page, in words. Pure. */
 
 import { formatBytes, formatCount } from "./format";
-import type { Policy, Project } from "./types";
+import type { Policy, Project, WouldExpire } from "./types";
 
 export const POLICIES: readonly { id: Policy; label: string; about: string }[] = [
   {
     id: "pr_close",
     label: "When the pull request closes",
-    about: "Your CI tells the service that it closed, and its images are deleted at once.",
+    about: "Images are deleted as soon as your CI reports that the pull request closed.",
   },
   {
     id: "retain_days",
-    label: "Some days after their upload",
-    about: "Open or closed, an image is deleted when it has reached that age.",
+    label: "A number of days after upload",
+    about: "Images are deleted at that age, whether the pull request is open or closed.",
   },
   {
     id: "manual",
-    label: "When somebody deletes them",
-    about: "Images stay until they are deleted here or through the API.",
+    label: "Only when you delete them",
+    about: "Images stay until you delete them here or through the API.",
   },
 ];
 
@@ -33,13 +33,13 @@ export function choiceOf(project: Pick<Project, "policy" | "retain_days">): Choi
   return { policy: project.policy, days: project.retain_days === null ? "" : String(project.retain_days) };
 }
 
-/** What is wrong with it, as a sentence; undefined if nothing is. */
+/** What is wrong, as a sentence; undefined if the choice is valid. */
 export function wrongDays({ policy, days }: Choice): string | undefined {
   const typed = days.trim();
-  if (typed === "") return policy === "retain_days" ? "Say after how many days." : undefined;
+  if (typed === "") return policy === "retain_days" ? "Enter the number of days." : undefined;
   const count = Number(typed);
   if (/^\d+$/.test(typed) && count >= 1 && count <= MOST_DAYS) return undefined;
-  return "Give a whole number of days, at least 1.";
+  return `Enter a whole number from 1 to ${MOST_DAYS}.`;
 }
 
 export function retainDays({ days }: Choice): number | null {
@@ -57,12 +57,7 @@ export function wouldExpirePath(projectId: string, choice: Choice): string {
   return `/projects/${projectId}/would-expire?${query}`;
 }
 
-export interface WouldExpire {
-  images: number;
-  bytes: number;
-}
-
 export function wouldExpireInWords({ images, bytes }: WouldExpire): string {
-  if (images === 0) return "With this, no image would go now.";
-  return `With this, ${formatCount(images, "image")} (${formatBytes(bytes)}) would go now, for good.`;
+  if (images === 0) return "No images are affected now.";
+  return `If you save this, ${formatCount(images, "image")} (${formatBytes(bytes)}) will be deleted within the hour.`;
 }

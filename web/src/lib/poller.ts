@@ -1,6 +1,6 @@
 /**
- * Something that is fetched, then fetched again every few seconds while a visible page shows it.
- * Old data stays while fetching fails; it recovers by itself.
+ * Fetches data, and fetches it again every few seconds while a visible page shows it.
+ * While fetching fails, it keeps the old data and retries.
  */
 
 import { ApiError } from "./api";
@@ -8,7 +8,7 @@ import { Signal } from "./signal";
 
 export type Connection = "online" | "offline" | "api-down";
 
-/** For the banner: how the last call of any poller went. */
+/** For the banner: the result of the last call of any poller. */
 export const connection = new Signal<Connection>("online");
 
 const EVERY_MS = 3_000;
@@ -25,10 +25,10 @@ export abstract class Poller {
   #running: Promise<void> | undefined;
   #failures = 0;
 
-  /** Fetch what is shown; everything: also what a poll would leave for later. True if it changed. */
+  /** Fetch the data; with `everything`, all pages at once. True if it changed. */
   protected abstract update(everything: boolean): Promise<boolean>;
 
-  /** What was shown is gone, or was never ours to see: keeping it would be a lie. */
+  /** Drop the data: it was deleted, or the user lost access. */
   protected abstract forget(): void;
 
   get watched(): boolean {
@@ -54,11 +54,11 @@ export abstract class Poller {
   }
 
   async refresh(): Promise<void> {
-    await this.#running; // an answer already under way may be older than what the caller just changed
+    await this.#running; // a running request may have started before the caller's change
     await this.run(() => this.update(true));
   }
 
-  /** One fetch at a time; whoever asks meanwhile waits for the one under way. */
+  /** One fetch at a time. A second caller waits for the running one. */
   protected run(fetching: () => Promise<boolean>): Promise<void> {
     this.#running ??= this.#attempt(fetching).finally(() => {
       this.#running = undefined;

@@ -1,4 +1,4 @@
-/** A router of one screenful: the address is the state, links are real links. */
+/** A small router: the URL is the state, and links are real links. */
 
 import type { AnchorHTMLAttributes, TargetedMouseEvent } from "preact";
 import { useMemo } from "preact/hooks";
@@ -12,7 +12,7 @@ export interface Location {
 
 const address = new Signal(typeof window === "undefined" ? "/" : currentAddress());
 
-/** True from a navigation until the new page's heading has taken the focus. */
+/** True from a navigation until the new page's heading has the focus. */
 let headingWaits = false;
 
 export function useLocation(): Location {
@@ -51,7 +51,7 @@ export function startRouter(): void {
   });
 }
 
-/** The page's heading asks this when it is drawn: is it to take the focus? */
+/** Whether the page's heading should take the focus. True once per navigation. */
 export function takeFocus(): boolean {
   const wanted = headingWaits;
   headingWaits = false;
@@ -60,7 +60,7 @@ export function takeFocus(): boolean {
 
 type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, "href" | "role" | "onClick"> & {
   href: string;
-  /** Take the place of the current entry in the browser's history, instead of adding one. */
+  /** Replace the current history entry instead of adding one. */
   replace?: boolean;
   onClick?: (event: TargetedMouseEvent<HTMLAnchorElement>) => void;
 };
@@ -75,7 +75,7 @@ export function Link({ href, replace = false, onClick, ...rest }: LinkProps) {
   return <a href={href} onClick={follow} {...rest} />;
 }
 
-/** The values of the pattern's `:names` if the path fits it, else null. */
+/** The values of the pattern's `:names`, or null if the path does not match. */
 export function match<P extends string>(pattern: P, path: string): Params<P> | null {
   const wanted = split(pattern);
   const given = split(path);

@@ -5,7 +5,7 @@ const GROWS_FOR_MS = 2_000;
 /** The entry on screen. At a popstate history.state is the next one's already. */
 let entry: string | undefined;
 
-/** Remember where the entry on screen stands, before it is left. */
+/** Remember the scroll position before leaving a page. */
 export function leaveScroll(): void {
   if (entry === undefined) return;
   try {
@@ -32,7 +32,7 @@ export function restoreScroll(): void {
   };
   observer = new ResizeObserver(reach);
   observer.observe(document.body);
-  // Whoever scrolls or types meanwhile knows better where they want to be.
+  // Stop when the user scrolls or types.
   for (const sign of ["wheel", "touchstart", "keydown"]) {
     window.addEventListener(sign, stop, { once: true, passive: true });
   }

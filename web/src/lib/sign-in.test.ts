@@ -22,10 +22,10 @@ describe("returnPath", () => {
 it("has a sentence for each problem, known or not", () => {
   expect(problemInWords(null)).toBeUndefined();
   expect(problemInWords("other_browser")).toContain("another browser");
-  expect(problemInWords("<b>")).toBe("The sign-in did not work. Begin again.");
+  expect(problemInWords("<b>")).toBe("The sign-in failed. Start again.");
 });
 
-it("begins a sign-in at the dashboard's own address", () => {
+it("starts a sign-in at the dashboard's own address", () => {
   expect(loginAddress("https://shots.example", "github", "/projects/7?q=a b")).toBe(
     "https://shots.example/auth/login/github?return_to=%2Fprojects%2F7%3Fq%3Da+b",
   );

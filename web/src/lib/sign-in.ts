@@ -1,19 +1,19 @@
-/** What the sign-in page knows without asking. Pure. */
+/** Texts and addresses of the sign-in page. Pure. */
 
 const PROBLEMS: Record<string, string> = {
-  denied: "The sign-in was cancelled. Try again when you are ready.",
-  expired: "That sign-in took too long, or was used already. Begin again.",
-  other_browser: "That sign-in was begun in another browser. Begin again in this one.",
-  not_allowed: "You are signed in there, but not allowed in here. Ask whoever runs this service to add you.",
-  provider_failed: "The provider did not answer as it should. Try again in a minute.",
+  denied: "You canceled the sign-in. Try again when you’re ready.",
+  expired: "The sign-in expired or was already used. Start again.",
+  other_browser: "The sign-in was started in another browser. Start again in this one.",
+  not_allowed: "Your account is not allowed to use this service. Ask its administrator to add you.",
+  provider_failed: "The login provider did not respond correctly. Try again in a minute.",
 };
 
 export function problemInWords(problem: string | null): string | undefined {
   if (problem === null) return undefined;
-  return PROBLEMS[problem] ?? "The sign-in did not work. Begin again.";
+  return PROBLEMS[problem] ?? "The sign-in failed. Start again.";
 }
 
-/** Where to go after signing in: a path of this dashboard, whatever the address says. */
+/** Where to go after sign-in: always a path of this dashboard. */
 export function returnPath(asked: string | null): string {
   if (asked === null || !/^\/(?![/\\])/.test(asked) || asked.startsWith("/sign-in")) return "/";
   return asked;

@@ -1,4 +1,4 @@
-/** Ready-to-paste set-ups for one project. Pure. Every one of them works with the client and the API as they are. */
+/** Ready-to-paste setup snippets for one project. Pure. Each works with the current client and API. */
 
 import type { Kind } from "./trusts";
 
@@ -10,7 +10,7 @@ export interface Snippet {
   code: string;
 }
 
-/** How the job shows that it may upload: with the secret PRSHOTS_TOKEN, or with its CI's word for it. */
+/** How the job authenticates: with the secret PRSHOTS_TOKEN, or with an ID token of its CI. */
 export type Access = "token" | "keyless";
 
 export interface Setup {
@@ -41,27 +41,27 @@ export function snippetsFor(way: Way, setup: Setup): Snippet[] {
   }[way](setup);
 }
 
-/** What a job has to say so that its CI vouches for it. */
+/** What a job needs to get an ID token from its CI. */
 export function keylessSnippet(kind: Kind, baseUrl: string): Snippet {
   return {
     github: {
-      title: "A permission",
+      title: "Add a permission",
       about:
-        "With it the job may ask GitHub for an ID token; the action and the client then do the rest. No PRSHOTS_TOKEN is set.",
+        "Lets the job request an ID token from GitHub. The action and the client use it. Don’t set PRSHOTS_TOKEN.",
       file: ".github/workflows/screenshots.yml",
       code: permissions("keyless"),
     },
     gitlab: {
-      title: "An ID token",
+      title: "Add an ID token",
       about:
-        "GitLab puts it into the job’s environment, where the client finds it. Our template has these lines already. No PRSHOTS_TOKEN is set.",
+        "GitLab passes it to the job as an environment variable, which the client reads. Our template already contains these lines. Don’t set PRSHOTS_TOKEN.",
       file: ".gitlab-ci.yml",
       code: idTokens(baseUrl),
     },
     other: {
-      title: "An ID token in the environment",
+      title: "Pass an ID token",
       about:
-        "Have your CI issue one for this audience, and the client takes it from there. No PRSHOTS_TOKEN is set.",
+        "Let your CI issue a token for this audience and pass it in this environment variable. Don’t set PRSHOTS_TOKEN.",
       code: `PRSHOTS_URL=${baseUrl}\nPRSHOTS_ID_TOKEN=<the ID token, with the audience ${baseUrl}>`,
     },
   }[kind];
@@ -80,7 +80,7 @@ function idTokens(baseUrl: string): string {
 }
 
 function githubSnippets(setup: Setup): Snippet[] {
-  const steps = `      # Your step here: whatever leaves images in screenshots/
+  const steps = `      # Replace this with the step that writes images to screenshots/
       - if: github.event.action != 'closed'
         run: npm ci && npm run screenshots
 
@@ -91,16 +91,16 @@ ${actionInputs(setup)}
           paths: screenshots`;
   return [
     {
-      title: "One workflow",
+      title: "Add a workflow",
       about:
-        "Uploads the screenshots, keeps one comment current, and lets the images go when the pull request closes. Pull requests from forks are given neither secrets nor ID tokens, so nothing is sent for them.",
+        "Uploads the screenshots, keeps one comment up to date, and deletes the images when the pull request closes. Pull requests from forks get no secrets and no ID tokens, so they upload nothing.",
       file: ".github/workflows/screenshots.yml",
       code: githubWorkflow("Screenshots", setup, steps),
     },
   ];
 }
 
-/** For what uploads while it runs the tests: the action is there for the end. */
+/** For clients that upload while the tests run: the action only handles closed pull requests. */
 function testsOnGithub(setup: Setup, commands: string[]): Snippet {
   const secret = setup.access === "token" ? `\n          PRSHOTS_TOKEN: ${SECRET}` : "";
   const steps = `      - if: github.event.action != 'closed'
@@ -115,9 +115,9 @@ ${commands.map((command) => `          ${command}`).join("\n")}
         with:
 ${actionInputs(setup)}`;
   return {
-    title: "On GitHub",
+    title: "Run it on GitHub",
     about:
-      "Runs the tests, posts the comment when they have ended, and lets the images go when the pull request closes.",
+      "Runs the tests, posts the comment when they finish, and deletes the images when the pull request closes.",
     file: ".github/workflows/tests.yml",
     code: githubWorkflow("Tests", setup, steps),
   };
@@ -149,11 +149,13 @@ function actionInputs({ baseUrl, access }: Setup): string {
 
 function gitlabSnippets({ baseUrl, access }: Setup): Snippet[] {
   const variables =
-    access === "token" ? "PRSHOTS_TOKEN and GITLAB_TOKEN are variables" : "GITLAB_TOKEN is a variable";
+    access === "token"
+      ? "Add PRSHOTS_TOKEN and GITLAB_TOKEN as CI/CD variables, masked but not protected."
+      : "Add GITLAB_TOKEN as a CI/CD variable, masked but not protected.";
   return [
     {
-      title: "One include",
-      about: `Its two jobs upload the screenshots and keep one note current, and let the images go when the merge request is merged or closed. ${variables} of the project, masked and not protected; GITLAB_TOKEN, a project access token with the api scope, writes the note.`,
+      title: "Add an include",
+      about: `Uploads the screenshots, keeps one comment up to date, and deletes the images when the merge request is merged or closed. ${variables} GITLAB_TOKEN is a project access token with the api scope; it writes the comment.`,
       file: ".gitlab-ci.yml",
       code: `include:
   - remote: https://raw.githubusercontent.com/prshots/prshots/v0/templates/prshots.yml
@@ -166,7 +168,7 @@ screenshots:
   rules:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
   script:
-    # Your step here: whatever leaves images in screenshots/
+    # Replace this with the step that writes images to screenshots/
     - npm ci && npm run screenshots
   artifacts:
     when: always
@@ -179,14 +181,15 @@ screenshots:
 function playwrightSnippets(setup: Setup): Snippet[] {
   return [
     {
-      title: "The reporter",
+      title: "Install the reporter",
       about:
-        "Uploads the screenshots that tests attach while the run goes on, and posts the comment at its end. Without a pull request, as on your own machine, it does nothing.",
+        "Uploads the screenshots that tests attach during the run, and posts the comment at the end. Without a pull request, for example on your own machine, it does nothing.",
       code: "npm install --save-dev @prshots/playwright",
     },
     {
-      title: "In the configuration",
-      about: 'Beside the reporter that you have. With screenshot: "on", each test attaches one at its end.',
+      title: "Add it to the configuration",
+      about:
+        'Keep your other reporters. With screenshot: "on", each test attaches a screenshot when it ends.',
       file: "playwright.config.ts",
       code: `import { defineConfig } from "@playwright/test";
 
@@ -202,9 +205,9 @@ export default defineConfig({
 function pytestSnippets(setup: Setup): Snippet[] {
   return [
     {
-      title: "In a test",
+      title: "Take a screenshot in a test",
       about:
-        "Of a Playwright page, a Selenium driver, a file or bytes. A test that fails and has a page gets one by itself.",
+        "Takes a Playwright page, a Selenium driver, a file or bytes. A failing test that uses a page gets a screenshot automatically.",
       code: `def test_cart(page, shot):
     page.goto("http://localhost:8000/cart")
     shot(page, name="checkout/cart")`,
@@ -221,21 +224,22 @@ function commandSnippets({ baseUrl, access, projectName }: Setup): Snippet[] {
   const name = shellWord(projectName);
   return [
     {
-      title: "In a CI job",
-      about: `The pull request and the commit are found by themselves in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} The comment is written with a token of the forge, such as GITHUB_TOKEN.`,
+      title: "Upload in a CI job",
+      about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token of the forge, such as GITHUB_TOKEN.`,
       code: `pip install prshots
 export PRSHOTS_URL=${baseUrl}
 prshots upload screenshots
 prshots comment --post`,
     },
     {
-      title: "When the pull request closes",
-      about: "Lets the images go as the project’s settings say, and says so in the comment.",
+      title: "Expire the images when the pull request closes",
+      about: "Deletes the images according to the project’s retention settings, and updates the comment.",
       code: "prshots expire --post",
     },
     {
-      title: "Where the service runs",
-      about: "Tokens and settings from a script. The token is all that goes to standard output.",
+      title: "Manage the project on the server",
+      about:
+        "Creates tokens and changes settings from a script. Only the token is written to standard output.",
       code: `prshots token create ${name} --label nightly
 prshots token list ${name}
 prshots project set ${name} --policy pr_close --retain-days 90`,
@@ -244,8 +248,8 @@ prshots project set ${name} --policy pr_close --retain-days 90`,
 }
 
 const NEEDS: Record<Access, string> = {
-  token: "The job has the secret PRSHOTS_TOKEN in its environment.",
-  keyless: "The job has its ID token from GitHub or GitLab, and needs no other.",
+  token: "The job needs the secret PRSHOTS_TOKEN as an environment variable.",
+  keyless: "The job uses its ID token from GitHub or GitLab.",
 };
 
 const AUTHORIZATION = '-H "Authorization: Bearer $PRSHOTS_TOKEN"';
@@ -255,7 +259,7 @@ function curlSnippets({ baseUrl, access }: Setup): Snippet[] {
     ...(access === "keyless" ? [exchange(baseUrl)] : []),
     {
       title: "Upload a screenshot",
-      about: "PNG, JPEG or WebP. The answer holds its address and markdown to paste.",
+      about: "Takes PNG, JPEG or WebP. The response contains the URL and markdown to paste.",
       code: `curl ${baseUrl}/v1/upload \\
   ${AUTHORIZATION} \\
   -F image=@screenshot.png \\
@@ -267,13 +271,13 @@ function curlSnippets({ baseUrl, access }: Setup): Snippet[] {
     {
       title: "Get the comment",
       about:
-        "One markdown text with all screenshots of a pull request. Its first line marks it, so that you find and update your comment instead of adding another.",
+        "Returns markdown with all screenshots of a pull request. Its first line is a marker: use it to find and update your comment instead of adding another.",
       code: `curl "${baseUrl}/v1/comment?pr_number=1" \\
   ${AUTHORIZATION}`,
     },
     {
-      title: "When the pull request closes",
-      about: "Lets the images go as the project’s settings say.",
+      title: "Expire the images when the pull request closes",
+      about: "Deletes the images according to the project’s retention settings.",
       code: `curl ${baseUrl}/v1/expire \\
   ${AUTHORIZATION} \\
   -H "Content-Type: application/json" \\
@@ -284,15 +288,15 @@ function curlSnippets({ baseUrl, access }: Setup): Snippet[] {
 
 function exchange(baseUrl: string): Snippet {
   return {
-    title: "A token for 15 minutes",
-    about: `For the job’s ID token, whose audience is ${baseUrl}.`,
+    title: "Get a token for 15 minutes",
+    about: `Exchanges the job’s ID token. Its audience must be ${baseUrl}.`,
     code: `PRSHOTS_TOKEN=$(curl -sS --fail-with-body ${baseUrl}/v1/oidc/token \\
   -H "Content-Type: application/json" \\
   -d "{\\"id_token\\": \\"$PRSHOTS_ID_TOKEN\\"}" | jq -r .token)`,
   };
 }
 
-/** Quoted for a shell where it has to be. */
+/** Quoted for a shell if needed. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) && !text.startsWith("-") ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

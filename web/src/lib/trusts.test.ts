@@ -60,9 +60,9 @@ describe("wrong claims", () => {
     ["none beside the fields", [], undefined],
     ["one more", [{ name: "actor", value: "ann" }], undefined],
     ["a row left empty", [{ name: "", value: "" }], undefined],
-    ["no value", [{ name: "actor", value: "" }], "Give each claim both a name and a value."],
-    ["no name", [{ name: " ", value: "ann" }], "Give each claim both a name and a value."],
-    ["a field's, again", [{ name: "repository", value: "x/y" }], "The claim repository is given twice."],
+    ["no value", [{ name: "actor", value: "" }], "Enter a name and a value for each claim."],
+    ["no name", [{ name: " ", value: "ann" }], "Enter a name and a value for each claim."],
+    ["a field's, again", [{ name: "repository", value: "x/y" }], "Remove the duplicate claim repository."],
   ])("%s", (_, others, problem) => {
     expect(wrongClaims(wanted(GITHUB, { repository: "octo/app", others }))).toBe(problem);
   });

@@ -1,8 +1,8 @@
-/** Which CI jobs may upload without a token: who vouches for them, and what they must be. Pure. */
+/** Trusts: which CI jobs may upload without a token. Pure. */
 
 import type { Trust } from "./types";
 
-/** How an issuer names what its jobs are. The claims of one that is not known are given by name. */
+/** Which claim names an issuer uses. For an unknown issuer, the user enters them. */
 export type Kind = "github" | "gitlab" | "other";
 
 export interface Claim {
@@ -10,7 +10,7 @@ export interface Claim {
   value: string;
 }
 
-/** The form as typed; what is empty is not asked of a job. */
+/** The form as typed. Empty fields are not required of a job. */
 export interface Wanted {
   issuer: string;
   repository: string;
@@ -20,7 +20,7 @@ export interface Wanted {
 }
 
 export interface KindWords {
-  /** The claim that names the repository, and what its issuer's people call it. */
+  /** The claim that names the repository, and what the forge calls it. */
   claim: string;
   label: string;
   example: string;
@@ -33,16 +33,15 @@ export const WORDS: Record<Exclude<Kind, "other">, KindWords> = {
     claim: "repository",
     label: "Repository",
     example: "octo-org/web-shop",
-    aboutRepository:
-      "With the same capitals. * stands for any text: octo-org/* is every repository of octo-org.",
-    aboutRef: "Pull requests run as refs/pull/<number>/merge: refs/pull/* is all of them.",
+    aboutRepository: "Case-sensitive. * matches any text: octo-org/* allows every repository of octo-org.",
+    aboutRef: "Pull requests run as refs/pull/<number>/merge. refs/pull/* allows all of them.",
   },
   gitlab: {
     claim: "project_path",
     label: "Project path",
     example: "group/web-shop",
-    aboutRepository: "With the same capitals. * stands for any text: group/* is every project of the group.",
-    aboutRef: "The branch or tag; in a merge request its source branch.",
+    aboutRepository: "Case-sensitive. * matches any text: group/* allows every project of the group.",
+    aboutRef: "A branch or tag. For a merge request, its source branch.",
   },
 };
 
@@ -51,14 +50,14 @@ const NAMES: Record<string, string> = {
   "https://gitlab.com": "GitLab",
 };
 
-/** As people know it; one of their own by its address. */
+/** The issuer's common name, or its address. */
 export function issuerName(issuer: string): string {
   return NAMES[issuer] ?? issuer.replace(/^https?:\/\//, "");
 }
 
 export function kindOf(issuer: string): Kind {
   const [, host = "", path = ""] = /^https?:\/\/([^/:]+)(?::\d+)?(.*)$/.exec(issuer) ?? [];
-  // GitHub's own, and that of an Enterprise Server
+  // github.com, and GitHub Enterprise Server
   if (host.startsWith("token.actions.") || path === "/_services/token") return "github";
   return host.split(".").includes("gitlab") ? "gitlab" : "other";
 }
@@ -69,14 +68,14 @@ export function nothingWanted(issuer: string): Wanted {
   return { issuer, repository: "", ref: "", environment: "", others: [NO_CLAIM] };
 }
 
-/** What is wrong with the claims given by name, as a sentence; undefined if nothing is. */
+/** What is wrong with the claims, as a sentence; undefined if they are valid. */
 export function wrongClaims(wanted: Wanted): string | undefined {
   const given = filled(wanted);
   if (given.some(({ name, value }) => name === "" || value === "")) {
-    return "Give each claim both a name and a value.";
+    return "Enter a name and a value for each claim.";
   }
   const twice = given.find(({ name }, index) => given.findIndex((other) => other.name === name) !== index);
-  return twice && `The claim ${twice.name} is given twice.`;
+  return twice && `Remove the duplicate claim ${twice.name}.`;
 }
 
 export function claimsOf(wanted: Wanted): Record<string, string> {
@@ -98,10 +97,10 @@ function filled({ issuer, repository, ref, environment, others }: Wanted): Claim
     .filter(({ name, value }) => name !== "" || value !== "");
 }
 
-/** What says whose jobs they are, the plainest first. */
+/** Claims that identify the repository, best first. */
 const WHOSE = ["repository", "project_path", "repository_owner", "namespace_path", "sub"];
 
-/** A trust for a list: whose jobs they are, and what else they must be. */
+/** A trust for a list: the repository, and the other required claims. */
 export function trustInWords({ claims }: Pick<Trust, "claims">): { title: string; rest: string[] } {
   const whose = WHOSE.find((name) => name in claims) ?? Object.keys(claims)[0] ?? "";
   const named = (name: string) => `${name}=${claims[name]}`;
@@ -114,7 +113,7 @@ export function trustInWords({ claims }: Pick<Trust, "claims">): { title: string
   };
 }
 
-/** Where the page is that says whose jobs need no token. */
+/** The path of the page for keyless upload. */
 export function keylessPath(projectId: string): string {
   return `/projects/${projectId}/tokens?kind=keyless`;
 }

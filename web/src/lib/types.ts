@@ -1,4 +1,8 @@
-/** What the dashboard API answers with. Times are Unix seconds; sizes are bytes. */
+/**
+ * The replies of the dashboard API. Times are Unix seconds; sizes are bytes.
+ *
+ * Generated from src/prshots/server/api: change the types there and run `make format`.
+ */
 
 export type Role = "owner" | "member";
 export type Policy = "pr_close" | "retain_days" | "manual";
@@ -7,7 +11,7 @@ export interface User {
   id: string;
   login: string;
   name: string;
-  /** Empty when there is none, or none that the page may load. */
+  /** Empty if the user has no picture, or one that the page may not load. */
   avatar_url: string;
   provider: string;
 }
@@ -16,16 +20,18 @@ export interface Organization {
   id: string;
   name: string;
   personal: boolean;
+  /** The role of the signed-in user. */
   role: Role;
 }
 
+/** The service's addresses and limits. */
 export interface Service {
   base_url: string;
   img_url: string;
   web_url: string;
   max_image_bytes: number;
   uploads_per_minute: number;
-  /** The OpenID issuers that a project may trust, as their addresses. */
+  /** The OpenID issuers that a project may trust. */
   trusted_issuers: string[];
   version: string;
 }
@@ -36,11 +42,17 @@ export interface Me {
   service: Service;
 }
 
+/** The organization that a project belongs to. */
+export interface ProjectOrganization {
+  id: string;
+  name: string;
+}
+
 export interface Project {
   id: string;
   name: string;
-  organization: { id: string; name: string };
-  /** The signed-in person's role in its organization. */
+  organization: ProjectOrganization;
+  /** The role of the signed-in user in the project's organization. */
   role: Role;
   policy: Policy;
   retain_days: number | null;
@@ -49,24 +61,31 @@ export interface Project {
   bytes: number;
   open_pulls: number;
   last_upload_at: number | null;
-  /** The last 30 days, the oldest first, today last. */
+  /** The last 30 days, oldest first, today last. */
   uploads_per_day: number[];
 }
 
-export interface Image {
-  id: string;
-  pr_number: number;
-  name: string;
-  viewport: string;
-  commit_sha: string;
-  type: "image/png" | "image/jpeg" | "image/webp";
-  size: number;
-  uploaded_at: number;
-  url: string;
-  markdown: string;
-  /** null: not asked for yet. */
-  thumbnail: "made" | "impossible" | null;
-  thumbnail_url: string | null;
+export interface ProjectList {
+  projects: Project[];
+  next: string | null;
+}
+
+/** What the next sweep would delete. */
+export interface WouldExpire {
+  images: number;
+  bytes: number;
+}
+
+export interface ProjectDeletion {
+  /** Images still to delete. At 0 the project is deleted too. */
+  remaining: number;
+}
+
+export interface DayOfUploads {
+  /** Like 2026-11-15, in UTC. */
+  day: string;
+  uploads: number;
+  bytes: number;
 }
 
 export interface PullRequest {
@@ -78,15 +97,55 @@ export interface PullRequest {
   closed_at: number | null;
 }
 
+export interface Usage {
+  /** Every day of the requested period, oldest first. */
+  days: DayOfUploads[];
+  images: number;
+  bytes: number;
+  biggest: PullRequest[];
+}
+
+export interface Image {
+  id: string;
+  pr_number: number;
+  name: string;
+  viewport: string;
+  commit_sha: string;
+  /** The content type: image/png, image/jpeg or image/webp. */
+  type: string;
+  size: number;
+  uploaded_at: number;
+  url: string;
+  markdown: string;
+  /** null: not requested yet. */
+  thumbnail: "made" | "impossible" | null;
+  thumbnail_url: string | null;
+}
+
 export interface ListedPullRequest extends PullRequest {
-  /** Up to four, the newest first. */
+  /** Up to four images, newest first. */
   newest: Image[];
 }
 
-/** A place in the gallery: the newest image of one name and viewport. */
+export interface PullRequestList {
+  pulls: ListedPullRequest[];
+  next: string | null;
+}
+
+/** One name and viewport in the gallery: its newest image, and how many images it has. */
 export interface Shot {
   newest: Image;
   count: number;
+}
+
+export interface ShotList {
+  shots: Shot[];
+  next: string | null;
+}
+
+export interface ImageList {
+  images: Image[];
+  next: string | null;
 }
 
 export interface Comment {
@@ -94,15 +153,36 @@ export interface Comment {
   html: string;
 }
 
+export interface Expired {
+  expired: number;
+  /** Images that could not be deleted yet. The hourly sweep retries them. */
+  failed: number;
+}
+
+export interface DeletedImage {
+  ok: boolean;
+  id: string;
+}
+
+export interface ThumbnailUrls {
+  /** By image id. null: the image cannot be decoded. Missing: the image is deleted. */
+  thumbnails: Record<string, string | null>;
+}
+
 export interface Token {
   id: string;
   label: string;
   hint: string;
   created_at: number;
-  /** A login; empty for the command line. */
+  /** A login. Empty if the command line created it. */
   created_by: string;
   last_used_at: number | null;
   revoked_at: number | null;
+}
+
+export interface TokenList {
+  tokens: Token[];
+  next: string | null;
 }
 
 export interface NewToken {
@@ -110,30 +190,19 @@ export interface NewToken {
   secret: string;
 }
 
-/** Jobs whose ID token is from this issuer and carries these claims may upload without a token. */
+/** Lets CI jobs upload without a token if their ID token has this issuer and these claims. */
 export interface Trust {
   id: string;
   issuer: string;
   claims: Record<string, string>;
   created_at: number;
-  /** A login; empty for the command line. */
+  /** A login. Empty if the command line created it. */
   created_by: string;
   last_used_at: number | null;
 }
 
-export interface DayOfUploads {
-  /** Like 2026-11-15. */
-  day: string;
-  uploads: number;
-  bytes: number;
-}
-
-export interface Usage {
-  /** Every day of the time asked for, the oldest first. */
-  days: DayOfUploads[];
-  images: number;
-  bytes: number;
-  biggest: PullRequest[];
+export interface TrustList {
+  trusts: Trust[];
 }
 
 export interface Member extends User {
@@ -141,8 +210,22 @@ export interface Member extends User {
   you: boolean;
 }
 
+export interface MemberList {
+  members: Member[];
+  next: string | null;
+}
+
+export interface Done {
+  ok: boolean;
+}
+
+export interface Provider {
+  id: string;
+  label: string;
+}
+
 export interface Providers {
-  providers: { id: string; label: string }[];
-  /** The address of this dashboard; a sign-in has to begin there. */
+  providers: Provider[];
+  /** The dashboard's address. Sign-in must start there. */
   web_url: string;
 }

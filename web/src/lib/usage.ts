@@ -14,7 +14,7 @@ export interface Span {
 const DAYS_SHOWN_SINGLY = 100;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/** One bar for each day; over longer times for each seven days, counted back from today. */
+/** One bar per day, or per seven days for longer periods, counted back from today. */
 export function spans(days: readonly DayOfUploads[]): Span[] {
   const size = days.length > DAYS_SHOWN_SINGLY ? 7 : 1;
   const result: Span[] = [];
@@ -31,7 +31,7 @@ export function spans(days: readonly DayOfUploads[]): Span[] {
   return result;
 }
 
-/** "2026-11-05" as "5 Nov": the day is the server's (UTC), so no time zone may move it. */
+/** "2026-11-05" as "5 Nov": the day is in UTC, so no time zone may shift it. */
 export function shortDay(day: string): string {
   const [, month, date] = day.split("-").map(Number);
   return `${date} ${MONTHS[(month ?? 1) - 1]}`;

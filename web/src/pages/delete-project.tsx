@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ApiError, send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
-import type { Project } from "../lib/types";
+import type { Project, ProjectDeletion } from "../lib/types";
 import { Button, Confirm, toast } from "../ui";
 
 interface Progress {
@@ -23,10 +23,10 @@ export function DeleteProject({ project }: { project: Project }) {
       for (let remaining = 1; remaining > 0; ) {
         setProgress({ all, removed });
         const body = { name: project.name };
-        ({ remaining } = await send<{ remaining: number }>("POST", `/projects/${project.id}/delete`, body));
+        ({ remaining } = await send<ProjectDeletion>("POST", `/projects/${project.id}/delete`, body));
         removed = Math.max(0, all - remaining);
       }
-      toast(`${project.name} and its ${formatCount(all, "image")} are deleted.`);
+      toast(`Deleted ${project.name} and ${formatCount(all, "image")}.`);
       navigate("/", { replace: true });
     } catch (failure) {
       if (!(failure instanceof ApiError)) throw failure;
@@ -35,13 +35,13 @@ export function DeleteProject({ project }: { project: Project }) {
   };
   return (
     <section class="section split">
-      <h2>Delete the project</h2>
+      <h2>Delete project</h2>
       <div class="stack">
         <p>
-          Removes its {formatCount(project.images, "image")} ({formatBytes(project.bytes)}) first, then the
-          project and its tokens. Comments that show its images will show broken ones. There is no way back.
+          This permanently deletes the project, its {formatCount(project.images, "image")} (
+          {formatBytes(project.bytes)}) and its tokens. Pull request comments will show broken images.
         </p>
-        {progress && <Going progress={progress} onGoOn={remove} />}
+        {progress && <DeletionProgress progress={progress} onContinue={remove} />}
         {!progress && (
           <p>
             <Button kind="danger" onClick={() => setAsking(true)}>
@@ -54,13 +54,13 @@ export function DeleteProject({ project }: { project: Project }) {
         <Confirm
           title={`Delete ${project.name}?`}
           action="Delete project"
-          typed={{ label: "Type the project’s name to go on", text: project.name }}
+          typed={{ label: "Type the project name to confirm", text: project.name }}
           onConfirm={remove}
           onClose={() => setAsking(false)}
         >
           <p>
-            {formatCount(project.images, "image")} and every token of this project will be gone for good. CI
-            jobs that upload to it will fail.
+            This deletes {formatCount(project.images, "image")} and every token of this project. CI jobs that
+            upload to it will fail. You can’t undo this.
           </p>
         </Confirm>
       )}
@@ -68,20 +68,20 @@ export function DeleteProject({ project }: { project: Project }) {
   );
 }
 
-function Going({ progress, onGoOn }: { progress: Progress; onGoOn: () => Promise<void> }) {
+function DeletionProgress({ progress, onContinue }: { progress: Progress; onContinue: () => Promise<void> }) {
   const { all, removed, stopped } = progress;
   return (
     <div class="going">
-      <progress max={Math.max(all, 1)} value={removed} aria-label="Images removed" />
+      <progress max={Math.max(all, 1)} value={removed} aria-label="Deleted images" />
       <p role="status">
-        {formatNumber(removed)} of {formatCount(all, "image")} removed
+        Deleted {formatNumber(removed)} of {formatCount(all, "image")}
       </p>
       {stopped && (
         <>
-          <p class="field-error">{stopped} What is removed stays removed; the rest is still there.</p>
+          <p class="field-error">{stopped} Images already deleted stay deleted. The rest is still there.</p>
           <p>
-            <Button kind="danger" onClick={() => void onGoOn()}>
-              Go on deleting
+            <Button kind="danger" onClick={() => void onContinue()}>
+              Continue deleting
             </Button>
           </p>
         </>

@@ -4,9 +4,7 @@ import { PageHead } from "../ui";
 export function NotFoundPage() {
   return (
     <>
-      <PageHead title="There is nothing here">
-        The address may be mistyped, or what was here has been deleted.
-      </PageHead>
+      <PageHead title="Page not found">Check the address. The page may have been deleted.</PageHead>
       <p>
         <Link href="/">Go to your projects</Link>
       </p>

@@ -24,7 +24,7 @@ const memberId = (member: Member) => member.id;
 export function OrganizationPage({ organizationId }: { organizationId: string }) {
   const path = `/organizations/${organizationId}`;
   const { data: organization, error, refresh } = useLive<Organization>(path);
-  const members = usePages<Member>(`${path}/members`, "members", memberId);
+  const members = usePages(`${path}/members`, "members", memberId);
   if (error && !organization) return <FailedPage error={error} retry={refresh} />;
   const owner = organization?.role === "owner";
   return (
@@ -61,10 +61,11 @@ export function OrganizationPage({ organizationId }: { organizationId: string })
 }
 
 function about(organization: Organization): string {
-  if (organization.personal) return "Your own organization. Whoever you add sees and uses its projects.";
+  if (organization.personal)
+    return "Your personal organization. Members you add can see and use its projects.";
   return organization.role === "owner"
-    ? "Members see and use its projects. Owners also manage members and delete projects."
-    : "You are a member: you see and use its projects. Its owners manage members.";
+    ? "Members can see and use its projects. Owners can also manage members and delete projects."
+    : "You are a member. You can see and use its projects. Owners manage members.";
 }
 
 interface MemberRowProps {
@@ -81,14 +82,14 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
   const changeRole = (role: Role) =>
     act.run(async () => {
       await send("PATCH", `${path}/members/${member.id}`, { role });
-      toast(`${member.login} is ${role === "owner" ? "an owner" : "a member"} now.`);
+      toast(`${member.login} is now ${role === "owner" ? "an owner" : "a member"}.`);
       await onChanged();
     });
   const remove = async () => {
     if (!(await confirmDialog(member.you ? leaving(organization) : removing(member, organization)))) return;
     await act.run(async () => {
       await send("DELETE", `${path}/members/${member.id}`);
-      toast(member.you ? `You have left ${organization.name}.` : `${member.login} is removed.`);
+      toast(member.you ? `You left ${organization.name}.` : `Removed ${member.login}.`);
       if (!member.you) return onChanged();
       navigate("/");
       return me.refresh();
@@ -123,18 +124,18 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
 function leaving(organization: Organization) {
   return {
     title: `Leave ${organization.name}?`,
-    body: <p>You no longer see its projects until an owner adds you again.</p>,
+    body: <p>You lose access to its projects until an owner adds you again.</p>,
     action: `Leave ${organization.name}`,
   };
 }
 
 function removing(member: Member, organization: Organization) {
   return {
-    title: `Remove ${member.login}?`,
+    title: `Remove ${member.login} from ${organization.name}?`,
     body: (
       <p>
-        {member.login} no longer sees the projects of {organization.name}. Tokens they made stay valid: revoke
-        those they know.
+        {member.login} loses access to its projects. Tokens that they created or copied stay valid. Revoke
+        them on each project’s Tokens page.
       </p>
     ),
     action: `Remove ${member.login}`,
@@ -157,7 +158,7 @@ function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
       disabled={busy}
       onChange={(event) => {
         const role = event.currentTarget.value as Role;
-        event.currentTarget.value = member.role; // it shows what is, not what was asked for
+        event.currentTarget.value = member.role; // show the saved role until the change is saved
         void onChange(role);
       }}
     >
@@ -176,13 +177,13 @@ function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<voi
     void act.run(async () => {
       const member = await send<Member>("POST", `${path}/members`, { login: login.trim(), role });
       setLogin("");
-      toast(`${member.login} is added.`);
+      toast(`Added ${member.login}.`);
       await onAdded();
     });
   };
   return (
     <form class="inline-form" onSubmit={add}>
-      <Field label="Add by login" error={act.problem}>
+      <Field label="Login" error={act.problem}>
         {(field) => (
           <input
             {...field}
@@ -196,7 +197,7 @@ function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<voi
           />
         )}
       </Field>
-      <Field label="As">
+      <Field label="Role">
         {(field) => (
           <select {...field} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
             <option value="member">Member</option>
@@ -205,7 +206,7 @@ function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<voi
         )}
       </Field>
       <Button type="submit" kind="primary" busy={act.busy}>
-        Add
+        Add member
       </Button>
     </form>
   );
@@ -222,7 +223,7 @@ function NewOrganization() {
       const made = await send<Organization>("POST", "/organizations", { name: name.trim() });
       setName("");
       await me.refresh();
-      toast(`${made.name} is there. Add its members here.`);
+      toast(`Created ${made.name}. Add its members here.`);
       navigate(`/organizations/${made.id}`);
     });
   };
@@ -238,7 +239,7 @@ function NewOrganization() {
           ))}
         </ul>
         <form class="inline-form" onSubmit={create}>
-          <NameField label="Another organization" error={act.problem} value={name} onInput={setName} />
+          <NameField label="New organization" error={act.problem} value={name} onInput={setName} />
           <Button type="submit" busy={act.busy}>
             Create organization
           </Button>

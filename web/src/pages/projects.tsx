@@ -24,11 +24,7 @@ import {
 const projectId = (project: Project) => project.id;
 
 export function ProjectsPage() {
-  const { items, more, loading, loaded, error, refresh } = usePages<Project>(
-    "/projects",
-    "projects",
-    projectId,
-  );
+  const { items, more, loading, loaded, error, refresh } = usePages("/projects", "projects", projectId);
   const first = loaded && items.length === 0;
   return (
     <>
@@ -62,7 +58,7 @@ function ProjectCard({ project }: { project: Project }) {
         <Figure label="Open PRs">{formatNumber(project.open_pulls)}</Figure>
         <Figure label="Stored">{formatBytes(project.bytes)}</Figure>
         <Figure label="Last upload">
-          {project.last_upload_at === null ? "none yet" : <Time at={project.last_upload_at} />}
+          {project.last_upload_at === null ? "Never" : <Time at={project.last_upload_at} />}
         </Figure>
       </dl>
     </li>
@@ -80,11 +76,11 @@ function Figure({ label, children }: { label: string; children: preact.Component
 
 function FirstSteps() {
   return (
-    <Empty title="Screenshots in your pull requests, in three steps">
+    <Empty title="Get screenshots into your pull requests">
       <ol class="steps">
-        <li>Make a project: usually one for each repository. Its name is all it needs.</li>
-        <li>Issue an upload token, and keep it in your CI as the secret PRSHOTS_TOKEN.</li>
-        <li>Paste the snippet for your CI from the project’s Set-up page. The first upload shows up here.</li>
+        <li>Create a project, usually one per repository.</li>
+        <li>Create an upload token and store it in your CI as the secret PRSHOTS_TOKEN.</li>
+        <li>Copy the snippet for your CI from the project’s Setup page. The first upload appears here.</li>
       </ol>
     </Empty>
   );
@@ -100,7 +96,7 @@ function NewProject({ first = false }: { first?: boolean }) {
     void act.run(async () => {
       const body = { organization_id: organizationId, name: name.trim() };
       const project = await send<Project>("POST", "/projects", body);
-      toast(`${project.name} is ready. Set up its first upload here.`);
+      toast(`Created ${project.name}. Set up the first upload here.`);
       navigate(`/projects/${project.id}/setup`);
     });
   };
@@ -140,7 +136,7 @@ function OrganizationChoice({ organizations, value, onChange }: OrganizationChoi
         <select {...field} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           {organizations.map(({ id, name, personal }) => (
             <option key={id} value={id}>
-              {personal ? `${name} (yours)` : name}
+              {personal ? `${name} (personal)` : name}
             </option>
           ))}
         </select>

@@ -8,10 +8,10 @@ import { Lightbox } from "../gallery/lightbox";
 import { Announce, PullState, useSeenUntil, WhyNone } from "../gallery/state";
 import { Thumbnails, useThumbnailQueue } from "../gallery/thumbnail";
 import { send } from "../lib/api";
-import { formatBytes, formatCount, shortSha } from "../lib/format";
+import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import { type Pages, useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
-import type { Project, PullRequest, Shot } from "../lib/types";
+import type { Expired, Project, PullRequest, Shot } from "../lib/types";
 import {
   Button,
   CopyButton,
@@ -36,7 +36,7 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   const { query } = useLocation();
   const project = useLive<Project>(`/projects/${projectId}`).data;
   const { data: pull, error, refresh } = useLive<PullRequest>(at.pull);
-  const shots = usePages<Shot>(at.shots, "shots", ({ newest }) => placeKey(newest));
+  const shots = usePages(at.shots, "shots", ({ newest }) => placeKey(newest));
   const rows = useMemo(() => arrange(shots.items), [shots.items]);
   const order = useMemo(() => inOrder(rows), [rows]);
   const queue = useThumbnailQueue(projectId);
@@ -49,8 +49,8 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
       <>
         <Head {...head} />
         {error.status === 404 && project ? (
-          <Empty title="Nothing uploaded yet">
-            <p>No screenshot of #{prNumber} has been uploaded. The first one shows up here by itself.</p>
+          <Empty title="No screenshots yet">
+            <p>Nothing has been uploaded for #{prNumber}. The first screenshot appears here automatically.</p>
           </Empty>
         ) : (
           <Failed error={error} retry={refresh} />
@@ -95,7 +95,7 @@ function Head({ project, projectId, prNumber, pull, at, onChanged }: HeadProps) 
       title={`#${prNumber}`}
       part={project?.name ?? ""}
       crumbs={crumbs}
-      actions={pull && pull.images > 0 && <ExpireNow pull={pull} at={at} onDone={onChanged} />}
+      actions={pull && pull.images > 0 && <DeleteScreenshots pull={pull} at={at} onDone={onChanged} />}
     >
       <p class="pull-facts">{pull ? <Facts pull={pull} /> : "\u00a0"}</p>
     </PageHead>
@@ -110,7 +110,7 @@ function Facts({ pull }: { pull: PullRequest }) {
       <span>{formatBytes(pull.bytes)}</span>
       <span class="with-copy">
         <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>
-        <CopyButton quiet text={pull.last_commit} label="Copy the last commit" />
+        <CopyButton quiet text={pull.last_commit} label="Copy commit" />
       </span>
       <span>
         Uploaded <Time at={pull.last_upload_at} />
@@ -153,23 +153,31 @@ function Screenshots({ pull, shots, children }: ScreenshotsProps) {
   return (
     <Empty title="No screenshots">
       <p>
-        <WhyNone pull={pull} />. The next upload to #{pull.pr_number} shows up here by itself.
+        <WhyNone pull={pull} />. The next upload to #{pull.pr_number} appears here automatically.
       </p>
     </Empty>
   );
 }
 
-function ExpireNow({ pull, at, onDone }: { pull: PullRequest; at: PullAddresses; onDone: () => void }) {
+function DeleteScreenshots({
+  pull,
+  at,
+  onDone,
+}: {
+  pull: PullRequest;
+  at: PullAddresses;
+  onDone: () => void;
+}) {
   const act = useAct();
-  const all = pull.images === 1 ? "the only screenshot" : `all ${formatCount(pull.images, "screenshot")}`;
+  const all = formatCount(pull.images, "screenshot");
   const expire = async () => {
     const sure = await confirmDialog({
-      title: `Expire #${pull.pr_number} now?`,
-      action: `Remove ${formatCount(pull.images, "screenshot")}`,
+      title: `Delete ${all} of #${pull.pr_number}?`,
+      action: `Delete ${all}`,
       body: (
         <p>
-          Removes {all} of #{pull.pr_number} now. {pull.images === 1 ? "Its link stops" : "Their links stop"}{" "}
-          working, here and in the pull request. This cannot be undone.
+          {pull.images === 1 ? "Its link stops" : "Their links stop"} working, here and in the pull request.
+          You can’t undo this.
         </p>
       ),
     });
@@ -177,23 +185,23 @@ function ExpireNow({ pull, at, onDone }: { pull: PullRequest; at: PullAddresses;
   };
   return (
     <Button busy={act.busy} onClick={expire}>
-      Expire now
+      Delete screenshots
     </Button>
   );
 }
 
 async function expireAll(at: PullAddresses): Promise<void> {
-  const { expired, failed } = await send<{ expired: number; failed: number }>("POST", at.expire);
-  const removed = `${formatCount(expired, "screenshot")} removed.`;
-  if (failed === 0) toast(removed);
+  const { expired, failed } = await send<Expired>("POST", at.expire);
+  const deleted = `Deleted ${formatCount(expired, "screenshot")}.`;
+  if (failed === 0) toast(deleted);
   else
     toast(
-      `${removed} ${formatCount(failed, "more")} could not be removed now; that is tried again within the hour.`,
+      `${deleted} ${formatNumber(failed)} could not be deleted. The service retries within the hour.`,
       "failed",
     );
 }
 
-/** The lightbox is open when the address says so. Closing goes back if it was opened here. */
+/** The URL says whether the lightbox is open. Closing goes back in history if it was opened from this page. */
 function useLightbox(at: PullAddresses, order: Shot[]) {
   const { query } = useLocation();
   const opened = openedAt(query, order);
@@ -211,7 +219,7 @@ function useLightbox(at: PullAddresses, order: Shot[]) {
   return { opened, close };
 }
 
-/** Back to where the picture lies in the gallery: itself, or, if it is folded away, the newest of its place. */
+/** Focus the image in the gallery, or the newest one of its shot if it is folded away. */
 function focusShot({ id, place }: Opened): void {
   const links = [...document.querySelectorAll<HTMLElement>("[data-shot]")];
   const itself = links.find(({ dataset }) => dataset.shot === id);

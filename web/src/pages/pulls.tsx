@@ -17,11 +17,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
   const page = `/projects/${projectId}`;
   const filter = filterOf(query);
   const project = useLive<Project>(page);
-  const list = usePages<ListedPullRequest>(
-    `${page}/pulls${asQuery(filter)}`,
-    "pulls",
-    (pull) => pull.pr_number,
-  );
+  const list = usePages(`${page}/pulls${asQuery(filter)}`, "pulls", (pull) => pull.pr_number);
   const pulls = useLastLoaded(list.items, list.loading);
   const newSince = useSeenUntil(project.data ? (project.data.last_upload_at ?? 0) : undefined);
   const queue = useThumbnailQueue(projectId);
@@ -47,7 +43,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
   );
 }
 
-/** While the answer to another filter is under way, the last list stays: the page does not blink. */
+/** Keep the previous list on screen while a new filter loads, so that the page does not flicker. */
 function useLastLoaded<T>(items: T[], loading: boolean): T[] {
   const last = useRef(items);
   useEffect(() => {
@@ -76,7 +72,7 @@ function Search({ page, filter }: { page: string; filter: Filter }) {
   const [text, setText] = useState(q);
   const sent = useRef(q);
   useEffect(() => {
-    if (q !== sent.current) setText(q); // the address changed by itself: Back, or a link
+    if (q !== sent.current) setText(q); // the URL changed: Back, or a link
     sent.current = q;
   }, [q]);
   useEffect(() => {
@@ -90,7 +86,7 @@ function Search({ page, filter }: { page: string; filter: Filter }) {
   }, [text, page, state]);
   return (
     <label class="search">
-      <span class="hidden">Search by number, commit or name</span>
+      <span class="hidden">Search pull requests by number, commit or screenshot name</span>
       <SearchIcon />
       <input
         type="search"
@@ -133,7 +129,7 @@ function PullRow({ pull, page, isNew }: { pull: ListedPullRequest; page: string;
       <p class="pull-last">
         <span class="with-copy">
           <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>
-          <CopyButton quiet text={pull.last_commit} label={`Copy the last commit of #${pull.pr_number}`} />
+          <CopyButton quiet text={pull.last_commit} label={`Copy commit of #${pull.pr_number}`} />
         </span>
         <span>
           {isNew && <span class="cell-new">new</span>}
@@ -147,7 +143,7 @@ function PullRow({ pull, page, isNew }: { pull: ListedPullRequest; page: string;
 function PullsSkeleton() {
   return (
     <div class="pulls skeleton" role="status">
-      <span class="hidden">Loading the pull requests…</span>
+      <span class="hidden">Loading pull requests…</span>
       {["one", "two", "three", "four", "five"].map((row) => (
         <div key={row} class="pull" aria-hidden="true">
           <span />
@@ -166,17 +162,18 @@ function Nothing({ page, filter: { state, q } }: { page: string; filter: Filter 
   if (state === "" && q === "") {
     return (
       <Empty title="No screenshots yet">
-        <p>Send the first one from a CI job or from your own machine. It shows up here by itself.</p>
+        <p>Upload the first one from a CI job or your own machine. It appears here automatically.</p>
         <Link class="button primary" href={`${page}/setup`}>
-          Set it up
+          Set up uploads
         </Link>
       </Empty>
     );
   }
   return (
-    <Empty title="Nothing matches">
+    <Empty title="No results">
       <p>
-        No {state} pull request{q && <> has “{q}” in its number, a commit or a name</>}.
+        No {state} pull requests{q && <> match “{q}”</>}. Search looks at numbers, commits and screenshot
+        names.
       </p>
       <Link class="button plain" href={page}>
         Show all pull requests

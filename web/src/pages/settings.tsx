@@ -9,12 +9,11 @@ import {
   POLICIES,
   retainDays,
   sameChoice,
-  type WouldExpire,
   wouldExpireInWords,
   wouldExpirePath,
   wrongDays,
 } from "../lib/policies";
-import type { Policy, Project } from "../lib/types";
+import type { Policy, Project, WouldExpire } from "../lib/types";
 import {
   Button,
   confirmDialog,
@@ -38,7 +37,7 @@ export function SettingsPage({ projectId }: { projectId: string }) {
       {project && (
         <>
           <Name project={project} onSaved={refresh} />
-          <WhenImagesGo project={project} onSaved={refresh} />
+          <Retention project={project} onSaved={refresh} />
           {project.role === "owner" && <DeleteProject project={project} />}
         </>
       )}
@@ -63,7 +62,7 @@ function Name({ project, onSaved }: PartProps) {
       const saved = await send<Project>("PATCH", `/projects/${project.id}`, { name: name.trim() });
       await onSaved();
       setTyped(null);
-      toast(`The project is called ${saved.name} now.`);
+      toast(`Renamed the project to ${saved.name}.`);
     });
   };
   return (
@@ -72,7 +71,7 @@ function Name({ project, onSaved }: PartProps) {
       <form class="stack" onSubmit={save}>
         <NameField
           label="Project name"
-          hint="Addresses and tokens stay the same when it changes."
+          hint="Renaming keeps all links and tokens working."
           error={act.problem}
           value={name}
           onInput={setTyped}
@@ -87,7 +86,7 @@ function Name({ project, onSaved }: PartProps) {
   );
 }
 
-function WhenImagesGo({ project, onSaved }: PartProps) {
+function Retention({ project, onSaved }: PartProps) {
   const [draft, setDraft] = useState<Choice | null>(null);
   const act = useAct();
   const choice = draft ?? choiceOf(project);
@@ -102,47 +101,48 @@ function WhenImagesGo({ project, onSaved }: PartProps) {
       await send("PATCH", `/projects/${project.id}`, body);
       await onSaved();
       setDraft(null);
-      toast("Saved. It holds from now on.");
+      toast("Saved the retention settings.");
     });
   };
   return (
     <section class="section split">
-      <h2>When images go</h2>
+      <h2>Image retention</h2>
       <form class="stack" onSubmit={save} noValidate>
         <PolicyChoice value={choice.policy} onChange={(policy) => setDraft({ ...choice, policy })} />
         <Days choice={choice} wrong={wrong} onInput={(days) => setDraft({ ...choice, days })} />
         {!wrong && <Preview projectId={project.id} choice={choice} />}
         <p class="actions">
           <Button type="submit" kind="primary" busy={act.busy} disabled={!changed || wrong !== undefined}>
-            Save
+            Save retention
           </Button>
-          {changed && <Button onClick={() => setDraft(null)}>Leave it as it was</Button>}
+          {changed && <Button onClick={() => setDraft(null)}>Cancel</Button>}
         </p>
       </form>
     </section>
   );
 }
 
-/** Nothing is deleted by a change of settings without a yes to how much. */
+/** A change that deletes images needs a confirmation that says how many. */
 async function agreed(project: Project, choice: Choice): Promise<boolean> {
   const going = await get<WouldExpire>(wouldExpirePath(project.id, choice));
   if (going.images === 0) return true;
   return confirmDialog({
-    title: `Let ${formatCount(going.images, "image")} go?`,
+    title: `Delete ${formatCount(going.images, "image")}?`,
     body: (
       <p>
-        They are past what you chose: the next sweep, within the hour, deletes them for good. Pull request
-        comments that show them will show broken images.
+        {going.images === 1 ? "It is" : "They are"} older than the new settings allow. The next sweep, within
+        the hour, deletes {going.images === 1 ? "it" : "them"} permanently. Pull request comments that show{" "}
+        {going.images === 1 ? "it" : "them"} will show broken images.
       </p>
     ),
-    action: "Save and delete them",
+    action: `Save and delete ${formatCount(going.images, "image")}`,
   });
 }
 
 function PolicyChoice({ value, onChange }: { value: Policy; onChange: (policy: Policy) => void }) {
   return (
     <fieldset class="policies">
-      <legend class="hidden">When images go</legend>
+      <legend>Delete images</legend>
       {POLICIES.map(({ id, label, about }) => (
         <label key={id} class="policy">
           <input type="radio" name="policy" value={id} checked={id === value} onChange={() => onChange(id)} />
@@ -166,11 +166,11 @@ function Days({ choice, wrong, onInput }: DaysProps) {
   const needed = choice.policy === "retain_days";
   return (
     <Field
-      label={needed ? "Days" : "In any case, after this many days (optional)"}
+      label={needed ? "Days" : "Maximum age in days (optional)"}
       hint={
         needed
-          ? "Counted from each image’s upload."
-          : "A limit on top: an image this old is deleted whatever else holds. Empty for none."
+          ? "Counted from the upload of each image."
+          : "Deletes older images even while the pull request is open. Leave empty for no limit."
       }
       error={wrong}
     >
@@ -195,7 +195,7 @@ function Preview({ projectId, choice }: { projectId: string; choice: Choice }) {
   return (
     <p class={`preview ${data && data.images > 0 ? "warning" : ""}`} role="status">
       {data && wouldExpireInWords(data)}
-      {!data && (error ? error.message : "Counting what would go now…")}
+      {!data && (error ? error.message : "Counting affected images…")}
     </p>
   );
 }

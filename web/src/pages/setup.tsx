@@ -25,16 +25,21 @@ export function SetupPage({ projectId }: { projectId: string }) {
       <ProjectHead projectId={projectId} project={project} current="setup" />
       <section class="section split">
         <h2>
-          <span class="step-number">1</span> A token, or none
+          <span class="step-number">1</span> Authenticate
         </h2>
         <div class="stack">
-          <Choice label="Upload" options={ACCESSES} current={access} href={(id) => at({ way, access: id })} />
+          <Choice
+            label="Authentication"
+            options={ACCESSES}
+            current={access}
+            href={(id) => at({ way, access: id })}
+          />
           {access === "token" ? <WithToken projectId={projectId} /> : <WithoutToken projectId={projectId} />}
         </div>
       </section>
       <section class="section split">
         <h2>
-          <span class="step-number">2</span> The upload
+          <span class="step-number">2</span> Upload screenshots
         </h2>
         <div class="stack wide">
           <Choice
@@ -55,13 +60,13 @@ function WithToken({ projectId }: { projectId: string }) {
   return (
     <>
       <p>
-        Issue one, and keep it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>. Every snippet below reads
-        it from there. Jobs of GitHub Actions and GitLab can do without.
+        Create a token and store it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>. The snippets below
+        use it. GitHub Actions and GitLab can also upload without a token.
       </p>
       <IssueToken projectId={projectId} />
       <p class="links">
-        <Link href={`/projects/${projectId}/tokens`}>All tokens</Link>
-        <Link href={keylessPath(projectId)}>Allow jobs without one</Link>
+        <Link href={`/projects/${projectId}/tokens`}>Show all tokens</Link>
+        <Link href={keylessPath(projectId)}>Set up keyless upload</Link>
       </p>
     </>
   );
@@ -71,12 +76,12 @@ function WithoutToken({ projectId }: { projectId: string }) {
   return (
     <>
       <p>
-        GitHub Actions and GitLab can vouch for their jobs, so that no secret has to be kept there. Say whose
-        jobs may upload; the snippets below then need no token.
+        Keyless upload: GitHub Actions and GitLab prove which repository a job belongs to, so you don’t store
+        a secret there. Choose which jobs may upload. The snippets below then need no token.
       </p>
       <p>
         <Link class="button primary" href={keylessPath(projectId)}>
-          Allow jobs
+          Choose jobs
         </Link>
       </p>
     </>
@@ -95,14 +100,14 @@ function Snippets({ way, access, projectName }: { way: Way; access: Access; proj
   );
 }
 
-/** A CI runner elsewhere cannot reach an address that only means this machine. */
+/** A CI runner on another machine cannot reach localhost here. */
 function Local({ baseUrl }: { baseUrl: string }) {
   const { hostname } = new URL(baseUrl);
   if (hostname !== "localhost" && hostname !== "127.0.0.1") return null;
   return (
     <p class="warning">
-      {baseUrl} means this machine alone. For a CI elsewhere, and for whoever reads the pull request, start
-      the service with PRSHOTS_BASE_URL and PRSHOTS_IMG_URL that they can reach; the snippets follow.
+      {baseUrl} works only on this machine. For CI jobs and reviewers elsewhere, set PRSHOTS_BASE_URL and
+      PRSHOTS_IMG_URL to addresses that they can reach, and restart the service. The snippets then use them.
     </p>
   );
 }

@@ -23,7 +23,7 @@ export function SignInPage() {
         <p class="wordmark">
           <Mark /> prshots
         </p>
-        <PageHead title="Sign in">See what your pull requests look like.</PageHead>
+        <PageHead title="Sign in">See the screenshots of your pull requests.</PageHead>
         {problem && (
           <p class="warning" role="alert">
             {problem}
@@ -31,7 +31,7 @@ export function SignInPage() {
         )}
         {failure && !providers && (
           <p class="warning" role="alert">
-            {failure.message} Trying again…
+            {failure.message} Retrying…
           </p>
         )}
         {link.underWay && <p role="status">Signing you in…</p>}
@@ -65,8 +65,8 @@ function Ways({ providers: { providers, web_url }, returnTo }: { providers: Prov
       )}
       {elsewhere && providers.length > 0 && (
         <p class="quiet small">
-          You opened {window.location.origin}; this dashboard’s own address is <a href={web_url}>{web_url}</a>
-          . Signing in goes on there.
+          This dashboard’s address is <a href={web_url}>{web_url}</a>. You opened {window.location.origin}, so
+          sign-in continues there.
         </p>
       )}
     </>
@@ -77,21 +77,21 @@ function AskForLink() {
   return (
     <div class="stack">
       <p>
-        No login provider is set up, so signing in takes a one-time link. The service printed one when it
-        started; on the machine that runs it, this makes another:
+        No login provider is configured, so you sign in with a one-time link. The service printed one when it
+        started. To create another, run this on the server:
       </p>
       <pre class="command">
         <code>prshots login-link</code>
       </pre>
       <p class="quiet small">
-        A link works once, within 10 minutes. To sign in with GitHub, GitLab, Gitea or your own issuer, name
-        one in the settings: see <Mono>docs/sign-in.md</Mono>.
+        A link works once and expires after 10 minutes. To sign in with GitHub, GitLab, Gitea or an OpenID
+        issuer, see <Mono>docs/sign-in.md</Mono>.
       </p>
     </div>
   );
 }
 
-/** The login providers; asked for again and again while the service does not answer. */
+/** The login providers. Retries while the service does not respond. */
 function useProviders(): { providers: Providers | undefined; failure: ApiError | undefined } {
   const [providers, setProviders] = useState<Providers>();
   const [failure, setFailure] = useState<ApiError>();
@@ -112,7 +112,7 @@ function useProviders(): { providers: Providers | undefined; failure: ApiError |
   return { providers, failure };
 }
 
-/** Signs in with the code behind the # of a one-time link, which leaves the address bar at once. */
+/** Signs in with the code after the # of a one-time link, and removes it from the address bar at once. */
 function useOneTimeLink(returnTo: string) {
   const [code, setCode] = useState(takeCode);
   const [problem, setProblem] = useState<string>();
@@ -140,7 +140,7 @@ function takeCode(): string {
   return code;
 }
 
-/** Whoever has a session goes straight on, also one who has just signed in in another tab. */
+/** Skip this page with a valid session, also one that was started in another tab. */
 function useAlreadySignedIn(returnTo: string, stay: boolean): void {
   useEffect(() => {
     if (stay) return;

@@ -28,9 +28,9 @@ const KINDS = [
 
 const ABOUT = {
   tokens:
-    "A token lets a CI job upload, fetch the comment and expire this project’s images, and nothing else. One for each place that uses it makes them easy to replace.",
+    "A token lets a CI job upload images, get the comment and expire images of this project, and nothing else. Create one for each place that uses it, so that you can replace them one at a time.",
   keyless:
-    "GitHub Actions and GitLab can vouch for their jobs. Say whose jobs may upload, and no secret has to be kept in the CI: a job is given a token of its own, which ends after 15 minutes.",
+    "Keyless upload: GitHub Actions and GitLab prove which repository a job belongs to. Choose which jobs may upload. Each job gets its own token for 15 minutes, so you don’t store a secret in your CI.",
 };
 
 export function TokensPage({ projectId }: { projectId: string }) {
@@ -58,7 +58,7 @@ export function TokensPage({ projectId }: { projectId: string }) {
 const tokenId = (token: Token) => token.id;
 
 function Tokens({ projectId }: { projectId: string }) {
-  const tokens = usePages<Token>(`/projects/${projectId}/tokens`, "tokens", tokenId);
+  const tokens = usePages(`/projects/${projectId}/tokens`, "tokens", tokenId);
   const { items, more, loading, loaded, error, refresh } = tokens;
   return (
     <div class="column">
@@ -67,7 +67,7 @@ function Tokens({ projectId }: { projectId: string }) {
       {error && !loaded && <Failed error={error} retry={refresh} />}
       {loaded && items.length === 0 && (
         <Empty title="No tokens yet">
-          <p>Issue the first above, or let your CI’s jobs upload without one.</p>
+          <p>Create the first one above, or let CI jobs upload without a token.</p>
         </Empty>
       )}
       <ul class="rows">
@@ -91,16 +91,14 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
   const name = token.label || token.hint;
   const revoke = async () => {
     const sure = await confirmDialog({
-      title: `Revoke ${name}?`,
-      body: (
-        <p>Every job that uses this token is refused from the next call on. It cannot be brought back.</p>
-      ),
+      title: `Revoke the token ${name}?`,
+      body: <p>CI jobs that use this token can no longer upload. You can’t undo this.</p>,
       action: "Revoke token",
     });
     if (!sure) return;
     await act.run(async () => {
       await send("DELETE", `/projects/${projectId}/tokens/${token.id}`);
-      toast(`${name} is revoked.`);
+      toast(`Revoked ${name}.`);
       await onRevoked();
     });
   };
@@ -113,7 +111,7 @@ function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
       </div>
       <p class="row-about">
         <span>
-          Made <Time at={token.created_at} />{" "}
+          Created <Time at={token.created_at} />{" "}
           {token.created_by ? `by ${token.created_by}` : "on the command line"}
         </span>
         <span>{lastUse(token)}</span>

@@ -35,14 +35,14 @@ export function TrustForm({ path, issuers, wanted, onChange, onAdded }: TrustFor
     void act.run(async () => {
       const made = await send<Trust>("POST", path, { issuer: wanted.issuer, claims: claimsOf(wanted) });
       onChange(nothingWanted(wanted.issuer));
-      toast(`Jobs of ${trustInWords(made).title} may upload from now on.`);
+      toast(`CI jobs of ${trustInWords(made).title} can now upload.`);
       await onAdded();
     });
   };
   const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change });
   return (
     <form class="stack" onSubmit={add}>
-      <Field label="Jobs of">
+      <Field label="CI system">
         {(field) => (
           <select
             {...field}
@@ -75,7 +75,7 @@ interface PartProps {
   set: (change: Partial<Wanted>) => void;
 }
 
-/** Field by field where the issuer's names for them are known, else by name alone. */
+/** Named fields for a known issuer, plain claims for any other. */
 function Asked({ wanted, set }: PartProps) {
   const kind = kindOf(wanted.issuer);
   if (kind === "other") {
@@ -100,7 +100,7 @@ function Asked({ wanted, set }: PartProps) {
       />
       <Value
         label="Environment (optional)"
-        hint="Only jobs that name this environment."
+        hint="Allows only jobs of this environment."
         value={wanted.environment}
         onInput={(environment) => set({ environment })}
       />
@@ -131,7 +131,7 @@ function Value({ label, hint, onInput, ...input }: ValueProps) {
   );
 }
 
-/** Names of machines: nothing that a keyboard or a browser would make better. */
+/** Identifiers: no autocomplete and no autocorrect. */
 const AS_TYPED = { autocomplete: "off", autocapitalize: "none", spellcheck: false, maxLength: 400 } as const;
 
 interface ClaimsProps {
@@ -140,7 +140,7 @@ interface ClaimsProps {
   onChange: (claims: Claim[]) => void;
 }
 
-/** What the job's ID token must also hold, as rows of name and value. */
+/** Claims as rows of name and value. */
 function Claims({ claims, required = false, onChange }: ClaimsProps) {
   const change = (place: number, part: Partial<Claim>) =>
     onChange(claims.map((claim, index) => (index === place ? { ...claim, ...part } : claim)));
@@ -148,8 +148,8 @@ function Claims({ claims, required = false, onChange }: ClaimsProps) {
     <fieldset class="claims">
       <legend class={required ? "" : "hidden"}>Claims</legend>
       <p class="hint">
-        What the job’s ID token must hold, by the issuer’s names.{" "}
-        {required && "At least one has to name the repository."}
+        Names and values that the job’s ID token must contain.{" "}
+        {required && "At least one must identify the repository."}
       </p>
       {claims.map((claim, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the place is what tells the rows apart
@@ -176,7 +176,7 @@ function Claims({ claims, required = false, onChange }: ClaimsProps) {
         </div>
       ))}
       <button type="button" class="link-button" onClick={() => onChange([...claims, NO_CLAIM])}>
-        Another claim
+        Add claim
       </button>
     </fieldset>
   );

@@ -4,24 +4,24 @@ import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { keylessSnippet } from "../lib/snippets";
 import { issuerName, kindOf, nothingWanted, trustInWords } from "../lib/trusts";
-import type { Trust } from "../lib/types";
+import type { Trust, TrustList } from "../lib/types";
 import { Button, confirmDialog, Failed, Loading, Mono, SnippetBlock, Time, toast, useAct } from "../ui";
 import { TrustForm } from "./trust-form";
 
-/** Uploads without a token: whose jobs may, and how a job says whose it is. */
+/** Keyless upload: which CI jobs may upload, and what a job needs for it. */
 export function Trusts({ projectId }: { projectId: string }) {
   const path = `/projects/${projectId}/trusts`;
   const { base_url: baseUrl, trusted_issuers: issuers } = useMe().service;
-  const { data, error, loading, refresh } = useLive<{ trusts: Trust[] }>(path);
+  const { data, error, loading, refresh } = useLive<TrustList>(path);
   const [wanted, setWanted] = useState(nothingWanted(issuers[0] ?? ""));
   return (
     <>
       <section class="section split">
-        <h2>May upload</h2>
+        <h2>Allowed jobs</h2>
         <div class="stack wide">
           {loading && <Loading rows={2} />}
           {error && !data && <Failed error={error} retry={refresh} />}
-          {data?.trusts.length === 0 && <p class="quiet">No jobs yet.</p>}
+          {data?.trusts.length === 0 && <p class="quiet">No jobs are allowed yet.</p>}
           <ul class="rows">
             {data?.trusts.map((trust) => (
               <TrustRow key={trust.id} trust={trust} path={path} onRemoved={refresh} />
@@ -30,7 +30,7 @@ export function Trusts({ projectId }: { projectId: string }) {
         </div>
       </section>
       <section class="section split">
-        <h2>Allow jobs</h2>
+        <h2>Allow more jobs</h2>
         {issuers.length === 0 && <NoIssuers />}
         {issuers.length > 0 && (
           <TrustForm path={path} issuers={issuers} wanted={wanted} onChange={setWanted} onAdded={refresh} />
@@ -38,7 +38,7 @@ export function Trusts({ projectId }: { projectId: string }) {
       </section>
       {issuers.length > 0 && (
         <section class="section split">
-          <h2>In the job</h2>
+          <h2>Set up the job</h2>
           <SnippetBlock snippet={keylessSnippet(kindOf(wanted.issuer), baseUrl)} />
         </section>
       )}
@@ -50,9 +50,9 @@ function NoIssuers() {
   return (
     <div class="stack">
       <p>
-        This service trusts no CI to say whose its jobs are. Whoever runs it names the issuers in{" "}
-        <Mono>PRSHOTS_TRUSTED_ISSUERS</Mono>: <Mono>https://token.actions.githubusercontent.com</Mono> for
-        GitHub Actions, <Mono>https://gitlab.com</Mono> for GitLab.
+        This service trusts no issuers. Its administrator can add them in <Mono>PRSHOTS_TRUSTED_ISSUERS</Mono>
+        : <Mono>https://token.actions.githubusercontent.com</Mono> for GitHub Actions,{" "}
+        <Mono>https://gitlab.com</Mono> for GitLab.
       </p>
     </div>
   );
@@ -71,13 +71,17 @@ function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
   const remove = async () => {
     const sure = await confirmDialog({
       title: `Remove ${title}?`,
-      body: <p>Its jobs are refused at once, also those that run now. You can allow them again.</p>,
+      body: (
+        <p>
+          Its jobs can no longer upload, including jobs that are running now. You can allow them again later.
+        </p>
+      ),
       action: "Remove",
     });
     if (!sure) return;
     await act.run(async () => {
       await send("DELETE", `${path}/${trust.id}`);
-      toast(`Jobs of ${title} no longer upload without a token.`);
+      toast(`Removed ${title}.`);
       await onRemoved();
     });
   };
@@ -96,7 +100,7 @@ function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
       </div>
       <p class="row-about">
         <span>
-          Made <Time at={trust.created_at} />{" "}
+          Created <Time at={trust.created_at} />{" "}
           {trust.created_by ? `by ${trust.created_by}` : "on the command line"}
         </span>
         <LastUse trust={trust} trusted={issuers.includes(trust.issuer)} />
@@ -111,7 +115,7 @@ function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
 }
 
 function LastUse({ trust, trusted }: { trust: Trust; trusted: boolean }) {
-  if (!trusted) return <span class="problem">Refused: the service does not trust this issuer any more</span>;
+  if (!trusted) return <span class="problem">Blocked: the service no longer trusts this issuer</span>;
   if (trust.last_used_at === null) return <span>Never used</span>;
   return (
     <span>

@@ -23,11 +23,11 @@ export function UsagePage({ projectId }: { projectId: string }) {
       <div class="usage-head">
         <p class="lead" aria-live="polite">
           {usage.data &&
-            `${formatCount(usage.data.images, "image")} stored now, ${formatBytes(usage.data.bytes)} in all.`}
+            `${formatCount(usage.data.images, "image")} stored, ${formatBytes(usage.data.bytes)} in total.`}
         </p>
         <Choice
           look="segments"
-          label="Time shown"
+          label="Period"
           options={RANGES}
           current={days}
           href={(range) => `/projects/${projectId}/usage?days=${range}`}
@@ -53,7 +53,7 @@ function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
           show={formatNumber}
         />
         <Chart
-          title="Bytes uploaded"
+          title="Uploaded data"
           total={formatBytes(sum(usage.days, "bytes"))}
           parts={parts}
           amount={(part) => part.bytes}
@@ -61,7 +61,7 @@ function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
         />
       </div>
       <details class="disclosure as-table">
-        <summary>The same as a table</summary>
+        <summary>Show as table</summary>
         <UsageTable parts={parts} />
       </details>
       <section class="section">
@@ -95,12 +95,12 @@ function Chart({ title, total, parts, amount, show }: ChartProps) {
       </p>
       <Bars
         values={values}
-        label={`${title} since ${first}: ${total} in all, at most ${show(top)} in one bar.`}
+        label={`${title} since ${first}: ${total} in total, at most ${show(top)} per bar.`}
         titles={parts.map((part) => `${part.label}: ${show(amount(part))}`)}
       />
       <p class="chart-days" aria-hidden="true">
         <span>{first}</span>
-        <span>today</span>
+        <span>Today</span>
       </p>
     </figure>
   );
@@ -133,8 +133,8 @@ function Biggest({ pulls, projectId }: { pulls: PullRequest[]; projectId: string
   const most = Math.max(1, ...pulls.map((pull) => pull.bytes));
   if (pulls.length === 0) {
     return (
-      <Empty title="Nothing stored">
-        <p>The pull requests that take the most room will stand here.</p>
+      <Empty title="No images stored">
+        <p>The pull requests that use the most storage appear here.</p>
       </Empty>
     );
   }

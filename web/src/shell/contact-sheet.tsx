@@ -1,4 +1,4 @@
-/** A contact sheet, for the eye alone: frames of pages, one of them picked. */
+/** A decorative contact sheet: frames of pages, one of them picked. */
 
 const FRAME_WIDTH = 120;
 const FRAME_HEIGHT = 84;
@@ -9,7 +9,7 @@ const ROWS = 6;
 const PICKED = 9;
 const ORDER = [0, 1, 2, 3, 2, 0, 3, 1, 3, 2, 1, 0, 1, 3, 0, 2, 0, 2, 3, 1, 3, 1, 2, 0];
 
-/** What stands on a page, as boxes of a 120 by 84 frame: x, y, width, height. */
+/** The boxes on a page, in a frame of 120 by 84: x, y, width, height. */
 const PAGES: readonly (readonly [number, number, number, number][])[] = [
   [
     [10, 10, 40, 6],

@@ -63,14 +63,14 @@ function AccountMenu({ me }: { me: Me }) {
         </ul>
         <ul>
           <li>
-            <button type="button" onClick={() => signOut("/sign-out", "You are signed out.")}>
+            <button type="button" onClick={() => signOut("/sign-out", "You’re signed out.")}>
               Sign out
             </button>
           </li>
           <li>
             <button
               type="button"
-              onClick={() => signOut("/sign-out-everywhere", "You are signed out in every browser.")}
+              onClick={() => signOut("/sign-out-everywhere", "You’re signed out in every browser.")}
             >
               Sign out everywhere
             </button>
@@ -81,7 +81,7 @@ function AccountMenu({ me }: { me: Me }) {
   );
 }
 
-/** Their picture; or their first letter, where there is none. */
+/** The user's picture, or the first letter of their login. */
 export function Avatar({ user }: { user: Pick<User, "avatar_url" | "login"> }) {
   if (user.avatar_url) {
     return <img class="avatar" src={user.avatar_url} alt="" width="24" height="24" loading="lazy" />;

@@ -4,13 +4,13 @@ import { toast } from "./toast";
 
 export interface Act {
   busy: boolean;
-  /** Why it failed the last time, where that is to be said in its place. */
+  /** Why the last run failed; only with `inPlace`. */
   problem: string | undefined;
-  /** Runs it, one at a time. A failure is told to the person, and answered with undefined. */
+  /** Runs the work, one at a time. Shows a failure to the user and resolves to undefined. */
   run<T>(work: () => Promise<T>): Promise<T | undefined>;
 }
 
-/** Something a person sets off with a button. A failure is told in a toast, or `inPlace`: beside the field. */
+/** An action behind a button. A failure is shown in a toast or, with `inPlace`, beside the field. */
 export function useAct({ inPlace = false }: { inPlace?: boolean } = {}): Act {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();

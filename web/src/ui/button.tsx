@@ -4,7 +4,7 @@ import { useAct } from "./act";
 export interface ButtonProps {
   kind?: "primary" | "plain" | "danger";
   type?: "button" | "submit";
-  /** Under way: it keeps its size, and a second click does nothing. */
+  /** In progress: the button keeps its size and ignores clicks. */
   busy?: boolean;
   disabled?: boolean;
   onClick?: (event: MouseEvent) => void;
@@ -40,7 +40,7 @@ export function Button({
   );
 }
 
-/** At the end of a list that goes on. */
+/** At the end of a list that has more pages. */
 export function MoreButton({ more, noun = "more" }: { more: (() => Promise<void>) | null; noun?: string }) {
   const act = useAct();
   if (more === null) return null;

@@ -1,6 +1,6 @@
 import { formatCount } from "../lib/format";
 
-/** A row of bars, one a day, as wide as its place. What it shows is said in `label`. */
+/** A row of bars that fills its container. `label` describes it for screen readers. */
 export function Bars({ values, label, titles }: { values: number[]; label: string; titles?: string[] }) {
   const top = Math.max(1, ...values);
   return (

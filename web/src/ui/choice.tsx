@@ -1,19 +1,19 @@
 import { Link } from "../lib/router";
 
 interface ChoiceProps<Id extends string> {
-  /** What is chosen, for screen readers. */
+  /** Describes the options to screen readers. */
   label: string;
   options: readonly { id: Id; label: string }[];
   current: Id;
-  /** Where each leads: what is chosen is a part of the address. */
+  /** The URL of each option: the choice is part of the URL. */
   href: (id: Id) => string;
-  /** Underlined words for what may be more than fits one line, else buttons in a row. */
+  /** "choice": underlined links that may wrap. "segments": a row of buttons. */
   look?: "choice" | "segments";
-  /** Take the place of the current entry in the browser's history, instead of adding one. */
+  /** Replace the current history entry instead of adding one. */
   replace?: boolean;
 }
 
-/** One of a few, side by side. */
+/** A choice between a few options, side by side. */
 export function Choice<Id extends string>(props: ChoiceProps<Id>) {
   const { label, options, current, href, look = "choice", replace = true } = props;
   return (

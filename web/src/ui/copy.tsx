@@ -5,9 +5,9 @@ const SAID_FOR_MS = 2_000;
 
 interface CopyButtonProps {
   text: string;
-  /** What it copies, as "Copy address"; it is the button's words unless `quiet`. */
+  /** The button's text, like "Copy URL"; hidden if `quiet`. */
   label: string;
-  /** Only the icon is seen; the label is there for screen readers and as a hint. */
+  /** Show only the icon; the label becomes the tooltip and is read by screen readers. */
   quiet?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function CopyButton({ text, label, quiet = false }: CopyButtonProps) {
   );
 }
 
-/** Plain-http hosts other than localhost have no clipboard API: there a selection is copied. */
+/** Without https there is no clipboard API, except on localhost: copy a selection instead. */
 export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -51,7 +51,7 @@ function copySelection(text: string, near: HTMLElement): boolean {
   area.readOnly = true;
   area.className = "hidden";
   area.setAttribute("aria-hidden", "true");
-  near.after(area); // beside the button: outside an open dialog nothing can be selected
+  near.after(area); // beside the button: only the open dialog can be selected in
   area.select();
   const copied = document.execCommand("copy");
   area.remove();

@@ -7,12 +7,12 @@ import { Field } from "./field";
 interface DialogProps {
   title: string;
   onClose: () => void;
-  /** Buttons, the one that goes ahead last. */
+  /** Buttons; the confirming one comes last. */
   actions: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** Open for as long as it is rendered. Focus goes in, stays in, and returns to where it was. */
+/** Open while it is rendered. It traps the focus and gives it back when it closes. */
 export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, actions, children }: DialogProps) {
       class="dialog"
       aria-labelledby={titleId}
       onCancel={(event) => {
-        event.preventDefault(); // Escape: whoever renders the dialog decides that it goes
+        event.preventDefault(); // Escape: the parent decides whether to close it
         onClose();
       }}
     >
@@ -46,9 +46,9 @@ export interface ConfirmProps {
   title: string;
   /** What will happen, and whether it can be undone. */
   children: ComponentChildren;
-  /** The act by its name: "Delete 12 images", not "OK". */
+  /** The button's text, as a verb: "Delete 12 images", not "OK". */
   action: string;
-  /** What has to be typed first, for what cannot be made good again. */
+  /** Text to type first, for actions that cannot be undone. */
   typed?: { label: string; text: string };
   busy?: boolean;
   onConfirm: () => void;
@@ -100,7 +100,7 @@ type Question = Pick<ConfirmProps, "title" | "action"> & { body: ComponentChildr
 
 const asked = new Signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
 
-/** Ask before something is destroyed: `if (await confirmDialog({ … })) …` */
+/** Ask before deleting something: `if (await confirmDialog({ … })) …` */
 export function confirmDialog(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     const answer = (yes: boolean) => {
@@ -111,7 +111,7 @@ export function confirmDialog(question: Question): Promise<boolean> {
   });
 }
 
-/** Where confirmDialog shows its question: once, in the app's shell. */
+/** Renders the question of confirmDialog. Used once, in the app's shell. */
 export function ConfirmHost() {
   const question = useSignal(asked);
   if (question === null) return null;

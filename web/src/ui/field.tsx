@@ -37,7 +37,7 @@ interface NameFieldProps extends Omit<FieldProps, "children"> {
   onInput: (name: string) => void;
 }
 
-/** What a project or an organization is to be called: the service takes up to 100 characters. */
+/** The name of a project or organization: the service takes up to 100 characters. */
 export function NameField({ value, placeholder = "", onInput, ...field }: NameFieldProps) {
   return (
     <Field {...field}>

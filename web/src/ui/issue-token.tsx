@@ -11,12 +11,12 @@ import { toast } from "./toast";
 
 interface IssueTokenProps {
   projectId: string;
-  /** What it will most likely be called. */
+  /** The suggested label. */
   label?: string;
   onIssued?: (issued: NewToken) => void;
 }
 
-/** A label, a button, and then the secret: this once. */
+/** Asks for a label, creates the token and shows its secret once. */
 export function IssueToken({ projectId, label: usual = "", onIssued }: IssueTokenProps) {
   const [label, setLabel] = useState(usual);
   const [issued, setIssued] = useState<NewToken | null>(null);
@@ -46,7 +46,7 @@ export function IssueToken({ projectId, label: usual = "", onIssued }: IssueToke
           )}
         </Field>
         <Button type="submit" kind="primary" busy={act.busy}>
-          Issue token
+          Create token
         </Button>
       </form>
       {issued && (
@@ -54,7 +54,7 @@ export function IssueToken({ projectId, label: usual = "", onIssued }: IssueToke
           issued={issued}
           onClose={() => {
             setIssued(null);
-            toast(`${issued.token.label || issued.token.hint} can be used from now on.`);
+            toast(`Created ${issued.token.label || issued.token.hint}.`);
           }}
         />
       )}
@@ -69,17 +69,19 @@ function Secret({ issued, onClose }: { issued: NewToken; onClose: () => void }) 
       onClose={onClose}
       actions={
         <Button kind="primary" onClick={onClose}>
-          I have stored it
+          I’ve stored it
         </Button>
       }
     >
-      <p class="warning">Copy it now: only a hash of it is kept, so it cannot be shown again.</p>
+      <p class="warning">
+        Copy the token now. It cannot be shown again, because the service stores only its hash.
+      </p>
       <div class="secret">
         <Mono>{issued.secret}</Mono>
         <CopyButton text={issued.secret} label="Copy token" />
       </div>
       <p class="quiet small">
-        Keep it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>, never in the repository.
+        Store it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>, never in the repository.
       </p>
     </Dialog>
   );

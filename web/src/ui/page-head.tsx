@@ -10,7 +10,7 @@ export interface Crumb {
 
 interface PageHeadProps {
   title: string;
-  /** Which part of what the title names, for the window's title and screen readers: "Tokens". */
+  /** The tab, for the window title and screen readers: "Tokens". */
   part?: string;
   crumbs?: Crumb[];
   actions?: ComponentChildren;
@@ -18,7 +18,7 @@ interface PageHeadProps {
   children?: ComponentChildren;
 }
 
-/** The page's h1; it takes the focus after a navigation and names the window. */
+/** The page's h1. It takes the focus after a navigation and sets the window title. */
 export function PageHead({ title, part, crumbs = [], actions, children }: PageHeadProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -30,7 +30,7 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   return (
     <div class="page-head">
       {crumbs.length > 0 && (
-        <nav class="crumbs" aria-label="Where this is">
+        <nav class="crumbs" aria-label="Breadcrumbs">
           {crumbs.map(({ href, label }) => (
             <Link key={href} href={href}>
               {label}
@@ -57,7 +57,7 @@ const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "usage", path: "/usage", label: "Usage" },
   { id: "tokens", path: "/tokens", label: "Tokens" },
   { id: "settings", path: "/settings", label: "Settings" },
-  { id: "setup", path: "/setup", label: "Set-up" },
+  { id: "setup", path: "/setup", label: "Setup" },
 ];
 
 export function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
@@ -89,7 +89,7 @@ interface ProjectHeadProps {
   actions?: ComponentChildren;
 }
 
-/** The head of every page of a project; it stands there before the project's name has come. */
+/** The head of every page of a project. It is shown before the project has loaded. */
 export function ProjectHead({ projectId, project, current, actions }: ProjectHeadProps) {
   const crumbs: Crumb[] = [{ href: "/", label: "Projects" }];
   if (project) {

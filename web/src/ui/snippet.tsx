@@ -2,7 +2,7 @@ import type { Snippet } from "../lib/snippets";
 import { CopyButton } from "./copy";
 import { Mono } from "./text";
 
-/** Something to paste, what it does, and where it goes. */
+/** A snippet to copy: what it does, where it goes, and the code. */
 export function SnippetBlock({ snippet }: { snippet: Snippet }) {
   return (
     <div class="snippet">
@@ -16,7 +16,7 @@ export function SnippetBlock({ snippet }: { snippet: Snippet }) {
           <Mono>{snippet.file}</Mono>
         </p>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <pre tabIndex={0}>
         <code>{snippet.code}</code>
       </pre>

@@ -1,4 +1,4 @@
-/** What a list shows when it has nothing to show: none there, not there yet, could not be had. */
+/** What a list shows when it has no items: empty, loading, failed. */
 
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../lib/api";
@@ -15,19 +15,19 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** Retries by itself too (see Poller); the button is for the impatient. */
+/** The poller retries automatically (see Poller). The button retries at once. */
 export function Failed({ error, retry }: { error: ApiError; retry: () => unknown }) {
   const gone = error.status === 404;
   return (
     <div class="state" role="alert">
-      <p class="state-title">{gone ? "This is not here" : "This could not be loaded"}</p>
-      <p>{gone ? "It was deleted, or it belongs to somebody else." : error.message}</p>
+      <p class="state-title">{gone ? "Not found" : "Could not load this"}</p>
+      <p>{gone ? "It was deleted, or you don’t have access." : error.message}</p>
       {!gone && <Button onClick={() => void retry()}>Try again</Button>}
     </div>
   );
 }
 
-/** Grey bars where the content will stand; they appear only when it takes longer than a blink. */
+/** Gray bars in place of the content. They appear only after a short delay. */
 export function Loading({ rows = 3, tall = false }: { rows?: number; tall?: boolean }) {
   return (
     <div class={`loading ${tall ? "tall" : ""}`} role="status">
@@ -45,14 +45,14 @@ export function FailedPage({ error, retry }: { error: ApiError; retry: () => unk
   if (error.status === 404) {
     return (
       <>
-        <PageHead title="This is not here">It was deleted, or it belongs to somebody else.</PageHead>
+        <PageHead title="Not found">It was deleted, or you don’t have access.</PageHead>
         <Link href="/">Go to your projects</Link>
       </>
     );
   }
   return (
     <>
-      <PageHead title="This could not be loaded">{error.message}</PageHead>
+      <PageHead title="Could not load this page">{error.message}</PageHead>
       <Button onClick={() => void retry()}>Try again</Button>
     </>
   );

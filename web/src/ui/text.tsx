@@ -18,7 +18,7 @@ if (typeof window !== "undefined") {
   }, 20_000);
 }
 
-/** "3 h ago", with the exact time as its title; it moves on by itself. */
+/** "3 h ago", with the exact time as its title. It updates itself. */
 export function Time({ at }: { at: number }) {
   const moment = useSignal(now);
   return (

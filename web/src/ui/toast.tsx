@@ -13,7 +13,7 @@ interface Toast {
 const toasts = new Signal<readonly Toast[]>([]);
 let lastId = 0;
 
-/** Tell what happened. It stays long enough to be read, a failure longer. */
+/** Show a message. It stays long enough to be read, longer for a failure. */
 export function toast(message: string, kind: Kind = "done"): void {
   const id = ++lastId;
   const others = toasts.value.filter((shown) => shown.message !== message);
@@ -29,7 +29,7 @@ export function Toasts() {
   const shown = useSignal(toasts);
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // A popover opened last lies above everything, an open dialog included.
+    // The last opened popover is on top of everything, including open dialogs.
     ref.current?.hidePopover?.();
     if (shown.length > 0) ref.current?.showPopover?.();
   }, [shown]);

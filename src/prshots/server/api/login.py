@@ -1,6 +1,7 @@
-"""Sign-in over HTTP: `/auth/*`, the session cookie, and the check that a page of ours is asking."""
+"""Sign-in over HTTP: `/auth/*`, the session cookie, and the origin check for changes."""
 
 from dataclasses import dataclass
+from typing import TypedDict
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -16,10 +17,26 @@ _NO_STORE = {"Cache-Control": "no-store"}
 _DEFAULT_PORT = {"http": 80, "https": 443}
 
 
+class ProviderView(TypedDict):
+    id: str
+    label: str
+
+
+class ProvidersView(TypedDict):
+    providers: list[ProviderView]
+    web_url: str
+    """The dashboard's address. Sign-in must start there."""
+
+
 def login_routes(signin: SignIn, *, web_url: str) -> list[Route]:
     async def providers(_: Request) -> JSONResponse:
-        offered = [{"id": provider.id, "label": provider.label} for provider in signin.providers.values()]
-        return JSONResponse({"providers": offered, "web_url": web_url}, headers=_NO_STORE)
+        view: ProvidersView = {
+            "providers": [
+                {"id": provider.id, "label": provider.label} for provider in signin.providers.values()
+            ],
+            "web_url": web_url,
+        }
+        return JSONResponse(view, headers=_NO_STORE)
 
     return [
         Route("/auth/providers", providers, methods=["GET"]),
@@ -29,12 +46,12 @@ def login_routes(signin: SignIn, *, web_url: str) -> list[Route]:
 
 
 def _provider_routes(signin: SignIn, web_url: str) -> list[Route]:
-    """Return the way to a provider and back: pages that a person goes through, so a refusal is a page too."""
+    """Return the routes to a login provider and back. A browser follows them, so a refusal is a page too."""
     login_cookie = _login_cookie(web_url)
 
     async def login(request: Request) -> RedirectResponse:
         provider, given = request.path_params["provider"], login_cookie.read(request)
-        browser_secret = given if is_secret(given) else new_secret()  # one for all tabs that sign in
+        browser_secret = given if is_secret(given) else new_secret()  # shared by all tabs
         try:
             url = await signin.begin(
                 provider,
@@ -105,14 +122,14 @@ def _session_routes(signin: SignIn, web_url: str) -> list[Route]:
 
 
 async def signed_in(request: Request, signin: SignIn, web_url: str) -> User:
-    """Return whose session the request carries. Raises UnauthorizedError."""
+    """Return the user of the session cookie. Raises UnauthorizedError."""
     return await signin.user_of(_session_cookie(web_url).read(request))
 
 
 def require_own_origin(request: Request, web_url: str) -> None:
-    """Refuse what a page of another site asks for. Browsers name the page's origin with every such call.
+    """Raise ForbiddenError if another site's page sent the request. Browsers send the page's origin.
 
-    Ours is the dashboard's own address, or whatever address the browser reached it by.
+    The origin must be the dashboard's configured address, or the address that the browser used to reach it.
     """
     given = request.headers.getlist("origin")
     origin = _origin(given[0]) if len(given) == 1 else None
@@ -129,7 +146,7 @@ def _origin(url: str) -> tuple[str, str, int] | None:
         port = parts.port
     except ValueError:
         return None
-    if parts.scheme not in _DEFAULT_PORT or not parts.hostname:  # `null` has neither
+    if parts.scheme not in _DEFAULT_PORT or not parts.hostname:  # the origin `null` has neither
         return None
     return parts.scheme, parts.hostname, port or _DEFAULT_PORT[parts.scheme]
 
@@ -141,7 +158,7 @@ class _Cookie:
     secure: bool
 
     def read(self, request: Request) -> str:
-        """Return its value; "" when there is none, or more than one: then somebody else has set one too."""
+        """Return its value, or "" if there is none or more than one: then another site may have set one."""
         pairs = (
             pair.partition("=") for header in request.headers.getlist("cookie") for pair in header.split(";")
         )
@@ -162,12 +179,12 @@ def _session_cookie(web_url: str) -> _Cookie:
 
 
 def _login_cookie(web_url: str) -> _Cookie:
-    """Return the cookie that ties a sign-in under way to the browser it was begun in."""
+    """Return the cookie that ties a sign-in to the browser that started it."""
     return _cookie("prshots_login", STATE_SECONDS, web_url)
 
 
 def _cookie(name: str, seconds: int, web_url: str) -> _Cookie:
-    # With this prefix a browser takes it only from us, over https: not from another host of our domain.
+    # With this prefix a browser accepts it only over https and only from this host, not from a sibling.
     secure = web_url.startswith("https://")
     return _Cookie(f"__Host-{name}" if secure else name, seconds, secure)
 

@@ -1,4 +1,4 @@
-"""A folder to work in, on the disk where the work is to end up: what is finished is then only moved."""
+"""A temporary folder on the same disk as the result, so that finished work is only renamed."""
 
 import contextlib
 import fcntl
@@ -13,10 +13,10 @@ from prshots.contract.errors import BackupError
 
 @contextlib.contextmanager
 def workplace(folder: Path) -> Iterator[Path]:
-    """Make the folder, for us alone, and remove it in the end.
+    """Create the folder, readable only by this user, and remove it at the end.
 
-    It has a name of its own for each target: so of two at once for the same target one is refused, and what
-    one left that was killed is found, and removed, by the next. Raises BackupError, OSError.
+    Every target has its own folder name. So a second run for the same target is refused, and the next run
+    removes what a killed run left behind. Raises BackupError, OSError.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     with _locked(folder):
@@ -28,7 +28,7 @@ def workplace(folder: Path) -> Iterator[Path]:
 
 
 def new_file(path: Path, mode: int = 0o600) -> IO[bytes]:
-    """Make a file, by default one that nobody else may read: a backup holds secrets."""
+    """Create a file. By default only this user may read it: a backup contains secrets."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
 
 
@@ -39,7 +39,7 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError(f"another prshots is at the same work, in {folder}: wait for its end") from None
+            raise BackupError(f"another prshots is using {folder}: wait until it finishes") from None
         yield
     finally:
         os.close(lock)

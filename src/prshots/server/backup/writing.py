@@ -1,8 +1,8 @@
-"""Make a backup while the service runs.
+"""Write a backup while the service runs.
 
-The records are copied first, in one piece, then the bytes of the images that this copy names. Images never
-change, so what was there when the copy was made is there still, or has been deleted since; and that the copy
-is told before it goes into the archive.
+The records are copied first, in one consistent snapshot, then the bytes of the images that it names. Images
+never change, so each one is either still there or was deleted since. The snapshot is updated for the deleted
+ones before it goes into the archive.
 """
 
 import contextlib
@@ -23,8 +23,9 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
-from prshots.server.adapters.sql.snapshot import Kept, Snapshot
-from prshots.server.backup import DATABASE, FORMAT, IMAGES, KEYS, MANIFEST, Manifest
+from prshots.server.adapters.sql.snapshot import Snapshot, SnapshotImage
+from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
+from prshots.server.backup.manifest import FORMAT, Manifest
 from prshots.server.backup.workplace import new_file, workplace
 from prshots.server.config.settings import Settings
 
@@ -34,22 +35,22 @@ Progress = Callable[[int, int], None]
 def back_up(
     settings: Settings, target: Path | None, progress: Progress = lambda _done, _all: None
 ) -> Manifest:
-    """Write a backup to a file, which is there whole or not at all; to standard output, if none is named.
+    """Write a backup to a file, complete or not at all. With no target, write to standard output.
 
     Raises BackupError, RecordsError, StoreError, SettingsError.
     """
     if not (settings.on_sqlite and settings.on_disk):
         raise BackupError(
-            "this is for SQLite with images on disk; what to back up of PostgreSQL and of a cloud store, and "
-            "in which order, is in docs/backup.md"
+            "backup supports only SQLite with images on disk: for PostgreSQL or a cloud store, see "
+            "docs/backup.md"
         )
     if target is None:
-        with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _telling_of_no_room(made):
+        with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _reporting_os_errors(made):
             return _write(settings, Path(made), sys.stdout.buffer, progress)
     if target.is_dir():
-        raise BackupError(f"{target} is a folder: name a file in it")
+        raise BackupError(f"{target} is a folder: give the name of a file")
     beside = target.with_name(f".{target.name}.unfinished")
-    with _telling_of_no_room(target), workplace(beside) as folder:
+    with _reporting_os_errors(target), workplace(beside) as folder:
         unfinished = folder / "archive"
         with new_file(unfinished) as file:
             manifest = _write(settings, folder, file, progress)
@@ -62,13 +63,13 @@ def back_up(
 
 def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress) -> Manifest:
     copy = folder / "database"
-    new_file(copy).close()  # before SQLite makes it, for everybody to read
+    new_file(copy).close()  # SQLite would create it readable by everyone
     snapshot = Snapshot(settings.database_path, copy)
     with contextlib.closing(snapshot):
         if snapshot.schema_version > SCHEMA_VERSION:
             raise BackupError(
-                f"the database has schema {snapshot.schema_version}, which this version of prshots does not "
-                "know: make the backup with the newer prshots that works on it"
+                f"the database has schema {snapshot.schema_version}, which is newer than this version of "
+                "prshots: make the backup with the version that the service runs"
             )
         archive = _Archive(file)
         images = _Images(DiskReader(settings.store_path), archive)
@@ -82,7 +83,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
         version, installation_id = snapshot.schema_version, snapshot.installation_id
     with copy.open("rb") as database:
         archive.add(DATABASE, database, copy.stat().st_size)
-    # After the records: a key that came in between is too many, one that was missing would be too few.
+    # After the records: an extra new key does no harm, but a missing one would break image URLs.
     keys = wiring.existing_keys(settings).fresh_ring().format().encode()
     archive.add(KEYS, io.BytesIO(keys), len(keys))
     manifest = Manifest(
@@ -97,7 +98,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
         gone_meanwhile=len(images.gone),
         sha256=archive.sha256(),
     )
-    text = manifest.model_dump_json(indent=2).encode()
+    text = manifest.to_json()
     archive.add(MANIFEST, io.BytesIO(text), len(text))
     archive.close()
     progress(total, total)
@@ -105,7 +106,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
 
 
 class _Images:
-    """Puts the images into the archive, and keeps in mind what was not there any more."""
+    """Adds images to the archive, and remembers which ones are gone."""
 
     def __init__(self, store: DiskReader, archive: "_Archive") -> None:
         self._store = store
@@ -115,7 +116,7 @@ class _Images:
         self.thumbnails = 0
         self.bytes = 0
 
-    def add(self, image: Kept) -> None:
+    def add(self, image: SnapshotImage) -> None:
         if not self._added(origin_key(image.id, image.ext)):
             self.gone.append(image.id)
         elif image.has_thumbnail:
@@ -135,7 +136,7 @@ class _Images:
 
 
 class _Archive:
-    """A tar archive that is written in one go, so that it can go through a pipe."""
+    """A tar archive that is written without seeking, so that it can go through a pipe."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._hashing = _Hashing(file)
@@ -145,10 +146,10 @@ class _Archive:
         member = tarfile.TarInfo(name)
         member.size, member.mode, member.mtime = size, 0o600, int(time.time())
         self._tar.addfile(member, file)
-        self._tar.members = []  # it would keep all of them, however many images there are
+        self._tar.members = []  # or it keeps one entry per image in memory
 
     def sha256(self) -> str:
-        """Return the hash of all that has been written so far."""
+        """Return the hash of everything written so far."""
         return self._hashing.hash.hexdigest()
 
     def close(self) -> None:
@@ -156,7 +157,7 @@ class _Archive:
 
 
 class _Hashing:
-    """A file to write to, which tells where it is without being asked to go there."""
+    """A file to write to that hashes the bytes and knows its position. It cannot seek."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -174,13 +175,13 @@ class _Hashing:
 
 
 @contextlib.contextmanager
-def _telling_of_no_room(place: str | Path) -> Iterator[None]:
-    """Raise BackupError for what goes wrong with the files of the backup itself."""
+def _reporting_os_errors(place: str | Path) -> Iterator[None]:
+    """Raise BackupError if the backup's own files cannot be written."""
     try:
         yield
-    except BrokenPipeError:  # whoever was to take it has gone
+    except BrokenPipeError:  # the reader of standard output is gone
         raise
-    except RecordsFullError as error:  # it is the copy's disk, since of the original nothing is written
-        raise BackupError(f"no backup made: no room left for it at {place}") from error
+    except RecordsFullError as error:  # about the copy: nothing is written to the original
+        raise BackupError(f"backup failed: no space left at {place}") from error
     except OSError as error:
-        raise BackupError(f"no backup made: {error.strerror}: {error.filename or place}") from error
+        raise BackupError(f"backup failed: {error.strerror}: {error.filename or place}") from error

@@ -166,21 +166,22 @@ def _routes_for_people(
     from prshots.server.adapters.sql.overview import SqlOverview
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.trusts import SqlTrusts
-    from prshots.server.api.dashboard.routes import Dashboard
+    from prshots.server.api.dashboard.routes import ROUTES
+    from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
     from prshots.server.api.login import login_routes, require_own_origin, signed_in
     from prshots.server.domain.keyless import Trusts
     from prshots.server.domain.organizations import Organizations
 
     signin, overview = sign_in(settings, database), SqlOverview(database)
-    dashboard = Dashboard(
+    services = DashboardServices(
         images=images,
-        accounts=accounts,
+        projects=accounts,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         organizations=Organizations(SqlPeople(database), overview),
         overview=overview,
         thumbnails=thumbnails,
         avatar_origins=frozenset(avatar_origins(settings)),
-        service={
+        about={
             "base_url": settings.base_url,
             "img_url": settings.img_url,
             "web_url": settings.web_url,
@@ -192,7 +193,9 @@ def _routes_for_people(
     )
     return [
         *login_routes(signin, web_url=settings.web_url),
-        *dashboard.routes(
+        *starlette_routes(
+            ROUTES,
+            services,
             lambda request: signed_in(request, signin, settings.web_url),
             lambda request: require_own_origin(request, settings.web_url),
         ),

@@ -1,4 +1,4 @@
-"""A consistent copy of an SQLite database, taken while the service works on it, to go into a backup."""
+"""A consistent copy of an SQLite database for a backup, made while the service runs."""
 
 import contextlib
 import sqlite3
@@ -10,8 +10,8 @@ from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database import BUSY_SECONDS, translating
 
 
-class Kept(NamedTuple):
-    """What the copy says of one image."""
+class SnapshotImage(NamedTuple):
+    """An image that the copy names."""
 
     id: str
     ext: str
@@ -19,10 +19,10 @@ class Kept(NamedTuple):
 
 
 class Snapshot:
-    """The copy, open. SQLite's own online backup makes it in one piece: writers go on meanwhile."""
+    """The open copy. SQLite's online backup makes it, so writers are not blocked."""
 
     def __init__(self, source: Path, copy: Path) -> None:
-        """Raise RecordsError when there is nothing to copy, or no copying it."""
+        """Raise RecordsError if there is no database or it cannot be copied."""
         self.path = copy
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
@@ -30,14 +30,14 @@ class Snapshot:
             self._copy = sqlite3.connect(copy, isolation_level=None)
             try:
                 original.backup(self._copy)
-                self._copy.execute("PRAGMA journal_mode = DELETE")  # one file, whatever is changed in it
+                self._copy.execute("PRAGMA journal_mode = DELETE")  # no extra files beside the copy
             except BaseException:
                 self.close()
                 raise
 
     @property
     def schema_version(self) -> str:
-        """Raise RecordsError when it is no database of this program."""
+        """Raise RecordsError if this is not a prshots database."""
         return self._one("SELECT version_num FROM alembic_version")
 
     @property
@@ -48,21 +48,21 @@ class Snapshot:
         with translating():
             return int(self._copy.execute("SELECT count(*) FROM images").fetchone()[0])
 
-    def images(self) -> Iterator[Kept]:
-        """Return all images, in the order of their ids: so their bytes lie together."""
+    def images(self) -> Iterator[SnapshotImage]:
+        """Return all images by id, the order in which their files lie on disk."""
         with translating():
             columns = {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
-            made = "thumbnail IS 'made'" if "thumbnail" in columns else "0"  # an older schema has none
+            made = "thumbnail IS 'made'" if "thumbnail" in columns else "0"  # missing in an older schema
             for row in self._copy.execute(f"SELECT id, ext, {made} FROM images ORDER BY id"):  # noqa: S608
-                yield Kept(row[0], row[1], bool(row[2]))
+                yield SnapshotImage(row[0], row[1], bool(row[2]))
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
-        """Schedule images for expiry whose bytes have gone: a sweep over the copy then does the rest."""
+        """Schedule images whose bytes are gone for expiry: a sweep after the restore removes them."""
         marking = "UPDATE images SET scheduled_at = ? WHERE id = ? AND scheduled_at IS NULL"
         self._change(marking, [(now, image_id) for image_id in image_ids])
 
     def forget_thumbnails(self, image_ids: Collection[str]) -> None:
-        """Let thumbnails be made anew that are not there."""
+        """Forget thumbnails whose bytes are gone, so that they are rendered again."""
         self._change("UPDATE images SET thumbnail = NULL WHERE id = ?", [(key,) for key in image_ids])
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Snapshot:
         with translating():
             row = self._copy.execute(query).fetchone()
         if row is None:
-            raise RecordsError("the database is not one of prshots")
+            raise RecordsError("this is not a prshots database")
         return str(row[0])
 
 

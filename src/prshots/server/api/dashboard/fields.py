@@ -1,4 +1,4 @@
-"""What the dashboard's pages send, checked. Each raises InvalidInputError with what it takes."""
+"""Checks for what the dashboard's pages send. Each raises InvalidInputError and says what the field takes."""
 
 import re
 from collections.abc import Mapping
@@ -12,13 +12,18 @@ from prshots.server.domain.models import Role
 MAX_SEARCH = 200
 
 _NUMBER = re.compile(r"[0-9]{1,6}")
-_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")  # JSON can say it, UTF-8 cannot
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def is_encodable(text: str) -> bool:
+    """Tell whether UTF-8, and so a database, can hold this text: JSON can carry half of a surrogate pair."""
+    return _LONE_SURROGATE.search(text) is None
 
 
 def text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
-    if not isinstance(value, str) or _HALF_A_CHARACTER.search(value):
-        raise InvalidInputError(f"{name} is missing: it is a text")
+    if not isinstance(value, str) or not is_encodable(value):
+        raise InvalidInputError(f"{name} is required and must be a string of valid Unicode")
     return value
 
 
@@ -26,37 +31,37 @@ def policy(value: object) -> Policy:
     try:
         return Policy(str(value))
     except ValueError as error:
-        raise InvalidInputError(f"policy is one of {', '.join(Policy)}") from error
+        raise InvalidInputError(f"policy must be one of {', '.join(Policy)}") from error
 
 
 def role(value: object) -> Role:
     try:
         return Role(str(value))
     except ValueError as error:
-        raise InvalidInputError(f"role is one of {', '.join(Role)}") from error
+        raise InvalidInputError(f"role must be one of {', '.join(Role)}") from error
 
 
 def days(value: object) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-        raise InvalidInputError("retain_days is a whole number of days, or null for none")
+        raise InvalidInputError("retain_days must be a whole number of days, or null for no limit")
     return value
 
 
 def search(text: str) -> str:
     if len(text) > MAX_SEARCH:
-        raise InvalidInputError(f"a search is at most {MAX_SEARCH} characters")
+        raise InvalidInputError(f"q is too long: a search has at most {MAX_SEARCH} characters")
     return text.strip()
 
 
 def claims(value: object) -> dict[str, str]:
-    if not isinstance(value, dict):
-        raise InvalidInputError("claims is missing: it is an object of names and texts")
+    if not isinstance(value, dict) or not all(map(is_encodable, value)):
+        raise InvalidInputError("claims is required and must be an object of strings")
     return {name: text(value, name).strip() for name in value}
 
 
 def image_ids(value: object, most: int) -> list[str]:
     if not isinstance(value, list) or len(value) > most or not all(map(_is_image_id, value)):
-        raise InvalidInputError(f"ids is a list of at most {most} ids of images")
+        raise InvalidInputError(f"ids must be a list of at most {most} image ids")
     return value
 
 
@@ -66,5 +71,5 @@ def _is_image_id(value: object) -> bool:
 
 def number(given: str, name: str) -> int:
     if not _NUMBER.fullmatch(given):
-        raise InvalidInputError(f"{name} is a whole number")
+        raise InvalidInputError(f"{name} must be a whole number")
     return int(given)

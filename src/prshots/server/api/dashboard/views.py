@@ -1,18 +1,21 @@
-"""What the dashboard's API answers with: records in, JSON out. `web/src/lib/types.ts` says it once more."""
+"""From records to the JSON of the dashboard API."""
 
-import base64
-import json
-from collections.abc import Callable, Container, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Any, TypeVar
+from collections.abc import Container, Sequence
 
-from prshots.contract.errors import InvalidInputError
 from prshots.contract.formats import BY_EXT
+from prshots.server.api.dashboard.view_types import (
+    ImageView,
+    MemberView,
+    OrganizationView,
+    ProjectView,
+    PullRequestView,
+    TokenView,
+    TrustView,
+    UserView,
+)
 from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import (
-    SECONDS_PER_DAY,
     DayOfUploads,
     Image,
     Member,
@@ -27,15 +30,10 @@ from prshots.server.domain.models import (
 from prshots.server.http.headers import origin_of
 
 CARD_DAYS = 30
-MAX_INTEGER = 2**63
-"""What no column holds."""
-
-Json = dict[str, Any]
-T = TypeVar("T")
 
 
-def user_view(user: User, avatar_origins: Container[str]) -> Json:
-    """Show a user; without the picture, where a page would not be let load it."""
+def user_view(user: User, avatar_origins: Container[str]) -> UserView:
+    """Leave out a picture that the page's Content-Security-Policy would block."""
     return {
         "id": user.id,
         "login": user.login,
@@ -45,11 +43,15 @@ def user_view(user: User, avatar_origins: Container[str]) -> Json:
     }
 
 
-def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> Json:
-    return user_view(member.user, avatar_origins) | {"role": member.role, "you": member.user.id == viewer.id}
+def member_view(member: Member, viewer: User, avatar_origins: Container[str]) -> MemberView:
+    return {
+        **user_view(member.user, avatar_origins),
+        "role": member.role,
+        "you": member.user.id == viewer.id,
+    }
 
 
-def organization_view(organization: Organization, role: Role) -> Json:
+def organization_view(organization: Organization, role: Role) -> OrganizationView:
     return {
         "id": organization.id,
         "name": organization.name,
@@ -58,7 +60,7 @@ def organization_view(organization: Organization, role: Role) -> Json:
     }
 
 
-def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: int) -> Json:
+def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: int) -> ProjectView:
     project = summary.project
     return {
         "id": project.id,
@@ -76,7 +78,13 @@ def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: i
     }
 
 
-def image_view(image: Image, images: Images) -> Json:
+def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[DayOfUploads]:
+    """Return each of the last `count` days, oldest first, including days without uploads."""
+    by_day = {day.day: day for day in known}
+    return [by_day.get(day, DayOfUploads(day, 0, 0)) for day in range(today - count + 1, today + 1)]
+
+
+def image_view(image: Image, images: Images) -> ImageView:
     url = images.url_of(image)
     return {
         "id": image.id,
@@ -94,7 +102,7 @@ def image_view(image: Image, images: Images) -> Json:
     }
 
 
-def pull_view(pull: PullRequest) -> Json:
+def pull_view(pull: PullRequest) -> PullRequestView:
     return {
         "pr_number": pull.pr_number,
         "images": pull.images,
@@ -105,7 +113,7 @@ def pull_view(pull: PullRequest) -> Json:
     }
 
 
-def token_view(token: UploadToken) -> Json:
+def token_view(token: UploadToken) -> TokenView:
     return {
         "id": token.id,
         "label": token.label,
@@ -117,7 +125,7 @@ def token_view(token: UploadToken) -> Json:
     }
 
 
-def trust_view(trust: Trust) -> Json:
+def trust_view(trust: Trust) -> TrustView:
     return {
         "id": trust.id,
         "issuer": trust.issuer,
@@ -126,54 +134,3 @@ def trust_view(trust: Trust) -> Json:
         "created_by": trust.created_by,
         "last_used_at": trust.last_used_at,
     }
-
-
-def day_view(day: DayOfUploads) -> Json:
-    date = datetime.fromtimestamp(day.day * SECONDS_PER_DAY, UTC).date()
-    return {"day": date.isoformat(), "uploads": day.uploads, "bytes": day.bytes}
-
-
-def every_day(known: Sequence[DayOfUploads], today: int, count: int) -> list[DayOfUploads]:
-    """Return each of the last `count` days, the oldest first, those without an upload too."""
-    by_day = {day.day: day for day in known}
-    return [by_day.get(day, DayOfUploads(day, 0, 0)) for day in range(today - count + 1, today + 1)]
-
-
-@lru_cache(maxsize=32)
-def rendered(markdown: str) -> str:
-    """Return the comment's HTML, as a forge would make it. Pages that stay open ask for the same again."""
-    from markdown_it import MarkdownIt
-
-    return str(MarkdownIt("commonmark").render(markdown))
-
-
-def page_view(
-    name: str,
-    found: Sequence[T],
-    limit: int,
-    view: Callable[[T], Json],
-    key: Callable[[T], tuple[str | int, ...]],
-) -> Json:
-    """Show a page of a list. `next` packs the key of its last entry, to be handed back as `after`."""
-    full = len(found) == limit
-    return {
-        name: [view(entry) for entry in found],
-        "next": base64.urlsafe_b64encode(json.dumps(key(found[-1])).encode()).decode() if full else None,
-    }
-
-
-def key_of(after: str | None, kinds: tuple[type, ...]) -> tuple[Any, ...] | None:
-    """Unpack a cursor; None for the first page. Raises InvalidInputError."""
-    if not after:
-        return None
-    try:
-        key = json.loads(base64.urlsafe_b64decode(after.encode()))
-    except ValueError as error:
-        raise InvalidInputError("after is not a cursor of this list") from error
-    if not isinstance(key, list) or tuple(map(type, key)) != kinds or not all(map(_storable, key)):
-        raise InvalidInputError("after is not a cursor of this list")
-    return tuple(key)
-
-
-def _storable(part: str | int) -> bool:
-    return part.isprintable() if isinstance(part, str) else abs(part) < MAX_INTEGER

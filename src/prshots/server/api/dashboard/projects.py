@@ -1,0 +1,100 @@
+"""Projects: list, create, change, delete."""
+
+from http import HTTPStatus
+
+from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.server.api.dashboard import fields, views
+from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.routing import Call, DashboardRoute, project_route
+from prshots.server.api.dashboard.view_types import (
+    ProjectDeletionView,
+    ProjectListView,
+    ProjectView,
+    WouldExpireView,
+)
+from prshots.server.domain.models import Project, ProjectSummary
+from prshots.server.domain.projects import ProjectChanges
+
+PAGE = 24
+DELETION_SECONDS = 2.0
+"""How long one call works on deleting a project: the page then shows the progress and calls again."""
+
+
+async def list_projects(call: Call) -> ProjectListView:
+    overview, today = call.services.overview, call.services.today()
+    found = await overview.projects_of(call.user.id, call.after(str, str), PAGE)
+    days = await overview.days([summary.project.id for summary in found], today - views.CARD_DAYS + 1)
+    return {
+        "projects": [
+            views.project_view(summary, days.get(summary.project.id, []), today) for summary in found
+        ],
+        "next": next_cursor(found, PAGE, lambda summary: (summary.project.name, summary.project.id)),
+    }
+
+
+async def create_project(call: Call) -> ProjectView:
+    body = await call.body()
+    organization, _ = await call.services.organizations.find(call.user, fields.text(body, "organization_id"))
+    project = await call.services.projects.create_project(
+        fields.text(body, "name"), organization=organization
+    )
+    return await _view(call, project.id)
+
+
+async def show_project(call: Call) -> ProjectView:
+    return await _view(call, call.path("project_id"))
+
+
+async def change_project(call: Call, project: Project) -> ProjectView:
+    body = await call.body()
+    changes: ProjectChanges = {}
+    if "name" in body:
+        changes["name"] = fields.text(body, "name")
+    if "policy" in body:
+        changes["policy"] = fields.policy(body["policy"])
+    if "retain_days" in body:
+        changes["retain_days"] = fields.days(body["retain_days"])
+    changed = await call.services.projects.change_project(project, **changes)
+    return await _view(call, changed.id)
+
+
+async def would_expire(call: Call, project: Project) -> WouldExpireView:
+    given = call.query.get("retain_days")
+    count, size = await call.services.overview.would_expire(
+        project.id,
+        fields.policy(call.query.get("policy", project.policy)),
+        fields.number(given, "retain_days") if given else None,
+        call.services.now(),
+    )
+    return {"images": count, "bytes": size}
+
+
+async def delete_project(call: Call) -> ProjectDeletionView:
+    project = await call.services.organizations.project_to_delete(call.user, call.path("project_id"))
+    if fields.text(await call.body(), "name") != project.name:
+        raise InvalidInputError("the name does not match: type the project's name exactly as shown")
+    return {"remaining": await call.services.images.remove_project(project, DELETION_SECONDS)}
+
+
+async def summary_of(call: Call, project_id: str) -> ProjectSummary:
+    """Return a project as the user sees it. Raises NotFoundError if the user may not see it."""
+    summary = await call.services.overview.summary_of(call.user.id, project_id)
+    if summary is None:
+        raise NotFoundError("not found")
+    return summary
+
+
+async def _view(call: Call, project_id: str) -> ProjectView:
+    summary, today = await summary_of(call, project_id), call.services.today()
+    days = await call.services.overview.days([project_id], today - views.CARD_DAYS + 1)
+    return views.project_view(summary, days.get(project_id, []), today)
+
+
+ROUTES = (
+    DashboardRoute("GET", "/projects", list_projects),
+    DashboardRoute("POST", "/projects", create_project, HTTPStatus.CREATED),
+    DashboardRoute("GET", "/projects/{project_id}", show_project),
+    project_route("PATCH", "", change_project),
+    DashboardRoute("POST", "/projects/{project_id}/delete", delete_project),
+    project_route("GET", "/would-expire", would_expire),
+)

@@ -1,0 +1,84 @@
+"""Pull requests: list and search, the comment, and expiry."""
+
+import asyncio
+from functools import lru_cache
+
+from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.server.api.dashboard import fields, views
+from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.routing import Call, project_route, pull_request_route
+from prshots.server.api.dashboard.view_types import (
+    CommentView,
+    ExpiredView,
+    ListedPullRequestView,
+    PullRequestListView,
+    PullRequestView,
+)
+from prshots.server.domain.models import Project, PullRequest
+
+PAGE = 30
+NEWEST_IMAGES = 4
+
+_CLOSED_BY_STATE = {"": None, "open": False, "closed": True}
+
+
+async def list_pull_requests(call: Call, project: Project) -> PullRequestListView:
+    state = call.query.get("state", "")
+    if state not in _CLOSED_BY_STATE:
+        raise InvalidInputError("state must be open or closed")
+    found = await call.services.overview.pulls(
+        project.id,
+        closed=_CLOSED_BY_STATE[state],
+        search=fields.search(call.query.get("q", "")),
+        before=call.after(int, int),
+        limit=PAGE,
+    )
+    newest = await call.services.overview.newest_images(
+        project.id, [pull.pr_number for pull in found if pull.images], NEWEST_IMAGES
+    )
+
+    def view(pull: PullRequest) -> ListedPullRequestView:
+        images = newest.get(pull.pr_number, [])
+        return {
+            **views.pull_view(pull),
+            "newest": [views.image_view(image, call.services.images) for image in images],
+        }
+
+    return {
+        "pulls": [view(pull) for pull in found],
+        "next": next_cursor(found, PAGE, lambda pull: (pull.last_upload_at, pull.pr_number)),
+    }
+
+
+async def show_pull_request(call: Call, project: Project, number: int) -> PullRequestView:
+    pull = await call.services.overview.pull(project.id, number)
+    if pull is None:
+        raise NotFoundError("not found")
+    return views.pull_view(pull)
+
+
+async def comment(call: Call, project: Project, number: int) -> CommentView:
+    markdown = await call.services.images.comment(project, number)
+    return {"markdown": markdown, "html": await asyncio.to_thread(_rendered, markdown)}
+
+
+@lru_cache(maxsize=32)
+def _rendered(markdown: str) -> str:
+    """Return the comment as HTML, like a forge renders it. Cached, because open pages poll."""
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark").render(markdown))
+
+
+async def expire(call: Call, project: Project, number: int) -> ExpiredView:
+    outcome = await call.services.images.expire(project, number, whatever_the_policy=True)
+    pull = await call.services.overview.pull(project.id, number)
+    return {"expired": outcome.expired, "failed": pull.images if pull else 0}
+
+
+ROUTES = (
+    project_route("GET", "/pulls", list_pull_requests),
+    pull_request_route("GET", "", show_pull_request),
+    pull_request_route("GET", "/comment", comment),
+    pull_request_route("POST", "/expire", expire),
+)

@@ -1,0 +1,165 @@
+"""What every dashboard route has in common.
+
+A handler runs only for a signed-in user, and a request that changes something must come from the dashboard's
+own pages. A handler below a project gets the project only if the user may see it. Anything that belongs to
+others is not found, exactly like something that does not exist.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.server.api.dashboard import cursors
+from prshots.server.api.dashboard.view_types import ServiceView
+from prshots.server.api.request_body import json_object
+from prshots.server.domain.images import Images, pr_number_from_text
+from prshots.server.domain.keyless import Trusts
+from prshots.server.domain.models import SECONDS_PER_DAY, Project, User
+from prshots.server.domain.organizations import Organizations
+from prshots.server.domain.ports import Overview
+from prshots.server.domain.projects import Projects
+from prshots.server.domain.thumbnails import Thumbnails
+from prshots.server.http.headers import names_tag
+
+PREFIX = "/v1/dashboard"
+
+_SAFE_METHODS = {"GET", "HEAD"}
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True)
+class DashboardServices:
+    """What the handlers work with."""
+
+    images: Images
+    projects: Projects
+    trusts: Trusts
+    organizations: Organizations
+    overview: Overview
+    thumbnails: Thumbnails
+    avatar_origins: frozenset[str]
+    """The origins that the pages may load users' pictures from."""
+
+    about: ServiceView
+    clock: Callable[[], float] = time.time
+
+    def now(self) -> int:
+        return int(self.clock())
+
+    def today(self) -> int:
+        """Return the current day, counted in days since 1970, in UTC."""
+        return self.now() // SECONDS_PER_DAY
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request of a signed-in user."""
+
+    request: Request
+    user: User
+    services: DashboardServices
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query_params
+
+    def path(self, name: str) -> str:
+        return str(self.request.path_params[name])
+
+    def after(self, *types: type[str | int]) -> tuple[Any, ...] | None:
+        """Return the sort key that the page starts after, or None. Raises InvalidInputError."""
+        return cursors.key_after(self.query.get("after"), *types)
+
+    async def body(self) -> dict[str, Any]:
+        """Return the JSON object that was sent. Raises InvalidInputError."""
+        return await json_object(self.request)
+
+    async def project(self) -> Project:
+        """Return the project that the path names. Raises NotFoundError if the user may not see it."""
+        return await self.services.organizations.project(self.user, self.path("project_id"))
+
+    def pr_number(self) -> int:
+        try:
+            return pr_number_from_text(self.path("pr_number"))
+        except InvalidInputError as error:
+            raise NotFoundError("not found") from error
+
+
+View = Mapping[str, object]
+Handler = Callable[[Call], Awaitable[View]]
+ProjectHandler = Callable[[Call, Project], Awaitable[View]]
+PullRequestHandler = Callable[[Call, Project, int], Awaitable[View]]
+SignedIn = Callable[[Request], Awaitable[User]]
+RequireOwnOrigin = Callable[[Request], None]
+
+
+@dataclass(frozen=True)
+class DashboardRoute:
+    method: Method
+    path: str
+    handler: Handler
+    status: HTTPStatus = HTTPStatus.OK
+
+
+def project_route(
+    method: Method, path: str, handler: ProjectHandler, status: HTTPStatus = HTTPStatus.OK
+) -> DashboardRoute:
+    """Make a route below a project. The handler gets the project."""
+
+    async def with_project(call: Call) -> View:
+        return await handler(call, await call.project())
+
+    return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
+
+
+def pull_request_route(method: Method, path: str, handler: PullRequestHandler) -> DashboardRoute:
+    """Make a route below a pull request. The handler gets the project and the number."""
+
+    async def with_number(call: Call, project: Project) -> View:
+        return await handler(call, project, call.pr_number())
+
+    return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
+
+
+def starlette_routes(
+    routes: Iterable[DashboardRoute],
+    services: DashboardServices,
+    signed_in: SignedIn,
+    require_own_origin: RequireOwnOrigin,
+) -> list[Route]:
+    """Return one Starlette route per path, so that a wrong method on a known path is a 405."""
+
+    def route(path: str, by_method: dict[str, DashboardRoute]) -> Route:
+        async def endpoint(request: Request) -> Response:
+            if request.method not in _SAFE_METHODS:
+                require_own_origin(request)
+            user = await signed_in(request)
+            found = by_method["GET" if request.method == "HEAD" else request.method]
+            return _response(request, await found.handler(Call(request, user, services)), found.status)
+
+        return Route(PREFIX + path, endpoint, methods=list(by_method))
+
+    by_path: dict[str, dict[str, DashboardRoute]] = {}
+    for each in routes:
+        by_path.setdefault(each.path, {})[each.method] = each
+    return [route(path, by_method) for path, by_method in by_path.items()]
+
+
+def _response(request: Request, content: View, status: HTTPStatus) -> Response:
+    """View with an ETag: an open page polls every few seconds, and usually nothing has changed."""
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    tag = hashlib.sha256(body).hexdigest()[:32]
+    headers = {"Cache-Control": "no-store", "ETag": f'"{tag}"'}
+    if request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag):
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return Response(body, status, headers, media_type="application/json")

@@ -1,0 +1,41 @@
+"""Upload tokens: list, create, revoke."""
+
+from http import HTTPStatus
+
+from prshots.contract.errors import NotFoundError
+from prshots.server.api.dashboard import fields, views
+from prshots.server.api.dashboard.cursors import next_cursor
+from prshots.server.api.dashboard.routing import Call, project_route
+from prshots.server.api.dashboard.view_types import DoneView, NewTokenView, TokenListView
+from prshots.server.domain.models import Project
+
+PAGE = 60
+
+
+async def list_tokens(call: Call, project: Project) -> TokenListView:
+    found = await call.services.overview.tokens(project.id, call.after(int, str), PAGE)
+    return {
+        "tokens": [views.token_view(token) for token in found],
+        "next": next_cursor(found, PAGE, lambda token: (token.created_at, token.id)),
+    }
+
+
+async def create_token(call: Call, project: Project) -> NewTokenView:
+    label = fields.text(await call.body(), "label").strip()
+    token, secret = await call.services.projects.create_token(project, label, created_by=call.user.login)
+    return {"token": views.token_view(token), "secret": secret}
+
+
+async def revoke_token(call: Call, project: Project) -> DoneView:
+    try:
+        await call.services.projects.revoke_token(call.path("token_id"), project)
+    except NotFoundError as error:  # its message is for the command line
+        raise NotFoundError("not found") from error
+    return {"ok": True}
+
+
+ROUTES = (
+    project_route("GET", "/tokens", list_tokens),
+    project_route("POST", "/tokens", create_token, HTTPStatus.CREATED),
+    project_route("DELETE", "/tokens/{token_id}", revoke_token),
+)

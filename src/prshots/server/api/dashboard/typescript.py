@@ -1,0 +1,90 @@
+"""Print the dashboard's TypeScript types, made from the Python types of the API's replies.
+
+`make format` writes them to web/src/lib/types.ts; `make lint` fails when that file is out of date. In
+TypeScript the names have no "View": there, `Project` is what the API says about a project.
+"""
+
+import ast
+import inspect
+import json
+import sys
+from enum import Enum
+from types import ModuleType, NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+from prshots.contract.limits import Policy
+from prshots.server.api import login
+from prshots.server.api.dashboard import view_types
+from prshots.server.domain.models import Role
+
+HEAD = """/**
+ * The replies of the dashboard API. Times are Unix seconds; sizes are bytes.
+ *
+ * Generated from src/prshots/server/api: change the types there and run `make format`.
+ */
+"""
+_PLAIN = {str: "string", int: "number", bool: "boolean", NoneType: "null"}
+
+
+def generated(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
+    """Return the whole file: two enums, and an interface for each TypedDict of the modules."""
+    enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in (Role, Policy))
+    interfaces = (
+        _interface(getattr(module, node.name), node)
+        for module in modules
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.ClassDef) and is_typeddict(getattr(module, node.name))
+    )
+    return "\n".join([HEAD, "".join(enums), *interfaces])
+
+
+def _interface(view: type, node: ast.ClassDef) -> str:
+    """Write one interface. Types come from the class; comments and the base class only from its source."""
+    types = get_type_hints(view)
+    base = next((base.id for base in node.bases if isinstance(base, ast.Name)), "TypedDict")
+    extends = "" if base == "TypedDict" else f" extends {_name(base)}"
+    lines = [f"export interface {_name(view.__name__)}{extends} {{"]
+    for statement, following in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            field = statement.target.id
+            lines += [f"  /** {comment} */" for comment in _comment(following)]
+            lines.append(f"  {field}: {_typescript(types[field])};")
+    about = ast.get_docstring(node)
+    return "\n".join([*([f"/** {about} */"] if about else []), *lines, "}\n"])
+
+
+def _comment(node: ast.stmt | None) -> list[str]:
+    match node:
+        case ast.Expr(ast.Constant(str(text))):
+            return [inspect.cleandoc(text)]
+    return []
+
+
+def _typescript(hint: Any) -> str:  # noqa: ANN401 - a type of any kind
+    """Return a Python type as TypeScript. Raises TypeError for one that JSON does not have."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if is_typeddict(hint) or hint in (Role, Policy):
+        return _name(hint.__name__)
+    if origin is Literal:
+        return _literals(inner)
+    if origin in (Union, UnionType):
+        return " | ".join(map(_typescript, inner))
+    if origin is list:
+        return f"{_typescript(inner[0])}[]"
+    if origin is dict and inner[0] is str:
+        return f"Record<string, {_typescript(inner[1])}>"
+    raise TypeError(f"{hint} has no TypeScript type: add it to typescript.py")
+
+
+def _literals(values: Any) -> str:  # noqa: ANN401 - an enum's class, or a tuple
+    return " | ".join(json.dumps(value.value if isinstance(value, Enum) else value) for value in values)
+
+
+def _name(name: str) -> str:
+    return name.removesuffix("View")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(generated())

@@ -1,0 +1,227 @@
+"""The shapes of the dashboard API's JSON. Times are Unix seconds; sizes are bytes.
+
+The dashboard's TypeScript types are generated from this module: see `typescript.py`. A string below a field
+becomes its comment there.
+"""
+
+from typing import Literal, TypedDict
+
+from prshots.contract.limits import Policy
+from prshots.server.domain.models import Role
+
+
+class UserView(TypedDict):
+    id: str
+    login: str
+    name: str
+    avatar_url: str
+    """Empty if the user has no picture, or one that the page may not load."""
+    provider: str
+
+
+class OrganizationView(TypedDict):
+    id: str
+    name: str
+    personal: bool
+    role: Role
+    """The role of the signed-in user."""
+
+
+class ServiceView(TypedDict):
+    """The service's addresses and limits."""
+
+    base_url: str
+    img_url: str
+    web_url: str
+    max_image_bytes: int
+    uploads_per_minute: int
+    trusted_issuers: list[str]
+    """The OpenID issuers that a project may trust."""
+    version: str
+
+
+class MeView(TypedDict):
+    user: UserView
+    organizations: list[OrganizationView]
+    service: ServiceView
+
+
+class ProjectOrganizationView(TypedDict):
+    """The organization that a project belongs to."""
+
+    id: str
+    name: str
+
+
+class ProjectView(TypedDict):
+    id: str
+    name: str
+    organization: ProjectOrganizationView
+    role: Role
+    """The role of the signed-in user in the project's organization."""
+    policy: Policy
+    retain_days: int | None
+    created_at: int
+    images: int
+    bytes: int
+    open_pulls: int
+    last_upload_at: int | None
+    uploads_per_day: list[int]
+    """The last 30 days, oldest first, today last."""
+
+
+class ProjectListView(TypedDict):
+    projects: list[ProjectView]
+    next: str | None
+
+
+class WouldExpireView(TypedDict):
+    """What the next sweep would delete."""
+
+    images: int
+    bytes: int
+
+
+class ProjectDeletionView(TypedDict):
+    remaining: int
+    """Images still to delete. At 0 the project is deleted too."""
+
+
+class DayOfUploadsView(TypedDict):
+    day: str
+    """Like 2026-11-15, in UTC."""
+    uploads: int
+    bytes: int
+
+
+class PullRequestView(TypedDict):
+    pr_number: int
+    images: int
+    bytes: int
+    last_upload_at: int
+    last_commit: str
+    closed_at: int | None
+
+
+class UsageView(TypedDict):
+    days: list[DayOfUploadsView]
+    """Every day of the requested period, oldest first."""
+    images: int
+    bytes: int
+    biggest: list[PullRequestView]
+
+
+class ImageView(TypedDict):
+    id: str
+    pr_number: int
+    name: str
+    viewport: str
+    commit_sha: str
+    type: str
+    """The content type: image/png, image/jpeg or image/webp."""
+    size: int
+    uploaded_at: int
+    url: str
+    markdown: str
+    thumbnail: Literal["made", "impossible"] | None
+    """null: not requested yet."""
+    thumbnail_url: str | None
+
+
+class ListedPullRequestView(PullRequestView):
+    newest: list[ImageView]
+    """Up to four images, newest first."""
+
+
+class PullRequestListView(TypedDict):
+    pulls: list[ListedPullRequestView]
+    next: str | None
+
+
+class ShotView(TypedDict):
+    """One name and viewport in the gallery: its newest image, and how many images it has."""
+
+    newest: ImageView
+    count: int
+
+
+class ShotListView(TypedDict):
+    shots: list[ShotView]
+    next: str | None
+
+
+class ImageListView(TypedDict):
+    images: list[ImageView]
+    next: str | None
+
+
+class CommentView(TypedDict):
+    markdown: str
+    html: str
+
+
+class ExpiredView(TypedDict):
+    expired: int
+    failed: int
+    """Images that could not be deleted yet. The hourly sweep retries them."""
+
+
+class DeletedImageView(TypedDict):
+    ok: bool
+    id: str
+
+
+class ThumbnailUrlsView(TypedDict):
+    thumbnails: dict[str, str | None]
+    """By image id. null: the image cannot be decoded. Missing: the image is deleted."""
+
+
+class TokenView(TypedDict):
+    id: str
+    label: str
+    hint: str
+    created_at: int
+    created_by: str
+    """A login. Empty if the command line created it."""
+    last_used_at: int | None
+    revoked_at: int | None
+
+
+class TokenListView(TypedDict):
+    tokens: list[TokenView]
+    next: str | None
+
+
+class NewTokenView(TypedDict):
+    token: TokenView
+    secret: str
+
+
+class TrustView(TypedDict):
+    """Lets CI jobs upload without a token if their ID token has this issuer and these claims."""
+
+    id: str
+    issuer: str
+    claims: dict[str, str]
+    created_at: int
+    created_by: str
+    """A login. Empty if the command line created it."""
+    last_used_at: int | None
+
+
+class TrustListView(TypedDict):
+    trusts: list[TrustView]
+
+
+class MemberView(UserView):
+    role: Role
+    you: bool
+
+
+class MemberListView(TypedDict):
+    members: list[MemberView]
+    next: str | None
+
+
+class DoneView(TypedDict):
+    ok: bool

@@ -1,0 +1,85 @@
+"""The manifest of a backup: what is written is read again, and anything else is refused with a reason."""
+
+import json
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prshots.server.backup.manifest import Manifest
+
+PLAIN = Manifest(
+    format=1,
+    prshots="1.2.3",
+    schema_version="0004",
+    installation_id="ab12",
+    created_at=1_800_000_000,
+    images=3,
+    thumbnails=2,
+    image_bytes=4096,
+    gone_meanwhile=0,
+    sha256="0f" * 32,
+)
+NAMES = [field.name for field in fields(Manifest)]
+JSON = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
+
+
+def changed(**changes: object) -> bytes:
+    return json.dumps(json.loads(PLAIN.to_json()) | changes).encode()
+
+
+def test_comes_back_as_it_was_written() -> None:
+    assert Manifest.from_json(PLAIN.to_json()) == PLAIN
+    assert Manifest.from_json(changed(added_by="a later version")) == PLAIN
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_field_is_named(name: str) -> None:
+    written = json.loads(PLAIN.to_json())
+    del written[name]
+    with pytest.raises(ValueError, match=f"^{name} is missing$"):
+        Manifest.from_json(json.dumps(written).encode())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"format": 0}, "format must be a whole number from 1"),
+        ({"format": "1"}, "format must be"),
+        ({"format": True}, "format must be"),
+        ({"prshots": "1\x1b[31m"}, "prshots must be a version"),
+        ({"schema_version": "4"}, "schema_version must be four digits"),
+        ({"schema_version": "0004\n"}, "schema_version must be four digits"),
+        ({"schema_version": "٠٠٠٤"}, "schema_version must be four digits"),
+        ({"installation_id": "../x"}, "installation_id must be 1 to 64 hex digits"),
+        ({"created_at": 10**12}, "created_at must be"),  # milliseconds: no calendar goes that far
+        ({"images": -1}, "images must be a whole number from 0"),
+        ({"images": 1.0}, "images must be"),
+        ({"image_bytes": None}, "image_bytes must be"),
+        ({"sha256": "0F" * 32}, "sha256 must be 64 hex digits"),
+    ],
+)
+def test_a_wrong_field_is_named(change: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Manifest.from_json(changed(**change))
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 60_000, b"[]", b"null", b"1", b"1" * 60_000])
+def test_what_is_not_a_manifest(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"^it is not"):
+        Manifest.from_json(text)
+
+
+@given(name=st.sampled_from(NAMES), value=JSON)
+def test_any_value_is_taken_as_it_is_or_refused(name: str, value: object) -> None:
+    written = changed(**{name: value})
+    try:
+        manifest = Manifest.from_json(written)
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        assert getattr(manifest, name) == value
+        assert Manifest.from_json(manifest.to_json()) == manifest
+        return
+    assert refusal.startswith(f"{name} must be")
