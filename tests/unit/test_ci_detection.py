@@ -167,22 +167,22 @@ class TestCommand:
         monkeypatch.chdir(tmp_path)
         assert service_options.commit("abc1234", Job(commit_sha=HEAD)) == "abc1234"
         assert service_options.commit("", Job(commit_sha=HEAD)) == HEAD
-        with pytest.raises(InvalidInputError, match="give --commit SHA"):
+        with pytest.raises(InvalidInputError, match="Use --commit SHA"):
             service_options.commit("", Job())
         git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
         subprocess.run([*git, "init", "--quiet"], check=True)
-        with pytest.raises(InvalidInputError, match="Jenkins does not say"):
+        with pytest.raises(InvalidInputError, match="Jenkins does not name one"):
             service_options.commit("", Job(ci="Jenkins"))
         subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
         assert len(service_options.commit("", Job())) == 40
         monkeypatch.setenv("PATH", "")
-        with pytest.raises(InvalidInputError, match="which commit"):
+        with pytest.raises(InvalidInputError, match="no commit"):
             service_options.commit("", Job())
 
     def test_pull_request(self) -> None:
         assert service_options.pull_request(7, Job(pr_number=12)) == 7
         assert service_options.pull_request(None, Job(pr_number=12)) == 12
-        with pytest.raises(InvalidInputError, match=r"Buildkite runs this for no pull request: give --pr"):
+        with pytest.raises(InvalidInputError, match=r"this Buildkite job does not run for one. Use --pr"):
             service_options.pull_request(None, Job(ci="Buildkite"))
 
     @pytest.mark.parametrize("given", ["HEAD", "abc", "g" * 40, "0" * 41])
@@ -193,13 +193,13 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("url", "words"),
         [
-            ("", "which service"),
-            (" ", "which service"),
+            ("", "no service URL"),
+            (" ", "no service URL"),
             ("prshots.example.com", "did you mean https://prshots.example.com"),
-            ("ftp://prshots.example.com", "takes an address such as"),
-            ("https://", "takes an address such as"),
-            ("https://ann:hunter2@prshots.example.com", "without a user"),
-            ("https://prshots.example.com/?x=1", "takes an address such as"),
+            ("ftp://prshots.example.com", "use an address such as"),
+            ("https://", "use an address such as"),
+            ("https://ann:hunter2@prshots.example.com", "must not contain a user"),
+            ("https://prshots.example.com/?x=1", "use an address such as"),
         ],
     )
     def test_address(self, url: str, words: str) -> None:
