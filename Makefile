@@ -13,19 +13,35 @@ NPM := $(WITH_NODE) npm --prefix web
 NPM_REPORTER := $(WITH_NODE) npm --prefix $(REPORTER)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
-.PHONY: run install test lint format bench screenshots clean
+# A file at a time to each worker, in the order of the folders: the long files come first. Three workers for two
+# cores, because a test often waits for a process to start.
+PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Some machines forbid Python to keep what it compiled. Each process that a test starts would compile everything anew.
+export PYTHONDONTWRITEBYTECODE =
+
+.PHONY: run install test test-slow programs programs-slow lint format bench screenshots clean
 
 run: .venv/server  ## install what is needed and start everything
 	@exec $(BIN)/prshots serve
 
 install: .venv/server  ## only install
 
-test: .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run them
+test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run all but the slow ones
 	$(NPM) test
 	$(NPM_REPORTER) test
 	@$(WITH_NODE) bash tests/install-tools
-	@# A file at a time to each process, in the order of their folders: the long ones come before the last.
-	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-slow: programs-slow .venv/dev $(NODE_PACKAGES)  ## run the slow tests, and every property with more examples
+	@$(WITH_NODE) bash tests/install-tools slow
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough $(TESTS)
+
+# First, because it may end with what to install.
+programs:
+	@bash tests/install-programs
+
+programs-slow:
+	@bash tests/install-programs slow
 
 lint: .venv/dev $(NODE_PACKAGES)
 	$(BIN)/ruff check
@@ -46,9 +62,8 @@ format: .venv/dev $(NODE_PACKAGES)
 bench: .venv/bench  ## measure against the peers, in one table
 	$(BIN)/python -m bench $(BENCH)
 
-screenshots: .venv/dev  ## take pictures of every page, light, dark and narrow, into screenshots/
-	@$(WITH_NODE) bash tests/install-tools
-	$(BIN)/python docs/images/make_dashboard.py
+screenshots: programs .venv/dev  ## take pictures of every page, light, dark and narrow, into screenshots/
+	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
 
 clean:
 	rm -rf .venv web/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/server/web/dashboard

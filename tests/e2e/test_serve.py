@@ -271,6 +271,7 @@ def test_a_worker_that_dies_is_started_again(service: Service) -> None:
     assert service.stop() == 0
 
 
+@pytest.mark.slow
 def test_many_deaths_leave_nothing_behind(service: Service) -> None:
     service.start()
     pid = supervisor_pid(service)
@@ -287,6 +288,7 @@ def test_many_deaths_leave_nothing_behind(service: Service) -> None:
     assert all(map(is_alive, children(pid)))
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: Service) -> None:
     service.start()
     wait_for_first_sweep(service)

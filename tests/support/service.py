@@ -5,22 +5,18 @@ import contextlib
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from prshots.contract.limits import Policy
-
-if TYPE_CHECKING:
-    pass
+from support.free_ports import free_port
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -36,19 +32,6 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 def png(size: int = 1000) -> bytes:
     """Bytes that begin as a PNG does, different each time."""
     return PNG + secrets.token_bytes(size - len(PNG))
-
-
-def free_port() -> int:
-    """Return a port that stays free until it is listened on: below those that the kernel gives to connections.
-
-    From among those, a client waiting for the service to come up would one day be given the very port that it
-    waits for, and take it.
-    """
-    while True:
-        port = secrets.choice(range(10_000, 32_000))
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @dataclass

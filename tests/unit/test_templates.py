@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.client.ci import Job
@@ -62,7 +62,6 @@ class TestTakenApart:
 
 class TestShortened:
     @given(st.lists(NAMES, min_size=1, max_size=30), st.integers(200, 9000))
-    @settings(max_examples=50)
     def test_whole_entries_go_and_the_oldest_first(self, names: list[str], limit: int) -> None:
         text = written(names)
         short = shortened(text, limit)
