@@ -29,12 +29,12 @@ ENGINES_ADDRESS = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is stopped
     if hasattr(config, "workerinput"):
         config.stash[ENGINES_ADDRESS] = config.workerinput["engines_address"]
         return
     from support.shared_engines import SharedEngines
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is stopped
     engines = config.stash[SHARED_ENGINES] = SharedEngines()
     config.stash[ENGINES_ADDRESS] = engines.address
 
