@@ -113,13 +113,19 @@ class Service:
         return self.process.wait(timeout=20)
 
     def run(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command of the CLI against this service's data."""
-        done = subprocess.run(
-            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
-        )
+        """Run a command of the CLI against this service's data, in this process."""
+        from support.command_in_process import run_here
+
+        done = run_here(*args, env=self.env)
         if check and done.returncode:
             pytest.fail(f"prshots {' '.join(args)} ended with {done.returncode}: {done.stderr}")
         return done
+
+    def run_as_process(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the CLI as people do."""
+        return subprocess.run(
+            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
+        )
 
     def new_token(self, project: str = "", policy: str = "pr_close", retain_days: str = "") -> str:
         """Make a project (of a fresh name, if none is given) and return a token for it.
