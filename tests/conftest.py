@@ -2,8 +2,10 @@
 
 import signal
 import socket
+import ssl
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,11 @@ WHATEVER_IT_TAKES = {"deadline": None, "suppress_health_check": [HealthCheck.too
 settings.register_profile("fast", max_examples=50, **WHATEVER_IT_TAKES)
 settings.register_profile("thorough", max_examples=300, **WHATEVER_IT_TAKES)
 settings.load_profile("fast")
+
+# Every client of httpx reads all the certificates it might trust, which takes 50 ms, and tests make thousands of
+# clients. A file of certificates is read once.
+_read, _read_once = ssl.create_default_context, cache(lambda cafile: _read(cafile=cafile))
+ssl.create_default_context = lambda **given: (_read_once if list(given) == ["cafile"] else _read)(**given)
 
 SHARED_ENGINES: "pytest.StashKey[SharedEngines]" = pytest.StashKey()
 ENGINES_ADDRESS = pytest.StashKey[str]()
