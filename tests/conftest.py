@@ -13,6 +13,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.leftover_processes import adopt_orphans, end_leftovers
 from support.service import UNTRUSTED_ISSUER, Service
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from support.shared_engines import SharedEngines
 
+    adopt_orphans()
     engines = config.stash[SHARED_ENGINES] = SharedEngines()
     config.stash[ENGINES_ADDRESS] = engines.address
 
@@ -55,6 +57,7 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if engines := config.stash.get(SHARED_ENGINES, None):
         engines.stop()
+        end_leftovers()
 
 
 @pytest.fixture
