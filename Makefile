@@ -15,8 +15,14 @@ NPM := $(WITH_NODE) npm --prefix web
 NPM_REPORTER := $(WITH_NODE) npm --prefix $(REPORTER)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
+# A file at a time to each worker, in the order of the folders: the long files come first. Three workers for two
+# cores, because a test often waits for a process to start.
+PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+# Some machines forbid Python to keep what it compiled. Each process that a test starts would compile everything anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
-.PHONY: help run install test lint format bench screenshots clean
+.PHONY: help run install test test-slow programs programs-slow lint format bench screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,12 +32,22 @@ run: .venv/server  ## install and start the service; prints a link to the dashbo
 
 install: .venv/server  ## install the service into .venv without starting it
 
-test: .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run them
+test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run all but the slow ones
 	$(NPM) test
 	$(NPM_REPORTER) test
 	@$(WITH_NODE) bash tests/install-tools
-	@# A file at a time to each process, in the order of their folders: the long ones come before the last.
-	$(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(TESTS)
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-slow: programs-slow .venv/dev $(NODE_PACKAGES)  ## run the slow tests, and every property with more examples
+	@$(WITH_NODE) bash tests/install-tools slow
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile thorough $(TESTS)
+
+# First, because it may end with what to install.
+programs:
+	@bash tests/install-programs
+
+programs-slow:
+	@bash tests/install-programs slow
 
 lint: .venv/dev $(NODE_PACKAGES)  ## check style, types and import rules
 	$(BIN)/ruff check
@@ -54,9 +70,8 @@ format: .venv/dev $(NODE_PACKAGES)  ## format the code and apply safe fixes
 bench: .venv/bench  ## compare prshots with other servers; options go into BENCH='--only start --json FILE'
 	$(BIN)/python -m bench $(BENCH)
 
-screenshots: .venv/dev  ## take screenshots of every dashboard page into screenshots/
-	@$(WITH_NODE) bash tests/install-tools
-	$(BIN)/python docs/images/make_dashboard.py
+screenshots: programs .venv/dev  ## take screenshots of every dashboard page into screenshots/
+	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
 
 clean:  ## delete everything that was installed or built
 	rm -rf .venv web/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/server/web/dashboard

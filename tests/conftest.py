@@ -1,19 +1,63 @@
 """The fixtures that every folder of tests shares."""
 
+import signal
 import socket
+import ssl
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from hypothesis import HealthCheck, settings
 
+from support.leftover_processes import adopt_orphans, end_leftovers
 from support.service import UNTRUSTED_ISSUER, Service
 
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer
     from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
+    from support.shared_engines import SharedEngines
+
+# How many examples a property is tried with. A busy machine is no reason to fail.
+WHATEVER_IT_TAKES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fast", max_examples=50, **WHATEVER_IT_TAKES)
+settings.register_profile("thorough", max_examples=300, **WHATEVER_IT_TAKES)
+settings.load_profile("fast")
+
+# Every client of httpx reads all the certificates it might trust, which takes 50 ms, and tests make thousands of
+# clients. A file of certificates is read once.
+_read, _read_once = ssl.create_default_context, cache(lambda cafile: _read(cafile=cafile))
+ssl.create_default_context = lambda **given: (_read_once if list(given) == ["cafile"] else _read)(**given)
+
+SHARED_ENGINES: "pytest.StashKey[SharedEngines]" = pytest.StashKey()
+ENGINES_ADDRESS = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is stopped
+    if hasattr(config, "workerinput"):
+        config.stash[ENGINES_ADDRESS] = config.workerinput["engines_address"]
+        return
+    from support.shared_engines import SharedEngines
+
+    adopt_orphans()
+    engines = config.stash[SHARED_ENGINES] = SharedEngines()
+    config.stash[ENGINES_ADDRESS] = engines.address
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist where the engines are."""
+    node.workerinput["engines_address"] = node.config.stash[ENGINES_ADDRESS]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if engines := config.stash.get(SHARED_ENGINES, None):
+        engines.stop()
+        end_leftovers()
 
 
 @pytest.fixture
@@ -78,38 +122,38 @@ def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
         yield made
 
 
-# The engines, each started when a test first asks for it, and shared by all that do: a test makes a database, a
-# bucket or a project of its own. Who stops or freezes one starts one of its own (`servers.py`).
+# The engines, each started when a test first asks for it. All that do share it: a test makes a database, a bucket or a
+# project there. A test that stops or freezes an engine starts its own (`support/engine_servers.py`).
+
+
+def shared_engine(request: pytest.FixtureRequest, name: str) -> Any:
+    from support.shared_engines import engine
+
+    return engine(request.config.stash[ENGINES_ADDRESS], name)
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator["PostgreSQL"]:
-    from support.engine_servers import running_postgresql
-
-    with running_postgresql(18) as server:
-        yield server
+def postgresql(request: pytest.FixtureRequest) -> "PostgreSQL":
+    return shared_engine(request, "postgresql")
 
 
 @pytest.fixture(scope="session")
-def postgresql_15() -> Iterator["PostgreSQL"]:
-    from support.engine_servers import POSTGRESQL, running_postgresql
+def postgresql_15(request: pytest.FixtureRequest) -> "PostgreSQL":
+    from support.engine_servers import POSTGRESQL
 
     if not POSTGRESQL[15].exists():
         pytest.skip("PostgreSQL 15 is not installed: Debian's package is postgresql-15")
-    with running_postgresql(15) as server:
-        yield server
+    return shared_engine(request, "postgresql_15")
 
 
 @pytest.fixture(scope="session")
-def seaweedfs() -> Iterator["SeaweedFS"]:
-    from support.engine_servers import running_seaweedfs
-
-    with running_seaweedfs() as server:
-        yield server
+def seaweedfs(request: pytest.FixtureRequest) -> "SeaweedFS":
+    return shared_engine(request, "seaweedfs")
 
 
 @pytest.fixture(scope="session")
 def valkey() -> Iterator["Valkey"]:
+    """Run one for each worker: it is up at once, and tests change what all of its clients see."""
     from support.engine_servers import running_valkey
 
     with running_valkey() as server:

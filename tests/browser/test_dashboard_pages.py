@@ -537,6 +537,7 @@ class TestEveryPage:
         assert all(title.endswith("prshots") for title in titles)
         assert len(set(titles)) > len(titles) / 2
 
+    @pytest.mark.slow
     def test_in_dark_axe_finds_nothing_and_a_phone_is_wide_enough(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:

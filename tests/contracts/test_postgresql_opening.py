@@ -8,7 +8,7 @@ from prshots.contract.errors import RecordsError, SettingsError
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
 from support.engine_servers import PostgreSQL
-from support.service import free_port
+from support.free_ports import free_port
 
 PASSWORD = "pass-word"
 

@@ -18,7 +18,7 @@ from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.server.adapters.counters.redis import RETRY_SECONDS, SERVER_SECONDS, RedisCounter
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from support.engine_servers import Valkey, running_valkey
-from support.service import free_port
+from support.free_ports import free_port
 
 PASSWORD = "swordfish-71"
 PROMISED_SECONDS = 0.05

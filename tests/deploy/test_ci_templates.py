@@ -142,6 +142,7 @@ class TestRecipes:
         linked = set(re.findall(r"\(recipes/(\w+)\.md\)", (DOCS / "ci.md").read_text()))
         assert linked == names
 
+    @pytest.mark.slow
     def test_actionlint_finds_nothing(self, tmp_path: Path) -> None:
         texts = [block.text for block in WORKFLOWS]
         for number, text in enumerate(
@@ -255,6 +256,7 @@ class TestGitLab:
             check=False,
         )
 
+    @pytest.mark.slow
     def test_from_opening_to_closing(self, repository: Path, token: str, gitlab: GitLabLookAlike) -> None:
         variables = {
             "GITLAB_CI": "true",

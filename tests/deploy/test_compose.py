@@ -17,7 +17,9 @@ from prshots.server.adapters.objects.cloud import CloudStore
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
 from support.deploy_checkers import DEPLOY, passes, program, run
 from support.engine_servers import Server, running_valkey
-from support.service import free_port
+from support.free_ports import free_port
+
+pytestmark = pytest.mark.slow  # docker-compose and SeaweedFS
 
 COMPOSE = DEPLOY / "compose.yaml"
 FILLED_IN = {

@@ -10,6 +10,8 @@ from prshots import __version__
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
 from support.deploy_checkers import DEPLOY, passes, run, walk
 
+pytestmark = pytest.mark.slow  # helm renders the whole chart for each set of values
+
 CHART = DEPLOY / "helm" / "prshots"
 MINIMAL: dict[str, Any] = {
     "image": {"repository": "registry.example.org/prshots"},

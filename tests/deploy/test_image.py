@@ -18,6 +18,7 @@ DOCKERFILE = (ROOT / "Dockerfile").read_text()
 HEALTHCHECK = DEPLOY / "docker" / "healthcheck.py"
 
 
+@pytest.mark.slow
 def test_hadolint() -> None:
     passes("hadolint", ROOT / "Dockerfile")
 
@@ -106,6 +107,7 @@ def test_unhealthy_when_something_else_answers() -> None:
 @pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can make a file system read-only; run the tests as root"
 )
+@pytest.mark.slow
 def test_serves_on_a_read_only_file_system(service: Service, tmp_path: Path) -> None:
     """As in the image: only the data folder and the one for temporary files are written to; no home, no folder."""
     temporary = tmp_path / "temporary"

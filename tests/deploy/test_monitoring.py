@@ -34,11 +34,13 @@ def samples() -> dict[str, set[str]]:
     }
 
 
+@pytest.mark.slow
 def test_promtool_takes_them() -> None:
     passes("promtool", "check", "rules", PROMETHEUS / "alerts.yaml")
     passes("promtool", "check", "config", PROMETHEUS / "prometheus.yaml")
 
 
+@pytest.mark.slow
 def test_each_alert_fires_when_it_should_and_none_when_all_is_well() -> None:
     passes("promtool", "test", "rules", PROMETHEUS / "alerts_test.yaml")
 
@@ -85,6 +87,7 @@ def test_every_result_exists() -> None:
         assert set(results.split("|")) <= set(of_figure[name])
 
 
+@pytest.mark.slow
 def test_every_query_of_the_dashboard_is_one(tmp_path: Path) -> None:
     def plain(query: str) -> str:
         return query.replace("$__rate_interval", "5m").replace("$instance", ".*")

@@ -28,6 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_systemd_takes_it(folder: Path, name: str) -> None:
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", folder / name],
@@ -40,6 +41,7 @@ def test_systemd_takes_it(folder: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_little_is_left_that_it_could_harm(folder: Path, name: str) -> None:
     """0 is the best, 10 the worst; most services of a Debian have more than 9."""
     said = passes("systemd-analyze", "security", "--offline=yes", "--threshold=15", folder / name)

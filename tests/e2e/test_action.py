@@ -24,6 +24,8 @@ from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import commit_all
 from support.service import Service
 
+pytestmark = pytest.mark.slow  # act starts a job for each event
+
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "tests" / "support" / "workflow"
 ACT = Path(sys.executable).with_name("act")

@@ -128,6 +128,7 @@ class Load:
             self.wrong.append(f"{reply.request.method}: {reply.status_code} {reply.text}")
 
 
+@pytest.mark.slow
 def test_a_backup_under_load_is_whole_when_restored(service: Service, tmp_path: Path) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     token = service.start().new_token()

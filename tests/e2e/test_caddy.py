@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from support.engine_servers import Server
-from support.service import MAX_BYTES, PNG, Service, free_port, png, upload
+from support.free_ports import free_port
+from support.service import MAX_BYTES, PNG, Service, png, upload
 
 CADDY = Path(sys.executable).with_name("caddy")
 SHIPPED = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
@@ -70,6 +71,7 @@ def test_the_file_as_shipped_is_valid(tmp_path: Path) -> None:
     assert run("fmt", str(SHIPPED)).stdout == SHIPPED.read_text()
 
 
+@pytest.mark.slow
 def test_one_address_for_all(front: tuple[Service, str, Path]) -> None:
     service, url, log = front
     with service.client(service.new_token(), url) as client:
@@ -102,6 +104,7 @@ def test_one_address_for_all(front: tuple[Service, str, Path]) -> None:
     assert "Bearer" not in logged
 
 
+@pytest.mark.slow
 def test_parts_that_are_down(front: tuple[Service, str, Path], tmp_path: Path) -> None:
     service, _, _ = front
     port, nobody = free_port(), f"127.0.0.1:{free_port()}"

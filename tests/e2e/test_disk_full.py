@@ -121,6 +121,7 @@ def test_a_pull_request_is_closed_on_a_full_disk(on_small_disk: tuple[Service, h
     assert_all_is_whole(service, {})
 
 
+@pytest.mark.slow
 def test_the_images_folder_is_full(service: Service) -> None:
     service.data_dir.mkdir()
     with small_disk(service.images_dir, "6m"), running(service) as client:
@@ -130,6 +131,7 @@ def test_the_images_folder_is_full(service: Service) -> None:
         assert_goes_on(service, client, accepted)
 
 
+@pytest.mark.slow
 def test_the_disk_of_the_database_is_full(service: Service) -> None:
     """The bytes could be stored, but their record could not: then the bytes go again."""
     disk = service.folder / "disk"

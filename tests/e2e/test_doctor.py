@@ -1,7 +1,6 @@
 """`prshots doctor` beside a service that is well, one that is not, and on the other engines."""
 
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,13 @@ import pytest
 from prshots.server.config.settings import Settings
 from prshots.server.doctor.examination import examine
 from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
-from support.service import PRSHOTS, Service, upload
+from support.service import Service, upload
 from support.service_processes import change_database, image_files
 
 
 def diagnosis(service: Service, **settings: str) -> tuple[int, dict[str, str]]:
     """Run it, and return its exit code, and what it says of each thing that is not well."""
-    done = subprocess.run(
-        [PRSHOTS, "doctor", "--json"],
-        env=service.env | {f"PRSHOTS_{name}": value for name, value in settings.items()},
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = replace(service, settings=service.settings | settings).run("doctor", "--json", check=False)
     assert "Traceback" not in done.stderr
     said: dict[str, Any] = json.loads(done.stdout)
     assert said["ok"] == (done.returncode == 0)
@@ -41,7 +36,7 @@ def test_a_service_that_is_well(service: Service) -> None:
     assert set(unwell) <= {"addresses", "data folder"}  # it is on localhost, and its disk may be any
     assert image_files(service) == before
 
-    printed = service.run("doctor").stdout
+    printed = service.run_as_process("doctor").stdout
     assert "ok       image proxy   " in printed
     assert "and refuses a forged URL" in printed
 

@@ -72,6 +72,7 @@ def _answers(address: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_an_upload_may_take_as_long_as_the_grace(service: Service) -> None:
     service.settings |= {"GRACE_SECONDS": "30"}
     service.start()
@@ -140,6 +141,7 @@ class Balancer:
                     self.failed.append(reply.text)
 
 
+@pytest.mark.slow
 def test_a_rolling_restart_under_load_loses_no_request(service: Service, tmp_path: Path) -> None:
     service.settings |= {"DRAIN_SECONDS": "2", "GRACE_SECONDS": "20", "UPLOADS_PER_MINUTE": "100000"}
     (tmp_path / "second").mkdir()

@@ -53,6 +53,7 @@ def test_figures_outlive_their_process_and_their_files_do_not_add_up(
     assert list(temporary.glob(f"{PREFIX}*")) == []
 
 
+@pytest.mark.slow
 def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, temporary: Path) -> None:
     service.start()
     kill_supervisor(service)

@@ -22,7 +22,6 @@ from support.service_processes import (
 )
 from support.upload_load import Load, is_whole
 
-KILLS = 50
 VICTIMS = ("api", "delivery", "web", "api", "delivery", "supervisor", "sweeper")
 TWO_HOURS = 7200
 
@@ -90,12 +89,13 @@ def seed() -> int:
 
 
 @pytest.mark.timeout(400)
-def test_kill_9_at_random_moments(service: Service, seed: int) -> None:
+@pytest.mark.parametrize("kills", [len(set(VICTIMS)), pytest.param(50, marks=pytest.mark.slow)])
+def test_kill_9_at_random_moments(service: Service, seed: int, kills: int) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     service.start()
     rng = random.Random(seed)
     load = Load(service.new_token(), seed, [service.base_url, service.web_url], [service.img_url])
-    victims = [VICTIMS[number % len(VICTIMS)] for number in range(KILLS)]
+    victims = [VICTIMS[number % len(VICTIMS)] for number in range(kills)]
     rng.shuffle(victims)
 
     def kill_again_and_again() -> None:
@@ -106,8 +106,8 @@ def test_kill_9_at_random_moments(service: Service, seed: int) -> None:
 
     load.run_during(kill_again_and_again, watch=lambda stop: inspect_files(service, load, stop))
     assert not load.wrong
-    assert len(load.kept) > KILLS
-    assert len(load.gone) > KILLS / 2
+    assert len(load.kept) > kills
+    assert len(load.gone) > kills / 2
     print(f"{len(load.shots)} uploads, {len(load.gone)} deletes, {load.replies} replies")
 
     make_old(service)

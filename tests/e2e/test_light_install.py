@@ -55,6 +55,7 @@ def run(venv: Path, *arguments: str, **environ: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_brings_nothing_of_the_server(venv: Path) -> None:
     code = f"""
 import importlib.util, json, pathlib, sys, prshots.client
@@ -89,6 +90,7 @@ def test_imports_nothing_of_the_server_where_it_is_installed() -> None:
     assert done.stdout == "\n"
 
 
+@pytest.mark.slow
 def test_uploads(venv: Path, shared_service: Service, tmp_path: Path) -> None:
     token = shared_service.new_token()
     (tmp_path / "cart@1280x800.png").write_bytes(png())
@@ -114,6 +116,7 @@ def test_uploads(venv: Path, shared_service: Service, tmp_path: Path) -> None:
         assert token not in said
 
 
+@pytest.mark.slow
 def test_uploads_without_a_secret(
     venv: Path, shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path
 ) -> None:
@@ -146,6 +149,7 @@ def test_uploads_without_a_secret(
         assert not re.search(r"msr_|eyJ|of-the-runner", said), said
 
 
+@pytest.mark.slow
 def test_says_what_is_missing(venv: Path, tmp_path: Path) -> None:
     assert "upload" in run(venv, "prshots", "--help").stdout
     assert "--dry-run" in run(venv, "prshots", "upload", "--help").stdout

@@ -30,7 +30,7 @@ Projects.authenticate = faulty
 """
 
 
-@pytest.fixture(params=["json", "console"])
+@pytest.fixture(params=["json", pytest.param("console", marks=pytest.mark.slow)])
 def logging_service(request, service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     """Run a service that logs all it can, with a fault in it that a request can bring about."""
     (service.folder / "sitecustomize.py").write_text(textwrap.dedent(FAULT))

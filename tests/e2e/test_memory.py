@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 
 from support.service import MAX_BYTES, Service, png, upload
 from support.service_processes import part_pids, resident_bytes, supervisor_pid, wait_for_first_sweep
@@ -52,6 +53,7 @@ def upload_at_once(client: httpx.Client, image: bytes, uploads: int) -> set[int]
         return set(threads.map(upload_with_the_others, range(uploads)))
 
 
+@pytest.mark.slow
 def test_large_uploads_at_once_take_little_memory(service: Service) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000"
     service.start()

@@ -19,15 +19,16 @@ import pytest
 
 from prshots.server.domain.signing import KeyRing
 from support.engine_servers import S3_KEY, S3_SECRET, SeaweedFS, Server
-from support.nginx_front import NGINX, Front
-from support.service import MAX_BYTES, PNG, PRSHOTS, Service, free_port, png, upload
+from support.free_ports import free_port
+from support.nginx_front import NGINX, NGINX_VERSIONS, Front
+from support.service import MAX_BYTES, PNG, PRSHOTS, Service, png, upload
 from support.service_processes import key_of, records, wait_until
 
 DAY = 86_400
 NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}
 
 
-@pytest.fixture(scope="module", params=list(NGINX))
+@pytest.fixture(scope="module", params=NGINX_VERSIONS)
 def front(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Front]:
     """Run nginx in front of a service that hands out nginx's address as its own, three times."""
     service = Service(tmp_path_factory.mktemp("nginx"))
@@ -122,9 +123,9 @@ def own_image(front: Front, ext: str, exp: float, content: bytes = PNG) -> str:
     return front.url + ring.sign(image_id, ext, int(exp), ring.signing_kid)
 
 
-@pytest.mark.parametrize("program", NGINX.values(), ids=NGINX)
-def test_the_files_as_shipped_are_valid(tmp_path: Path, program: Path) -> None:
-    done = Front(tmp_path / "nginx", [1], [2], [3], tmp_path, program=program).check()
+@pytest.mark.parametrize("version", NGINX_VERSIONS)
+def test_the_files_as_shipped_are_valid(tmp_path: Path, version: str) -> None:
+    done = Front(tmp_path / "nginx", [1], [2], [3], tmp_path, program=NGINX[version]).check()
     assert (done.returncode, "[warn]" in done.stderr) == (0, False), done.stderr
 
 

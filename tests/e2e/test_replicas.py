@@ -12,7 +12,8 @@ import obstore
 import pytest
 
 from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
-from support.service import Service, free_port, png, upload
+from support.free_ports import free_port
+from support.service import Service, png, upload
 from support.service_processes import (
     children,
     kill,
@@ -127,6 +128,7 @@ def make_due(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> None
     )
 
 
+@pytest.mark.slow
 def test_one_of_each_is_killed_under_load(
     replicas: Replicas, postgresql: PostgreSQL, seaweedfs: SeaweedFS
 ) -> None:

@@ -108,7 +108,7 @@ def test_a_first_start(service: Service) -> None:
     paste([*commands, uploading.replace("screenshots/", shlex.quote(str(screenshot)))])
     assert len(records(service)) == 1
 
-    assert_one_line(service.run("serve", check=False), str(service.web_port), "PRSHOTS_WEB_PORT")
+    assert_one_line(service.run_as_process("serve"), str(service.web_port), "PRSHOTS_WEB_PORT")
     assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
     assert_it_stops_cleanly(service, signal.SIGTERM)
 
@@ -174,24 +174,24 @@ def test_a_sweep_runs_at_the_start(service: Service) -> None:
 def test_a_port_in_use_is_one_clear_line(service: Service, part: str) -> None:
     port = getattr(service, f"{part}_port")
     with socket.create_server(("127.0.0.1", port)):
-        assert_one_line(service.run("serve", check=False), str(port), f"PRSHOTS_{part.upper()}_PORT")
+        assert_one_line(service.run_as_process("serve"), str(port), f"PRSHOTS_{part.upper()}_PORT")
     assert not service.data_dir.exists()
 
 
 def test_a_file_in_place_of_the_data_folder_is_one_clear_line(service: Service) -> None:
     service.data_dir.write_text("not a folder")
-    assert_one_line(service.run("serve", check=False), str(service.data_dir))
+    assert_one_line(service.run_as_process("serve"), str(service.data_dir))
 
 
 def test_a_data_folder_that_cannot_be_written_is_one_clear_line(service: Service) -> None:
     with read_only(service.data_dir):
-        assert_one_line(service.run("serve", check=False), str(service.data_dir))
+        assert_one_line(service.run_as_process("serve"), str(service.data_dir))
 
 
 def test_a_broken_database_is_one_clear_line(service: Service) -> None:
     service.data_dir.mkdir()
     (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
-    assert_one_line(service.run("serve", check=False), "not a database")
+    assert_one_line(service.run_as_process("serve"), "not a database")
 
 
 # Stopping
@@ -271,6 +271,7 @@ def test_a_worker_that_dies_is_started_again(service: Service) -> None:
     assert service.stop() == 0
 
 
+@pytest.mark.slow
 def test_many_deaths_leave_nothing_behind(service: Service) -> None:
     service.start()
     pid = supervisor_pid(service)
@@ -287,6 +288,7 @@ def test_many_deaths_leave_nothing_behind(service: Service) -> None:
     assert all(map(is_alive, children(pid)))
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: Service) -> None:
     service.start()
     wait_for_first_sweep(service)

@@ -12,8 +12,8 @@ from support.raw_requests import MULTIPART, Memory, image_head
 from support.service import Service, upload
 
 GIGABYTE = 1024**3
-LARGE = GIGABYTE // 8
-"""Enough for what keeps it to be seen, and it costs an eighth: a gigabyte itself is sent once in each way."""
+LARGE = GIGABYTE // 16
+"""Enough to see whether it is kept in memory. A gigabyte itself is slow: one client sends it in each way."""
 
 CHUNK = bytes(1024**2)
 CLIENTS = Path(__file__).parents[1] / "support" / "node_clients"
@@ -111,8 +111,8 @@ SENDERS = {
     ("sender", "size"),
     [
         *((sender, LARGE) for sender in SENDERS),
-        ("curl that does not ask first", GIGABYTE),
-        ("httpx, chunked", GIGABYTE),
+        pytest.param("curl that does not ask first", GIGABYTE, marks=pytest.mark.slow),
+        pytest.param("httpx, chunked", GIGABYTE, marks=pytest.mark.slow),
     ],
 )
 def test_it_is_refused_and_not_kept(shared_service, token, folder, sender, size):

@@ -449,7 +449,7 @@ def changed(draw: st.DrawFn) -> str:
 
 
 @given(st.composite(changed)().filter(lambda target: target != TARGET))
-@settings(max_examples=1000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(TARGET + "\n")
 @example(TARGET.replace("?", "??"))
 @example(TARGET.replace("exp=", "exp= "))

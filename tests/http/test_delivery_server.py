@@ -333,7 +333,7 @@ def test_a_body_is_never_a_next_request(
     st.binary(max_size=300)
     | st.lists(st.sampled_from([b"GET ", b"/", b" HTTP/1.1", b"\r\n", b"\n", b": ", b"a"])).map(b"".join)
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_sent_the_server_goes_on(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
     with served_by_uvloop.exchange(sent) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
@@ -350,7 +350,7 @@ SIGNED = RING.sign(IMAGE_ID, "png", EXP, "k1").encode()
 
 
 @given(at=st.integers(0, len(SIGNED)), put=st.binary(max_size=1), taken=st.integers(0, 1))
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_one_byte_changed_on_the_wire_and_the_url_is_refused(
     served_by_uvloop: ServedFromDisk, at: int, put: bytes, taken: int
 ) -> None:

@@ -17,6 +17,7 @@ from prshots.server.adapters.identity.issuers import FRESH_SECONDS
 from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
 from prshots.server.domain.ports import LoginProvider
+from support.free_ports import free_port
 from support.http_server import QuietHandler, serving
 from support.login_servers import (
     CLIENT_ID,
@@ -26,7 +27,6 @@ from support.login_servers import (
     sign_in_at_github,
     sign_in_at_oidc,
 )
-from support.service import free_port
 
 BACK = "http://127.0.0.1:9/auth/callback/here"
 VERIFIER, NONCE = secrets.token_urlsafe(32), secrets.token_urlsafe(32)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError
@@ -89,7 +89,6 @@ def forms(draw: st.DrawFn) -> tuple[bytes, bytes, str]:
     return preamble + body_of(draw(st.permutations(parts))) + epilogue, image, name
 
 
-@settings(deadline=None)
 @given(form=forms(), cuts=st.lists(st.integers(0, 1200), max_size=30))
 def test_however_a_body_is_cut_the_form_is_the_same(form, cuts):
     body, image, name = form
@@ -102,7 +101,6 @@ def test_however_a_body_is_cut_the_form_is_the_same(form, cuts):
     assert not parsed.oversized
 
 
-@settings(deadline=None)
 @given(form=forms())
 def test_a_body_may_come_byte_by_byte(form):
     body, image, name = form
@@ -134,7 +132,6 @@ LINES += [
 FRAGMENTS = st.sampled_from([f"{line}\r\n".encode() for line in LINES]) | st.binary(max_size=40)
 
 
-@settings(deadline=None)
 @given(
     body=st.lists(FRAGMENTS, max_size=25),
     content_type=st.just(MULTIPART) | st.text(st.characters(max_codepoint=255)),
@@ -147,7 +144,6 @@ def test_any_bytes_are_a_form_or_refused(body, content_type):
     assert set(parsed.fields) <= set(TEXTS)
 
 
-@settings(deadline=None)
 @given(image=st.integers(0, 3000), name=st.integers(0, 3 * MAX_FIELD_BYTES), cut=st.integers(100, 5000))
 def test_no_more_is_kept_than_a_valid_upload_needs(image, name, cut):
     body = body_of(

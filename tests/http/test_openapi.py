@@ -35,15 +35,19 @@ def document(roomy_service: Service) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("phases", "hooks"),
+    ("phases", "hooks", "examples"),
     [
-        ("examples,coverage", ""),
+        pytest.param("examples,coverage", "", "1", id="each constraint's limits"),
         # Only here: with images of ours the coverage phase would leave the form's other fields empty.
-        ("fuzzing,stateful", "support.openapi_hooks"),
+        pytest.param(
+            "fuzzing,stateful", "support.openapi_hooks", "4", id="random data, and what follows an upload"
+        ),
+        pytest.param(
+            "fuzzing,stateful", "support.openapi_hooks", "40", id="more of it", marks=pytest.mark.slow
+        ),
     ],
-    ids=["each constraint's limits", "random data, right and wrong, and what follows an upload"],
 )
-def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks):
+def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks, examples):
     """All of its checks: statuses, types, schemas, headers, authentication, wrong data refused, right accepted."""
     done = subprocess.run(
         [
@@ -51,7 +55,7 @@ def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks):
             *("--header", f"Authorization: Bearer {roomy_service.new_token()}", "--continue-on-failure"),
             *(
                 "--max-examples",
-                "40",
+                examples,
                 "--generation-deterministic",
                 "--generation-allow-x00",
                 "false",

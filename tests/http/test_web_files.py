@@ -13,7 +13,7 @@ from prshots.server.web.files import WebFile, accepts_gzip, choose_file
 from prshots.server.web.relay import Relay
 from prshots.server.wiring import avatar_origins
 from support.chromium import chromium
-from support.service import free_port
+from support.free_ports import free_port
 from support.web_component import FILES, PAGE, WebComponent, running_web
 
 POLICY = (

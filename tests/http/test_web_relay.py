@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from prshots.server.web.relay import end_to_end, outgoing_request
-from support.service import free_port
+from support.free_ports import free_port
 from support.web_component import FILES, Peer, ScriptedApi, WebComponent, running_web, scripted_api
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -19,7 +19,7 @@ def program(name: str) -> str:
     places = f"{TOOLS}:{Path(sys.executable).parent}"
     found = shutil.which(name, path=places) or shutil.which(name)
     if found is None:
-        pytest.fail(f"{name} is not here: run bash tests/install-tools")
+        pytest.fail(f"{name} is not here: run `make test-slow`")
     return found
 
 

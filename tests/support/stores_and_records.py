@@ -30,7 +30,7 @@ NOW = 1_800_000_000
 DAY = 86_400
 
 
-ENGINES = ("sqlite", "postgresql", "postgresql_15")
+ENGINES = ("sqlite", "postgresql", pytest.param("postgresql_15", marks=pytest.mark.slow))
 """What a fixture with these parameters asks `opener` for: each contract holds on all of them."""
 
 _databases: dict[int, str] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-from support.service import free_port
+from support.free_ports import free_port
 
 PAGE = (
     '<!doctype html><html lang="en"><title>dashboard</title><link rel="icon" href="/favicon.svg">'

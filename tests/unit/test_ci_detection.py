@@ -83,7 +83,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=8),
     st.sampled_from(
@@ -97,7 +97,6 @@ def test_whatever_the_variables_hold(environ: dict[str, str], beside: dict[str, 
     assert not set(job.repository.split("/")) & {".", ".."}
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=5),

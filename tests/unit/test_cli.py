@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,14 +40,8 @@ async def with_project(service: Service, name: str) -> None:
 
 def failure(service: Service, *args: str, code: int = 1, **settings: str) -> str:
     """Run a command that cannot be done, and return the one line it says."""
-    done = subprocess.run(
-        [PRSHOTS, *args],
-        env=service.env | {f"PRSHOTS_{name}": value for name, value in settings.items()},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    service = replace(service, settings=service.settings | settings)
+    done = service.run_as_process(*args) if args == ("serve",) else service.run(*args, check=False)
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -187,8 +182,8 @@ def test_help(path: tuple[str, ...], command: Any) -> None:
 
 
 def test_help_and_version_of_the_program_itself(cli: Service) -> None:
-    assert cli.run("--help").stdout.startswith("Usage: prshots")
-    assert re.fullmatch(r"prshots \d+\.\d+\.\d+\n", cli.run("--version").stdout)
+    assert cli.run_as_process("--help").stdout.startswith("Usage: prshots")
+    assert re.fullmatch(r"prshots \d+\.\d+\.\d+\n", cli.run_as_process("--version").stdout)
 
 
 class TestTrouble:

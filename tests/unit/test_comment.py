@@ -9,7 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -258,7 +258,6 @@ def test_a_name_from_right_to_left_leaves_the_viewport_in_its_place():
 
 
 @given(NAMES)
-@settings(max_examples=250, deadline=None)
 def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
     markdown = image_markdown(name, URL)
     image = (URL, on_one_line(name))
@@ -282,7 +281,6 @@ def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
 
 
 @given(NAMES)
-@settings(max_examples=300, deadline=None)
 def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
     """The renderer here knows neither math nor one-tilde strikethrough."""
     written = image_markdown(name, "")
@@ -291,7 +289,6 @@ def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
 
 
 @given(st.lists(NAMES, min_size=1, max_size=6))
-@settings(max_examples=300, deadline=None)
 @example(["`", "`", "\\", "a`"])
 def test_a_comment_has_its_images_and_nothing_else(names):
     shots = [entry(name, number, f"{URL}{number}") for number, name in enumerate(names)]
@@ -308,7 +305,6 @@ def test_a_comment_has_its_images_and_nothing_else(names):
 
 
 @given(st.lists(NAMES, min_size=1, max_size=8), st.integers(20, 300))
-@settings(max_examples=30, deadline=None)
 def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
     shots = [entry(names[number % len(names)], number, LONG_URL) for number in range(count)]
     text = comment_on(shots)
@@ -337,7 +333,6 @@ def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
 
 
 @given(ORDINARY_NAMES)
-@settings(max_examples=300, deadline=None)
 def test_an_ordinary_name_stands_as_given_unless_it_would_make_emphasis(name):
     as_given = f"![{name}]({URL})"
     if "_" not in name:
@@ -385,7 +380,6 @@ def test_every_count_of_images_fits_and_adds_up(name, url):
 @given(
     st.lists(NAMES, min_size=1, max_size=5), st.integers(1, 5000), st.sampled_from(list(URL_KINDS.values()))
 )
-@settings(max_examples=60, deadline=None)
 def test_any_names_fit_and_add_up(names, count, url):
     shots = [entry(names[number % len(names)], number, url) for number in range(count)]
     text = comment_on(shots)

@@ -24,7 +24,7 @@ from prshots.server.doctor.engines import Engines, described
 from prshots.server.doctor.examination import examine, examine_settings
 from prshots.server.doctor.image_proxy import fetched_as_by_github, png_of
 from prshots.server.domain.signing import Key, KeyRing
-from support.service import free_port
+from support.free_ports import free_port
 from support.stores_and_records import open_records, small_disk
 
 RING = KeyRing([Key("k1", b"s" * 32)])

@@ -317,13 +317,13 @@ class ImagesMachine(RuleBasedStateMachine):
         } | dict.fromkeys(self.orphans, PNG)
 
 
+@pytest.mark.hypothesis  # as the plugin marks what `given` gives
 def test_the_life_of_images(tmp_path: Path) -> None:
     asyncio.run(open_records(tmp_path).close())
     ImagesMachine.empty_database = tmp_path / "prshots.db"
     bounded = settings(
-        max_examples=40,
+        max_examples=settings.default.max_examples // 5,  # each is a life of 25 steps
         stateful_step_count=25,
-        deadline=None,  # an fsync takes as long as it takes
         phases=[Phase.explicit, Phase.reuse, Phase.generate],  # 25 steps can be read; shrinking takes minutes
         suppress_health_check=[HealthCheck.too_slow],
     )

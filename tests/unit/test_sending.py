@@ -30,7 +30,8 @@ from prshots.contract.errors import (
     UnreachableError,
     UnsupportedTypeError,
 )
-from support.service import SHA, Service, free_port, png
+from support.free_ports import free_port
+from support.service import SHA, Service, png
 from support.unreliable_proxy import CUT, LOSE_REPLY, Misbehaviour, Unreliable, refuse, slow
 
 A_TOKEN = "msr_" + "a" * 64

@@ -5,7 +5,7 @@ import re
 import string
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from prshots.contract.errors import SettingsError
@@ -67,7 +67,6 @@ def test_each_character_at_each_place_is_the_only_right_one() -> None:
             assert verdict(RING, URL[:position] + wrong + URL[position + 1 :]) in REFUSED
 
 
-@settings(max_examples=500)
 @given(
     position=st.integers(0, len(URL)),
     kind=st.sampled_from(["replace", "insert", "delete", "swap", "repeat"]),

@@ -5,7 +5,7 @@ import struct
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
@@ -305,13 +305,11 @@ def made_or_refused(data: bytes) -> None:
 
 
 @given(kind=st.sampled_from(sorted(SMALL)), data=st.data())
-@settings(max_examples=150, deadline=None)
 def test_wherever_a_file_is_cut_off(kind: str, data: st.DataObject) -> None:
     made_or_refused(SMALL[kind][: data.draw(st.integers(0, len(SMALL[kind])))])
 
 
 @given(kind=st.sampled_from(sorted(SMALL)), data=st.data())
-@settings(max_examples=300, deadline=None)
 def test_whatever_bits_are_flipped(kind: str, data: st.DataObject) -> None:
     damaged = bytearray(SMALL[kind])
     # Half of the time near the beginning: that is where the structure is.
@@ -327,7 +325,6 @@ def test_whatever_bits_are_flipped(kind: str, data: st.DataObject) -> None:
     st.sampled_from([b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\x00\x00\x00\x00WEBPVP8 "]),
     st.binary(max_size=200),
 )
-@settings(max_examples=150, deadline=None)
 def test_whatever_follows_the_first_bytes(head: bytes, rest: bytes) -> None:
     made_or_refused(head + rest)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from support.service import free_port
+from support.free_ports import free_port
 
 FOLDER = Path(__file__).parent
 

@@ -36,7 +36,8 @@ async def condition_of(database: Database, known_kids: Collection[str]) -> Condi
         if version != SCHEMA_VERSION:
             return Condition(version, ahead)
         signed = select(images.c.kid, func.count()).where(images.c.kid.not_in(known_kids))
-        dead: dict[str, int] = dict(connection.execute(signed.group_by(images.c.kid)).tuples().all())
+        rows = connection.execute(signed.group_by(images.c.kid)).all()
+        dead: dict[str, int] = {kid: number for kid, number in rows}  # noqa: C416 - dict() would not be typed
         return Condition(version, ahead, connection.execute(select(installation.c.id)).scalar_one(), dead)
 
     return await database.read(ask)
