@@ -41,8 +41,8 @@ def test_trust_list_and_distrust(run: Run) -> None:
     assert made.exit_code == 0
     assert re.fullmatch(r"[0-9a-f]{12}\n", made.stdout)
     assert made.stderr == (
-        f"Jobs may now upload to 'web' whose ID token is of {GITHUB}\n"
-        "and says ref=refs/pull/*, repository=octo/app. Its audience has to be https://shots.example.\n"
+        f"CI jobs can now upload to 'web' with an ID token from {GITHUB}\n"
+        "that has ref=refs/pull/*, repository=octo/app and the audience https://shots.example.\n"
     )
     gitlab = run("trust", "web", "--issuer", "gitlab", "--repository", "g/p", "--environment", "review")
     assert gitlab.exit_code == 0
