@@ -82,7 +82,7 @@ def test_forges_of_one_s_own(run: Run) -> None:
         (["--claim", "repository"], "--claim takes NAME=VALUE; got 'repository'"),
         (["--claim", "a=1", "--claim", "a=2"], "the claim a is given twice"),
         (["--repository", "a/b", "--claim", "repository=a/c"], "the claim repository is given twice"),
-        (["--issuer", "https://ci.example", "--repository", "a/b"], "name the claim: --claim NAME=VALUE"),
+        (["--issuer", "https://ci.example", "--repository", "a/b"], "use --claim NAME=VALUE"),
     ],
 )
 def test_called_wrongly(run: Run, args: list[str], words: str) -> None:
@@ -94,7 +94,7 @@ def test_called_wrongly(run: Run, args: list[str], words: str) -> None:
 def test_what_cannot_be_trusted(run: Run) -> None:
     for args, error, words in (
         (["nobody", "--issuer", "github", "--repository", "a/b"], NotFoundError, "no project 'nobody'"),
-        (["web", "--issuer", "github", "--ref", "main"], InvalidInputError, "has to name the repository"),
+        (["web", "--issuer", "github", "--ref", "main"], InvalidInputError, "must name the repository"),
         (["web", "--issuer", "github", "--repository", "a*"], InvalidInputError, "after a whole name"),
         (["web", "--issuer", "https://x.example", "--claim", "sub=x"], InvalidInputError, "TRUSTED_ISSUERS"),
     ):
