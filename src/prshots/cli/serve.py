@@ -18,7 +18,7 @@ from prshots.cli.common import ConfigOption, print_json, say, settings_from
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.sweep import Report
+    from prshots.server.domain.sweep import SweepReport
 
 
 _DATA_VARIABLES = ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL")
@@ -89,7 +89,7 @@ def sweep(
         raise typer.Exit(1)
 
 
-async def _sweep(settings: "Settings") -> tuple["Report", float]:
+async def _sweep(settings: "Settings") -> tuple["SweepReport", float]:
     from rich.console import Console
 
     from prshots.server.domain.sweep import sweep as run_sweep
@@ -107,7 +107,7 @@ async def _sweep(settings: "Settings") -> tuple["Report", float]:
     return report, time.monotonic() - started
 
 
-def _summary(report: "Report", seconds: float) -> str:
+def _summary(report: "SweepReport", seconds: float) -> str:
     swept = f"Expired {report.expired:,} images ({report.freed_bytes / 1024**2:,.1f} MB) in {seconds:.1f} s"
     leftovers = report.orphans + report.unfinished
     return f"{swept}; removed {leftovers:,} files without a record." if leftovers else f"{swept}."

@@ -21,7 +21,7 @@ FOREIGN_STORE = "the image store belongs to another database; files without a re
 
 
 @dataclass(slots=True)
-class Report:
+class SweepReport:
     """The result of a sweep. The next sweep retries everything that failed."""
 
     expired: int = 0
@@ -38,11 +38,11 @@ async def sweep(
     records: Records,
     people: People,
     store: ObjectStore,
-    progress: Callable[[Report], None] = lambda _: None,
+    progress: Callable[[SweepReport], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
-) -> Report:
+) -> SweepReport:
     """Run one sweep. Idempotent, so concurrent sweeps are safe. Raises RecordsError, StoreError."""
-    report = Report()
+    report = SweepReport()
     now = clock()
     # On a full disk no more images can be scheduled, but deleting the scheduled ones frees space.
     with contextlib.suppress(RecordsFullError):
@@ -64,7 +64,7 @@ async def sweep(
 
 
 async def _expire_scheduled(
-    records: Records, store: ObjectStore, report: Report, progress: Callable[[Report], None]
+    records: Records, store: ObjectStore, report: SweepReport, progress: Callable[[SweepReport], None]
 ) -> None:
     after = ""
     while batch := await records.scheduled(after, BATCH):
@@ -77,7 +77,11 @@ async def _expire_scheduled(
 
 
 async def _remove_orphans(
-    records: Records, store: ObjectStore, cutoff: float, report: Report, progress: Callable[[Report], None]
+    records: Records,
+    store: ObjectStore,
+    cutoff: float,
+    report: SweepReport,
+    progress: Callable[[SweepReport], None],
 ) -> None:
     async for keys in store.stored_before(cutoff):
         for batch in _in_batches(keys):
