@@ -303,7 +303,7 @@ def test_wrong_keys_are_refused_without_a_word_of_them(
 
 def test_keys_of_a_wrong_type_are_not_shown_either(config: Path) -> None:
     config.write_text(f'signing_keys = ["{KEYS}"]')
-    assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got a value, takes kid:hex")
+    assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got an invalid value, takes kid:hex")
     assert "5e5e" not in error_of(config)
 
 

@@ -257,4 +257,4 @@ def _shown(known: Field[Any], value: object) -> str:
         return repr(value)
     if known.name.endswith("_url") and isinstance(value, str):
         return repr(re.sub(r"\?.*", "?…", re.sub(r"//.*@", "//…@", value)))
-    return "a value"
+    return "an invalid value"

@@ -1,4 +1,4 @@
-"""A consistent copy of an SQLite database, taken while the service works on it, to go into a backup."""
+"""A consistent copy of an SQLite database for a backup, taken while the service runs."""
 
 import contextlib
 import sqlite3
@@ -11,7 +11,7 @@ from prshots.server.adapters.sql.database import BUSY_SECONDS, translating
 
 
 class Kept(NamedTuple):
-    """What the copy says of one image."""
+    """An image's record in the copy."""
 
     id: str
     ext: str
@@ -19,25 +19,25 @@ class Kept(NamedTuple):
 
 
 class Snapshot:
-    """The copy, open. SQLite's own online backup makes it in one piece: writers go on meanwhile."""
+    """The open copy, made with SQLite's online backup, which does not block writers."""
 
     def __init__(self, source: Path, copy: Path) -> None:
-        """Raise RecordsError when there is nothing to copy, or no copying it."""
+        """Copy `source` to `copy`. Raises RecordsError if it does not exist or copying fails."""
         self.path = copy
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
-        with translating(), contextlib.closing(_opened_to_read(source)) as original:
+        with translating(), contextlib.closing(_open_read_only(source)) as original:
             self._copy = sqlite3.connect(copy, isolation_level=None)
             try:
                 original.backup(self._copy)
-                self._copy.execute("PRAGMA journal_mode = DELETE")  # one file, whatever is changed in it
+                self._copy.execute("PRAGMA journal_mode = DELETE")  # changes stay in one file, without a WAL
             except BaseException:
                 self.close()
                 raise
 
     @property
     def schema_version(self) -> str:
-        """Raise RecordsError when it is no database of this program."""
+        """Raise RecordsError if it is not a prshots database."""
         return self._one("SELECT version_num FROM alembic_version")
 
     @property
@@ -49,20 +49,22 @@ class Snapshot:
             return int(self._copy.execute("SELECT count(*) FROM images").fetchone()[0])
 
     def images(self) -> Iterator[Kept]:
-        """Return all images, in the order of their ids: so their bytes lie together."""
+        """Yield all images ordered by id, which is the order of their files in the store."""
         with translating():
             columns = {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
-            made = "thumbnail IS 'made'" if "thumbnail" in columns else "0"  # an older schema has none
-            for row in self._copy.execute(f"SELECT id, ext, {made} FROM images ORDER BY id"):  # noqa: S608
+            has_one = (
+                "thumbnail IS 'made'" if "thumbnail" in columns else "0"
+            )  # older schemas lack the column
+            for row in self._copy.execute(f"SELECT id, ext, {has_one} FROM images ORDER BY id"):  # noqa: S608
                 yield Kept(row[0], row[1], bool(row[2]))
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
-        """Schedule images for expiry whose bytes have gone: a sweep over the copy then does the rest."""
+        """Schedule images for expiry whose files are missing. A sweep after the restore does the rest."""
         marking = "UPDATE images SET scheduled_at = ? WHERE id = ? AND scheduled_at IS NULL"
         self._change(marking, [(now, image_id) for image_id in image_ids])
 
     def forget_thumbnails(self, image_ids: Collection[str]) -> None:
-        """Let thumbnails be made anew that are not there."""
+        """Mark thumbnails as not created, so that missing ones are created again."""
         self._change("UPDATE images SET thumbnail = NULL WHERE id = ?", [(key,) for key in image_ids])
 
     def close(self) -> None:
@@ -79,10 +81,10 @@ class Snapshot:
         with translating():
             row = self._copy.execute(query).fetchone()
         if row is None:
-            raise RecordsError("the database is not one of prshots")
+            raise RecordsError("this is not a prshots database")
         return str(row[0])
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)
