@@ -23,7 +23,7 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
-from prshots.server.adapters.sql.snapshot import Kept, Snapshot
+from prshots.server.adapters.sql.snapshot import Snapshot, SnapshotImage
 from prshots.server.backup import DATABASE, FORMAT, IMAGES, KEYS, MANIFEST, Manifest
 from prshots.server.backup.workplace import new_file, workplace
 from prshots.server.config.settings import Settings
@@ -115,7 +115,7 @@ class _Images:
         self.thumbnails = 0
         self.bytes = 0
 
-    def add(self, image: Kept) -> None:
+    def add(self, image: SnapshotImage) -> None:
         if not self._added(origin_key(image.id, image.ext)):
             self.gone.append(image.id)
         elif image.has_thumbnail:

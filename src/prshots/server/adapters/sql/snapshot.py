@@ -10,7 +10,7 @@ from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database import BUSY_SECONDS, translating
 
 
-class Kept(NamedTuple):
+class SnapshotImage(NamedTuple):
     """An image's record in the copy."""
 
     id: str
@@ -48,7 +48,7 @@ class Snapshot:
         with translating():
             return int(self._copy.execute("SELECT count(*) FROM images").fetchone()[0])
 
-    def images(self) -> Iterator[Kept]:
+    def images(self) -> Iterator[SnapshotImage]:
         """Yield all images ordered by id, which is the order of their files in the store."""
         with translating():
             columns = {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
@@ -56,7 +56,7 @@ class Snapshot:
                 "thumbnail IS 'made'" if "thumbnail" in columns else "0"
             )  # older schemas lack the column
             for row in self._copy.execute(f"SELECT id, ext, {has_one} FROM images ORDER BY id"):  # noqa: S608
-                yield Kept(row[0], row[1], bool(row[2]))
+                yield SnapshotImage(row[0], row[1], bool(row[2]))
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
         """Schedule images for expiry whose files are missing. A sweep after the restore does the rest."""
