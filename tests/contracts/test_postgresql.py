@@ -307,7 +307,7 @@ async def test_reading_begins_no_transaction(database: Database) -> None:
 
 async def test_text_that_no_database_holds(records: SqlRecords) -> None:
     assert await records.project("nul \0", LOCAL_ORGANIZATION) is None
-    with pytest.raises(RecordsError, match="not Unicode"):
+    with pytest.raises(RecordsError, match="valid Unicode"):
         await records.project("\udcff", LOCAL_ORGANIZATION)
 
 

@@ -87,7 +87,7 @@ class TestProjects:
         assert "'größer'" in failure(cli, "project", "create", "größer")
         assert "--retain-days N" in failure(cli, "project", "create", "x", "--policy", "retain_days")
         assert "'nope'" in failure(cli, "project", "set", "nope", "--policy", "manual")
-        assert "not Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
+        assert "valid Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
 
     def test_called_wrongly(self, cli: Service) -> None:
         said = failure(cli, "project", "create", "x", "--policy", "never", code=2)

@@ -29,7 +29,7 @@ from prshots.server.delivery.decision import (
     Streamed,
     error_reply,
 )
-from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.delivery.telemetry import DeliveryTelemetry
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB; other servers allow 8 to 32."""
@@ -74,7 +74,7 @@ class Server(Protocol):
     date_field: str
     is_draining: bool
     is_stopping: bool
-    watch: DeliveryWatch
+    telemetry: DeliveryTelemetry
     respond: Callable[[Request], Reply | Pending]
     storage_failed: Callable[[StoreError], object]
 
@@ -226,7 +226,7 @@ class Connection:
             async with contextlib.aclosing(body.chunks) as chunks:
                 async for chunk in chunks:
                     left -= len(chunk)
-                    self._server.watch.bytes_sent += len(chunk)
+                    self._server.telemetry.bytes_sent += len(chunk)
                     self._unsent += chunk
                     if left < 0 or not await self._is_taken():
                         return False
@@ -278,7 +278,7 @@ class Connection:
                 if not sent:  # the file has become shorter, and the client must not take this for the whole
                     self.close()
                     return
-                self._server.watch.bytes_sent += sent
+                self._server.telemetry.bytes_sent += sent
                 self._file_offset += sent
                 self._file_left -= sent
         except (BlockingIOError, InterruptedError):

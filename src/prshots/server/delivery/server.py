@@ -12,7 +12,7 @@ import structlog
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.connection import Connection
 from prshots.server.delivery.decision import Delivery, Pending, Reply, Request
-from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 
 ACCEPT_AT_ONCE = 8
@@ -30,8 +30,8 @@ class DeliveryServer:
     def __init__(
         self, delivery: Delivery, listener: socket.socket, readiness: Readiness | None = None
     ) -> None:
-        self.watch = DeliveryWatch(delivery, readiness or Readiness({}))
-        self.respond: Callable[[Request], Reply | Pending] = self.watch.respond
+        self.telemetry = DeliveryTelemetry(delivery, readiness or Readiness({}))
+        self.respond: Callable[[Request], Reply | Pending] = self.telemetry.respond
         self.storage_failed: Callable[[StoreError], object] = delivery.storage_failed
         self.date_field = ""
         self.now = 0.0  # the event loop's clock, to the second: near enough for every time limit
@@ -53,7 +53,7 @@ class DeliveryServer:
     def drain(self) -> None:
         """Go on, but have everybody ask elsewhere next time: `/readyz` says so, and connections end."""
         self.is_draining = True
-        self.watch.drain()
+        self.telemetry.drain()
 
     async def stop(self, grace_seconds: float) -> None:
         """Take no more requests, let the replies under way finish, and close what is left after the grace."""
@@ -71,7 +71,7 @@ class DeliveryServer:
             await asyncio.wait(self._relays)
         for timer in self._timers.values():
             timer.cancel()
-        self.watch.hand_over()
+        self.telemetry.hand_over()
 
     def forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -118,5 +118,5 @@ class DeliveryServer:
         for connection in tuple(self._connections):
             if connection.deadline < self.now:
                 connection.close()
-        self.watch.hand_over()
+        self.telemetry.hand_over()
         self._timers["sweep"] = self.loop.call_later(SWEEP_SECONDS, self._sweep)

@@ -20,7 +20,7 @@ from prshots.server.delivery.decision import (
     error_reply,
     json_reply,
 )
-from prshots.server.http.readiness import Kept, Readiness
+from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.metrics import BUCKETS
 
@@ -29,14 +29,14 @@ QUICK = BUCKETS[0]
 _log = structlog.get_logger()
 
 
-class DeliveryWatch:
+class DeliveryTelemetry:
     """Stands before Delivery and answers as it does, but for the paths that are for operators."""
 
     ROUTES = ("GET /readyz", "GET /metrics")
 
     def __init__(self, delivery: Delivery, readiness: Readiness) -> None:
         self._respond, self._readiness = delivery.respond, readiness
-        self._figures = Kept(lambda: asyncio.to_thread(metrics.render))
+        self._figures = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
         answers: list[Pending] = [self._readyz, self._metrics]
         self._for_operators = dict(zip(self.ROUTES, answers, strict=True))
         self.bytes_sent = 0

@@ -80,7 +80,7 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
     return status, message or str(error), HEADERS.get(status, {})
 
 
-class Edge:
+class ErrorBoundary:
     """Wraps the API: gives each request an id, makes replies of errors, and reads a refused body to its end.
 
     Most clients send the whole body before they read anything. If the server replied early and closed, they

@@ -22,7 +22,7 @@ T = TypeVar("T")
 _log = structlog.get_logger()
 
 
-class Kept(Generic[T]):
+class BrieflyCached(Generic[T]):
     """An answer fetched once for all who ask within a second: many balancers cost no more than one."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]]) -> None:
@@ -50,7 +50,7 @@ class Readiness:
     def __init__(self, checks: Mapping[str, Check], optional: Collection[str] = ()) -> None:
         self._checks, self._optional = checks, optional
         self._under_way: dict[str, asyncio.Future[None]] = {}
-        self._states = Kept(self._ask_all)
+        self._states = BrieflyCached(self._ask_all)
         self._last_down: list[str] = []
         self.is_stopping = False
 

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from prshots.server.http.error_boundary import HEADERS, Message, path_for_log
-from prshots.server.http.readiness import Kept, Readiness
+from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 
 OTHER = "other"
@@ -21,7 +21,7 @@ _log = structlog.get_logger()
 
 
 def service_routes(readiness: Readiness) -> list[Route]:
-    figures = Kept(lambda: asyncio.to_thread(metrics.render))
+    figures = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
 
     async def healthz(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"}, headers=NO_STORE)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Router
 
-from prshots.server.http.error_boundary import App, Edge, Message, Receive, Send
+from prshots.server.http.error_boundary import App, ErrorBoundary, Message, Receive, Send
 from prshots.server.http.headers import origin_of
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import NO_STORE, Observer, service_routes
@@ -84,8 +84,10 @@ class Web:
         routes = service_routes(readiness)
         self._service: App = Router(routes, redirect_slashes=False)
         self._service_paths = {route.path for route in routes}
-        self._edge = Edge(self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note)
-        self.drain = self._edge.drain
+        self._boundary = ErrorBoundary(
+            self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note
+        )
+        self.drain = self._boundary.drain
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -97,7 +99,7 @@ class Web:
                 message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
-        await self._edge(scope, resumable(receive), send_finished)
+        await self._boundary(scope, resumable(receive), send_finished)
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
         await self._app_for(scope)(scope, receive, send)

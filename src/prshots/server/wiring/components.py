@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.projects import Projects
     from prshots.server.domain.sign_in import SignIn
     from prshots.server.domain.thumbnails import Thumbnails
-    from prshots.server.http.error_boundary import Edge
+    from prshots.server.http.error_boundary import ErrorBoundary
     from prshots.server.http.readiness import Readiness
     from prshots.server.web.app import Web
 
@@ -101,7 +101,7 @@ class _IssuersWhenNeeded:
         return CiIssuers(self._addresses)
 
 
-def api(settings: Settings) -> Edge:
+def api(settings: Settings) -> ErrorBoundary:
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.adapters.thumbnail_rendering import render_thumbnail

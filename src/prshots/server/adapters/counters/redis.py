@@ -204,7 +204,8 @@ def _client(url: str) -> "Redis":
         pool.prepare()
     except (ValueError, TypeError, RedisError, OSError) as error:
         raise SettingsError(
-            "PRSHOTS_COUNTER_URL: got an invalid value, takes redis://<user>:<password>@<host>:<port>/<number> "
-            f"with options of redis-py, such as ?ssl_ca_certs=<file> ({type(error).__name__})"
+            "PRSHOTS_COUNTER_URL: got an invalid value, takes "
+            "redis://<user>:<password>@<host>:<port>/<number> with options of redis-py, such as "
+            f"?ssl_ca_certs=<file> ({type(error).__name__})"
         ) from error
     return Redis(connection_pool=pool)
