@@ -1,6 +1,6 @@
-"""One sweep in a process of its own: its memory is given back afterwards.
+"""Runs one sweep in its own process, which returns the memory afterwards.
 
-Run as `python -m prshots.server.processes.sweeper LIFELINE_FD` by the supervisor.
+The supervisor runs it as `python -m prshots.server.processes.sweeper LIFELINE_FD`.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ def main() -> None:
     try:
         asyncio.run(_sweep_once(settings, int(sys.argv[1])))
     except PrshotsError as error:
-        _log.error(f"sweep broke off: {error}")
+        _log.error(f"sweep failed: {error}")
         sys.exit(1)
 
 
@@ -41,7 +41,7 @@ async def _sweep_once(settings: Settings, lifeline_fd: int) -> None:
         metrics.SWEEPS.labels("failed").inc()
         raise
     _count(report, time.monotonic() - began)
-    _say(report)
+    _log_report(report)
 
 
 def _count(report: SweepReport, seconds: float) -> None:
@@ -54,7 +54,7 @@ def _count(report: SweepReport, seconds: float) -> None:
     metrics.SWEPT_AT.set_to_current_time()
 
 
-def _say(report: SweepReport) -> None:
+def _log_report(report: SweepReport) -> None:
     if report.foreign_store:
         _log.error(FOREIGN_STORE)
     if report != SweepReport(foreign_store=report.foreign_store):
