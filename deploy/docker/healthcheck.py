@@ -1,7 +1,7 @@
-"""Whether the parts in this container answer: exit code 0 if all do, else 1 with a line that says which not.
+"""Checks that the components in this container answer: exit code 0 if all do, else 1 and the reason.
 
-The supervisor holds the ports of its parts for as long as it lives, so a port that nobody listens on belongs
-to a part that runs in another container.
+The supervisor holds the ports of its components as long as it runs. So a port that refuses connections
+belongs to a component in another container.
 """
 
 import http.client
@@ -12,8 +12,8 @@ PORTS = {"PRSHOTS_WEB_PORT": 8080, "PRSHOTS_API_PORT": 8081, "PRSHOTS_IMG_PORT":
 SECONDS = 3
 
 
-def trouble(port: int) -> str | None:
-    """Return what is wrong with the part at a port; "" if nothing is, None if there is no part."""
+def problem_at(port: int) -> str | None:
+    """Return what is wrong with the component at a port; "" if it is fine, None if there is none."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         connection.request("GET", "/healthz")
@@ -28,9 +28,9 @@ def trouble(port: int) -> str | None:
 
 
 def main() -> None:
-    found = [trouble(int(os.environ.get(name) or port)) for name, port in PORTS.items()]
+    found = [problem_at(int(os.environ.get(name) or port)) for name, port in PORTS.items()]
     if set(found) == {None}:
-        sys.exit("no part listens here")
+        sys.exit("no component listens in this container")
     if any(found):
         sys.exit("; ".join(filter(None, found)))
 

@@ -191,7 +191,7 @@ class TestProjects:
         page.goto("/")
         page.get_by_label("New project").fill("taken")
         page.get_by_role("button", name="Create project").click()
-        expect(page.get_by_text("there is a project 'taken' already")).to_be_visible()
+        expect(page.get_by_text("project 'taken' already exists")).to_be_visible()
         expect(page.get_by_label("New project")).to_have_value("taken")
 
 

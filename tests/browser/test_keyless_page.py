@@ -105,7 +105,7 @@ def test_gitlab_s_jobs_are_called_by_gitlab_s_names(
     expect(page.get_by_text("CI jobs of group/web-shop can now upload")).to_be_visible()
     page.get_by_label("Project path").fill("group/web-shop")
     page.get_by_role("button", name="Allow these jobs").click()
-    expect(page.get_by_role("alert")).to_contain_text("with these claims already")
+    expect(page.get_by_role("alert")).to_contain_text("already trusts")
     assert trusts(ann, project) == [
         {"issuer": "https://gitlab.com", "claims": {"project_path": "group/web-shop"}}
     ]

@@ -305,10 +305,10 @@ def test_addresses_that_make_a_client(url: str) -> None:
     ("url", "reason"),
     [
         ("s3://key:hidden@bucket", "credentials belong in the environment"),
-        ("s3://bucket:80", "name of a bucket"),
-        ("s3://bucket#hidden", "name of a bucket"),
+        ("s3://bucket:80", "name of the bucket"),
+        ("s3://bucket#hidden", "name of the bucket"),
         ("s3://bucket?secret_access_key=hidden", "option is unknown"),
-        ("s3://bucket?region=a&region=b", "option is unknown, empty or there twice"),
+        ("s3://bucket?region=a&region=b", "option is unknown, empty or given twice"),
         ("s3://bucket?region=", "empty"),
         ("s3://bucket?endpoint=hidden", "endpoint is not"),
         ("s3://bucket?endpoint=ftp://hidden", "endpoint is not"),

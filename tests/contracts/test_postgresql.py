@@ -141,7 +141,7 @@ class TestHanging:
             assert {type(outcome) for outcome in outcomes} == {RecordsError}
             told = {str(outcome) for outcome in outcomes}
             assert "the database did not answer: no answer within 0.7 s" in told
-            assert "the database had no time for it within 1 s" in told
+            assert "the database was busy for more than 1 s" in told
             assert ticks > 10
             ticking.cancel()
         for call in calls:
@@ -307,7 +307,7 @@ async def test_reading_begins_no_transaction(database: Database) -> None:
 
 async def test_text_that_no_database_holds(records: SqlRecords) -> None:
     assert await records.project("nul \0", LOCAL_ORGANIZATION) is None
-    with pytest.raises(RecordsError, match="not Unicode"):
+    with pytest.raises(RecordsError, match="valid Unicode"):
         await records.project("\udcff", LOCAL_ORGANIZATION)
 
 

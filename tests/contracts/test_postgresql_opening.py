@@ -48,7 +48,7 @@ def test_where_no_server_is() -> None:
 @pytest.mark.parametrize("end", ["%zz@127.0.0.1/db", "@127.0.0.1/db?no_such=1", "@127.0.0.1/db?sslmode"])
 def test_an_address_that_is_none(end: str) -> None:
     with pytest.raises(
-        SettingsError, match=r"^PRSHOTS_DATABASE_URL: got a value, takes postgresql://"
+        SettingsError, match=r"^PRSHOTS_DATABASE_URL: got an invalid value, takes postgresql://"
     ) as caught:
         wiring.open_records(Settings(database_url=f"postgresql://ann:{PASSWORD}{end}"))
     assert_plain(caught.value)

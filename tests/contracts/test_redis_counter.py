@@ -310,7 +310,9 @@ class TestOutages:
 
 @pytest.mark.parametrize("rest", ["host?nonsense=1", "host?db=many", "host?socket_timeout=soon"])
 def test_addresses_that_are_none(rest: str) -> None:
-    with pytest.raises(SettingsError, match="PRSHOTS_COUNTER_URL: got a value, takes redis://") as raised:
+    with pytest.raises(
+        SettingsError, match="PRSHOTS_COUNTER_URL: got an invalid value, takes redis://"
+    ) as raised:
         RedisCounter(f"redis://:{PASSWORD}@{rest}", 120)
     assert PASSWORD not in str(raised.value)
 

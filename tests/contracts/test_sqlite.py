@@ -67,7 +67,7 @@ def test_every_call_of_the_ports_is_tried() -> None:
 
 
 async def test_with_text_that_is_not_unicode(records: SqlRecords) -> None:
-    with pytest.raises(RecordsError, match="not Unicode"):
+    with pytest.raises(RecordsError, match="valid Unicode"):
         await records.project("\udcff", LOCAL_ORGANIZATION)
 
 

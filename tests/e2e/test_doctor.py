@@ -38,7 +38,7 @@ def test_a_service_that_is_well(service: Service) -> None:
 
     printed = service.run_as_process("doctor").stdout
     assert "ok       image proxy   " in printed
-    assert "and refuses a forged URL" in printed
+    assert "and rejects forged URLs" in printed
 
     change_database(service, "UPDATE images SET kid = 'k9'")
     code, unwell = diagnosis(service)
@@ -67,7 +67,7 @@ def test_a_machine_where_nothing_has_been_started(service: Service) -> None:
     code, unwell = diagnosis(service, API_PORT="70000", DATA_DIR=f"{service.folder}/new")
     assert code == 1
     assert "PRSHOTS_API_PORT" in unwell["settings"]
-    assert "not there yet" in unwell["data folder"]
+    assert "does not exist yet" in unwell["data folder"]
     assert not (service.folder / "new").exists()
     assert list(service.folder.iterdir()) == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, figures_folder
+from prshots.server.observability.metrics_folder import JUST_MADE_SECONDS, PREFIX, metrics_folder
 from support.service import Service, upload
 from support.service_processes import kill, kill_supervisor, part_pids, wait_for_first_sweep, wait_until
 from support.stores_and_records import small_disk
@@ -60,7 +60,7 @@ def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, 
     (left,) = temporary.glob(f"{PREFIX}*")
     long_ago = time.time() - 2 * JUST_MADE_SECONDS
     os.utime(left, (long_ago, long_ago))
-    with figures_folder(["other"]) as others:  # of a supervisor that runs, in the same place
+    with metrics_folder(["other"]) as others:  # of a supervisor that runs, in the same place
         beside = others.rename(temporary / f"{PREFIX}other")
         os.utime(beside, (long_ago, long_ago))
         service.start()

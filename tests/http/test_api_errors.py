@@ -13,7 +13,7 @@ from structlog.contextvars import merge_contextvars
 from prshots.contract import errors
 from prshots.server.api.app import create_api
 from prshots.server.domain.projects import Projects
-from prshots.server.http.error_boundary import Edge, error_reply
+from prshots.server.http.error_boundary import ErrorBoundary, error_reply
 from prshots.server.http.readiness import Readiness
 
 Message = MutableMapping[str, Any]
@@ -56,7 +56,7 @@ LENGTH = (b"content-length", b"300")
 async def test_a_refused_body_is_read_to_its_end_before_the_reply(begun):
     client = Client([b"x" * 100] * 3, LENGTH)
     client.receive = ending(client)
-    await Edge(refusing_with(413, after=begun))(client.scope, client.receive, client.send)
+    await ErrorBoundary(refusing_with(413, after=begun))(client.scope, client.receive, client.send)
     assert client.unread_at_reply == 0
 
 
@@ -70,23 +70,25 @@ def ending(client: Client) -> Callable[[], Awaitable[Message]]:
 
 async def test_a_client_that_asks_first_hears_at_once():
     client = Client([b"x" * 100] * 3, LENGTH, (b"expect", b"100-Continue"))
-    await Edge(refusing_with(413))(client.scope, client.receive, client.send)
+    await ErrorBoundary(refusing_with(413))(client.scope, client.receive, client.send)
     assert client.unread_at_reply == 3
 
 
 async def test_a_client_that_has_stopped_sending_is_not_waited_for_twice():
     client = Client([b"x"], LENGTH)
-    await asyncio.wait_for(Edge(refusing_with(408, after=1))(client.scope, client.receive, client.send), 5)
+    await asyncio.wait_for(
+        ErrorBoundary(refusing_with(408, after=1))(client.scope, client.receive, client.send), 5
+    )
     assert client.unread_at_reply == 0
 
 
 async def test_a_request_without_a_body_is_not_waited_for():
     client = Client([])
-    await asyncio.wait_for(Edge(refusing_with(404))(client.scope, client.receive, client.send), 5)
+    await asyncio.wait_for(ErrorBoundary(refusing_with(404))(client.scope, client.receive, client.send), 5)
     assert client.unread_at_reply == 0
 
 
-async def answered(edge: Edge, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+async def answered(edge: ErrorBoundary, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
     """Return the headers of the reply to a request with these."""
     replies: list[list[tuple[bytes, bytes]]] = []
 
@@ -101,7 +103,9 @@ async def answered(edge: Edge, *headers: tuple[bytes, bytes]) -> list[tuple[byte
 
 @pytest.mark.parametrize("given", [b"8-chars.", b"A" * 64, b"0_9.z-Z-"])
 async def test_a_request_keeps_the_id_it_came_with(given):
-    assert await answered(Edge(refusing_with(404)), (b"x-request-id", given)) == [(b"x-request-id", given)]
+    assert await answered(ErrorBoundary(refusing_with(404)), (b"x-request-id", given)) == [
+        (b"x-request-id", given)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,14 +128,14 @@ async def test_any_other_request_is_given_an_id(given):
         seen.append([value for name, value in scope["headers"] if name == b"x-request-id"])
         await refusing_with(404)(scope, receive, send)
 
-    ((name, value),) = await answered(Edge(app), *((b"x-request-id", each) for each in given))
+    ((name, value),) = await answered(ErrorBoundary(app), *((b"x-request-id", each) for each in given))
     assert (name, len(value)) == (b"x-request-id", 16)
     assert seen == [[value]]  # whoever it is passed on to finds the same
 
 
 async def test_while_draining_every_reply_ends_its_connection():
     readiness = Readiness({})
-    edge = Edge(refusing_with(404), readiness)
+    edge = ErrorBoundary(refusing_with(404), readiness)
     assert (b"connection", b"close") not in await answered(edge)
     edge.drain()
     assert (b"connection", b"close") in await answered(edge)
@@ -145,7 +149,7 @@ async def test_every_request_is_told_of_once():
         raise asyncio.CancelledError
 
     for app in (refusing_with(404), goes_away):
-        edge = Edge(app, observe=lambda _, status, seconds: told.append((status, seconds)))
+        edge = ErrorBoundary(app, observe=lambda _, status, seconds: told.append((status, seconds)))
         with contextlib.suppress(asyncio.CancelledError, IndexError):
             await answered(edge)
     assert [status for status, _ in told] == [404, 499]

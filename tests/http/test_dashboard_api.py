@@ -119,7 +119,7 @@ class TestProjects:
     def test_a_name_is_given_once(self, ann: Person) -> None:
         ann.project("twice")
         reply = ann.ask("POST", "/projects", name="twice", organization_id=ann.organization_id)
-        assert (reply.status_code, reply.json()) == (409, {"error": "there is a project 'twice' already"})
+        assert (reply.status_code, reply.json()) == (409, {"error": "project 'twice' already exists"})
 
 
 class TestSettings:

@@ -116,7 +116,7 @@ class TestAnIssuer:
 
     async def test_its_name_must_be_the_one_that_was_set(self, issuer: str) -> None:
         alias = issuer.replace("127.0.0.1", "localhost")
-        with pytest.raises(ProviderError, match=f"not the document of the issuer {alias}"):
+        with pytest.raises(ProviderError, match=f"not the discovery document of the issuer {alias}"):
             await authorize(an_issuer(alias), sign_in_at_oidc, "ada")
 
     async def test_nobody_there(self) -> None:
@@ -251,7 +251,7 @@ class TestAnIssuerThatLies:
     )
     async def test_about_the_token(self, liar: Liar, lie: dict[str, Any], reason: str) -> None:
         liar.sign(liar.key, **lie)
-        with pytest.raises(ProviderError, match=f"does not hold.*{reason}"):
+        with pytest.raises(ProviderError, match=f"is invalid.*{reason}"):
             await liar.identity()
 
     async def test_about_who_has_signed_it(self, liar: Liar) -> None:
@@ -276,12 +276,12 @@ class TestAnIssuerThatLies:
     @pytest.mark.parametrize("token", [None, "", "a.b.c", 7, ["a"]])
     async def test_with_something_else_than_a_token(self, liar: Liar, token: object) -> None:
         liar.answers["/token_endpoint"]["id_token"] = token
-        with pytest.raises(ProviderError, match="does not hold"):
+        with pytest.raises(ProviderError, match="is invalid"):
             await liar.identity()
 
     async def test_about_whom_it_speaks_of(self, liar: Liar) -> None:
         liar.answers["/userinfo_endpoint"] = {"sub": "2", "preferred_username": "admin"}
-        with pytest.raises(ProviderError, match="somebody else"):
+        with pytest.raises(ProviderError, match="different user"):
             await liar.identity()
 
     @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ class TestAnIssuerThatLies:
     async def test_is_not_followed_elsewhere(self, liar: Liar) -> None:
         liar.answers["/elsewhere"] = liar.answers["/.well-known/openid-configuration"]
         liar.status = 302
-        with pytest.raises(ProviderError, match="answered 302"):
+        with pytest.raises(ProviderError, match="returned 302"):
             await liar.identity()
 
     async def test_its_document_is_good_for_ten_minutes(self, liar: Liar) -> None:

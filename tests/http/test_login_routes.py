@@ -19,7 +19,7 @@ from prshots.server.api.login import login_routes, require_own_origin, signed_in
 from prshots.server.api.request_body import MAX_JSON_BYTES
 from prshots.server.domain.models import Identity
 from prshots.server.domain.sign_in import AllowList, SignIn, new_secret
-from prshots.server.http.error_boundary import Edge
+from prshots.server.http.error_boundary import ErrorBoundary
 
 WEB = "https://shots.example.org"
 OURS = {"Origin": WEB}
@@ -56,7 +56,7 @@ async def signin(tmp_path: Path, host: Host) -> AsyncIterator[SignIn]:
     await database.close()
 
 
-def routes(signin: SignIn, web_url: str) -> Edge:
+def routes(signin: SignIn, web_url: str) -> ErrorBoundary:
     """Put the routes of sign-in behind the API's edge, with one page that needs a session and one that changes."""
 
     async def me(request: Request) -> JSONResponse:
@@ -67,7 +67,7 @@ def routes(signin: SignIn, web_url: str) -> Edge:
         return JSONResponse("changed")
 
     mine = [Route("/me", me), Route("/change", change, methods=["POST"])]
-    return Edge(Router([*login_routes(signin, web_url=web_url), *mine]))
+    return ErrorBoundary(Router([*login_routes(signin, web_url=web_url), *mine]))
 
 
 @pytest.fixture

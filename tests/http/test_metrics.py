@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from prshots.server.delivery.decision import Reply, Request
-from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 from prshots.server.observability import metrics
 from support.service import SHA, Service, png, upload
@@ -202,7 +202,7 @@ async def test_delivery_hands_its_figures_over_once_and_for_all() -> None:
 
     before = counted()
     answering = Answering(sent)
-    watch = DeliveryWatch(answering, Readiness({}))  # type: ignore[arg-type]
+    watch = DeliveryTelemetry(answering, Readiness({}))  # type: ignore[arg-type]
     request = Request("GET", "/i/x.png", {})
     for _ in range(3):
         assert watch.respond(request) is sent

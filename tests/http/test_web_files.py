@@ -195,7 +195,7 @@ def test_a_page_that_was_never_built_is_said_so(tmp_path_factory: pytest.TempPat
     with running_web(tmp_path_factory.mktemp("empty"), free_port(), {}) as web, web.client() as client:
         response = client.get("/projects/1")
         assert response.status_code == 503
-        assert "not built" in response.json()["error"]
+        assert "without the dashboard" in response.json()["error"]
         assert response.headers["cache-control"] == "no-store"
         assert client.get("/healthz").status_code == 200
 

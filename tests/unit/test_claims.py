@@ -47,16 +47,16 @@ def test_these_may_be_asked_for(claims: dict[str, str]) -> None:
     [
         ({}, "1 to 10 claims; got 0"),
         ({f"c{number}": "x" for number in range(MAX_CLAIMS + 1)}, "got 11"),
-        ({"ref": "refs/heads/main"}, "has to name the repository"),
-        ({"repository_visibility": "public"}, "has to name the repository"),
-        ({"job_workflow_ref": "octo/app/.github/workflows/ci.yml@main"}, "has to name the repository"),
+        ({"ref": "refs/heads/main"}, "must name the repository"),
+        ({"repository_visibility": "public"}, "must name the repository"),
+        ({"job_workflow_ref": "octo/app/.github/workflows/ci.yml@main"}, "must name the repository"),
         ({"repository": ""}, "the claim repository takes 1 to 400"),
         ({"repository": "x" * (MAX_VALUE + 1)}, "the claim repository takes 1 to 400"),
         ({"repository": "octo/\x00"}, "printable"),
         ({"repository": "octo/\udc80"}, "printable"),
-        ({"": "x"}, "a claim is called"),
-        ({"a claim": "x"}, "a claim is called"),
-        ({"n" * (MAX_NAME + 1): "x"}, "a claim is called"),
+        ({"": "x"}, "a claim's name takes"),
+        ({"a claim": "x"}, "a claim's name takes"),
+        ({"n" * (MAX_NAME + 1): "x"}, "a claim's name takes"),
         *(
             ({"repository": value}, "after a whole name")
             for value in ("*", "octo*", "*/app", "oct*/app", "/*")

@@ -65,7 +65,7 @@ class TestProjects:
     def test_create_list_set(self, service: Service) -> None:
         created = service.run("project", "create", "web app")
         assert created.stdout == ""
-        assert created.stderr == "Created project 'web app': images go when the pull request closes.\n"
+        assert created.stderr == "Created project 'web app': images expire when the pull request closes.\n"
         service.run("project", "create", "docs", "--policy", "retain_days", "--retain-days", "30")
 
         header, docs, web = table(service.run("project", "list").stdout)
@@ -82,13 +82,13 @@ class TestProjects:
         assert "'größer'" in failure(cli, "project", "create", "größer")
         assert "--retain-days N" in failure(cli, "project", "create", "x", "--policy", "retain_days")
         assert "'nope'" in failure(cli, "project", "set", "nope", "--policy", "manual")
-        assert "not Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
+        assert "valid Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
 
     def test_called_wrongly(self, cli: Service) -> None:
         said = failure(cli, "project", "create", "x", "--policy", "never", code=2)
         assert all(word in said for word in ("--policy", "'never'", "pr_close", "retain_days", "manual"))
         assert "nothing to change" in failure(cli, "project", "set", "web", code=2)
-        assert "exclude" in failure(
+        assert "not both" in failure(
             cli, "project", "set", "web", "--retain-days", "1", "--no-retain-days", code=2
         )
         assert "'nonsense'" in failure(cli, "nonsense", code=2)
@@ -108,7 +108,7 @@ class TestTokens:
         assert header == ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"]
         assert first[1:3] == ["nightly build", f"msr_…{secret[-4:]}"]
         assert second[1] == "-"
-        assert f"Token {first[0]} " in created.stderr
+        assert f"Created token {first[0]} " in created.stderr
 
         cli.run("token", "revoke", first[0])
         revoked, kept = sorted(listed(cli, "token", "list", "größer"), key=lambda token: not token["label"])

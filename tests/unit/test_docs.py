@@ -17,7 +17,7 @@ from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import PREFIX
 from prshots.server.api.login import login_routes
 from prshots.server.config.settings import SETTINGS
-from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.telemetry import service_routes
 from support.service import Service, png
 
@@ -119,7 +119,7 @@ async def test_routes() -> None:
     # For operators: on every part, and not in the document, which is for who uses the API.
     service = {f"GET {route.path}" for route in service_routes(nothing)}
     assert {"GET /readyz", "GET /metrics"} <= service
-    delivery = {"GET /i/", "GET /healthz", *DeliveryWatch.ROUTES}
+    delivery = {"GET /i/", "GET /healthz", *DeliveryTelemetry.ROUTES}
     page = (DOCS / "api.md").read_text()
     assert {route for route in routes | service | delivery if f"`{route}" not in page} == set()
 

@@ -19,7 +19,7 @@ from PIL import Image as Picture
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, State
-from prshots.server.doctor.addresses import check_addresses, check_parts
+from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines, described
 from prshots.server.doctor.examination import examine, examine_settings
 from prshots.server.doctor.image_proxy import fetched_as_by_github, png_of
@@ -107,10 +107,10 @@ class TestTheImageProxy:
             ),
             ((200, {"Content-Type": "text/html"}, b"<html>"), "a page instead of the image"),
             ((403, {}, b'{"error":"invalid signature"}'), "the same PRSHOTS_SIGNING_KEYS_FILE"),
-            ((403, {}, b"<html>forbidden"), "something in front refuses it"),
-            ((401, {}, b""), "wants a sign-in"),
+            ((403, {}, b"<html>forbidden"), "a proxy in front refuses it"),
+            ((401, {}, b""), "requires a sign-in"),
             ((410, {}, b'{"error":"expired"}'), "the same PRSHOTS_STORE_URL"),
-            ((404, {}, b"<html>"), "Send /i/ to the delivery part"),
+            ((404, {}, b"<html>"), "Route /i/ to the delivery component"),
             ((502, {}, b"<html>"), "See its log"),
             ((503, {}, b'{"error":"x"}'), "See its log"),
         ],
@@ -125,13 +125,13 @@ class TestTheImageProxy:
         def cut(target: str, image: bytes) -> Answer:
             return as_delivery(target, image[:-1])
 
-        assert "5,242,878 bytes that are not the 5,242,879 stored" in await proxied(tmp_path / "1", cut)
+        assert "5,242,878 bytes that differ from the 5,242,879 stored" in await proxied(tmp_path / "1", cut)
         webp = {"Content-Type": "image/webp"}
         assert "as image/webp" in await proxied(tmp_path / "2", lambda _, image: (200, webp, image))
 
     async def test_what_does_not_check_signatures(self, tmp_path: Path) -> None:
         png = {"Content-Type": "image/png"}
-        assert "with a wrong signature" in await proxied(tmp_path, lambda _, image: (200, png, image))
+        assert "with an invalid signature" in await proxied(tmp_path, lambda _, image: (200, png, image))
 
     async def test_cookies(self, tmp_path: Path) -> None:
         def with_cookie(target: str, image: bytes) -> Answer:
@@ -139,7 +139,7 @@ class TestTheImageProxy:
 
         words = await proxied(tmp_path, with_cookie)
         assert words.startswith("ok ")
-        assert "warning something in front sets a cookie" in words
+        assert "warning a proxy in front sets a cookie" in words
 
     async def test_what_is_too_slow(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("prshots.server.doctor.fetching.REQUEST_SECONDS", 0.5)
@@ -150,7 +150,7 @@ class TestTheImageProxy:
 
     async def test_without_keys_or_a_store(self, tmp_path: Path) -> None:
         for ring, can_store in ((None, True), (RING, False)):
-            assert "not tried" in said(
+            assert "skipped" in said(
                 await fetched_as_by_github(settings(tmp_path), ring, can_store=can_store)
             )
         assert not (tmp_path / "data").exists()
@@ -168,10 +168,10 @@ class TestParts:
     async def parts(self, tmp_path: Path, ready: Answer, alive: Answer = READY, **others: str) -> str:
         async with answering(lambda target: ready if target == "/readyz" else alive) as url:
             here = {"base_url": url, "img_url": url, "web_url": url} | others
-            return said(await check_parts(settings(tmp_path, **here)), "API")
+            return said(await check_components(settings(tmp_path, **here)), "API")
 
     async def test_readiness(self, tmp_path: Path) -> None:
-        assert "answers, and is ready" in await self.parts(tmp_path, self.READY)
+        assert "is ready" in await self.parts(tmp_path, self.READY)
         degraded = (200, {}, b'{"status":"degraded","checks":{"counter":"down: x://u:swordfish@h"}}')
         words = await self.parts(tmp_path, degraded)
         assert words.startswith("warning ")
@@ -192,12 +192,12 @@ class TestParts:
         ):
             words = await self.parts(tmp_path, self.READY, alive)
             assert words.startswith("problem ")
-            assert "something else answers there" in words
+            assert "another program answers there" in words
 
     async def test_clocks(self, tmp_path: Path) -> None:
         late = (200, {"Date": formatdate(time.time() - 90, usegmt=True)}, self.READY[2])
         words = await self.parts(tmp_path, self.READY, late)
-        assert "s behind this machine's: set both by NTP" in words
+        assert "s behind this machine's: use NTP" in words
         right = (200, {"Date": formatdate(time.time(), usegmt=True)}, self.READY[2])
         assert "clock" not in await self.parts(tmp_path, self.READY, right)
         for nonsense in ("yesterday", ""):
@@ -240,7 +240,7 @@ class TestAddresses:
             ({"img_url": "https://shots.internal"}, "private network"),
             ({"img_url": "https://shots"}, "private network"),
             ({"web_url": "http://shots.example.org"}, "not Secure"),
-            ({"base_url": "http://shots.example.org"}, "tokens travel readable"),
+            ({"base_url": "http://shots.example.org"}, "tokens are sent unencrypted"),
             ({"max_image_bytes": 6 * 1024**2}, "over 5 MB"),
         ],
     )
@@ -251,13 +251,16 @@ class TestAddresses:
 
     async def test_public_ones(self, tmp_path: Path) -> None:
         public = dict.fromkeys(("base_url", "img_url", "web_url"), "https://shots.example.org")
-        assert said(await check_addresses(settings(tmp_path, **public))) == "ok public, and on https"
+        assert (
+            said(await check_addresses(settings(tmp_path, **public)))
+            == "ok all URLs are public and use https"
+        )
 
 
 class TestTheMachine:
     async def test_folders(self, tmp_path: Path) -> None:
         engines = Engines(settings(tmp_path))
-        assert "not there yet" in said(await engines.check_data_folder())
+        assert "does not exist yet" in said(await engines.check_data_folder())
         with small_disk(tmp_path / "data", "12m"):
             assert "problem only" in said(await engines.check_data_folder())
         with small_disk(tmp_path / "data", "500m"):
@@ -268,7 +271,7 @@ class TestTheMachine:
 
     async def test_keys(self, tmp_path: Path) -> None:
         engines = Engines(settings(tmp_path))
-        assert "the first start makes" in said(await engines.check_keys())
+        assert "the first start creates" in said(await engines.check_keys())
         keys = KeyFile(tmp_path / "data" / "signing-keys")
         keys.create_if_missing()
         assert said(await engines.check_keys()) == "ok k1 signs, 1 verify"
@@ -279,7 +282,7 @@ class TestTheMachine:
         assert words.startswith("problem ")
         assert "5e5e" not in words
         fixed = Engines(settings(tmp_path, signing_keys=f"a:{'5e' * 32}"))
-        assert said(await fixed.check_keys()) == "ok a signs, 1 verify; fixed by PRSHOTS_SIGNING_KEYS"
+        assert said(await fixed.check_keys()) == "ok a signs, 1 verify; set by PRSHOTS_SIGNING_KEYS"
 
     async def test_keys_that_are_lost(self, tmp_path: Path) -> None:
         await open_records(tmp_path / "data").close()

@@ -154,7 +154,7 @@ def test_the_command_says_from_what_to_what(settings: Settings, engine: Engine) 
         return done.stderr
 
     upgrade_to(engine, "0001")
-    assert said() == f"{settings.database_place} is migrated: from schema 0001 to {SCHEMA_VERSION}.\n"
+    assert said() == f"{settings.database_place} was upgraded from schema 0001 to {SCHEMA_VERSION}.\n"
     assert said() == f"{settings.database_place} is up to date: schema {SCHEMA_VERSION}.\n"
     with engine.begin() as connection:
         metadata.drop_all(connection)

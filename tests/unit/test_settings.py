@@ -22,7 +22,7 @@ class Case:
 
 
 PORT = "a port number from 1 to 65535"
-ADDRESS = "an http:// or https:// address without query or spaces"
+ADDRESS = "an http:// or https:// URL without a query or spaces"
 CASES = {
     "DATA_DIR": Case(Path("data"), "/srv/shots", Path("/srv/shots"), "", ""),
     "HOST": Case("127.0.0.1", "0.0.0.0", "0.0.0.0", "", ""),
@@ -79,7 +79,7 @@ CASES = {
         "http://10.0.0.1:81",
         "http://10.0.0.1:81",
         "ftp://api",
-        "an http:// or https:// address without query or spaces",
+        "an http:// or https:// URL without a query or spaces",
     ),
     "GITHUB_CLIENT_ID": Case("", "id", "id", "", ""),
     "GITHUB_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
@@ -88,7 +88,7 @@ CASES = {
         "https://git.acme.test/",
         "https://git.acme.test",
         "acme",
-        "GitHub's address, or your own GitHub's",
+        "the URL of github.com or your GitHub Enterprise server",
     ),
     "GITLAB_CLIENT_ID": Case("", "id", "id", "", ""),
     "GITLAB_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
@@ -97,14 +97,18 @@ CASES = {
         "https://lab.test",
         "https://lab.test",
         "lab",
-        "GitLab's address, or your own GitLab's",
+        "the URL of gitlab.com or your GitLab server",
     ),
     "GITEA_CLIENT_ID": Case("", "id", "id", "", ""),
     "GITEA_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
-    "GITEA_URL": Case("", "https://tea.test", "https://tea.test", "tea", "your Gitea's or Forgejo's address"),
+    "GITEA_URL": Case(
+        "", "https://tea.test", "https://tea.test", "tea", "the URL of your Gitea or Forgejo server"
+    ),
     "OIDC_CLIENT_ID": Case("", "id", "id", "", ""),
     "OIDC_CLIENT_SECRET": Case("", "secret", "secret", "", ""),
-    "OIDC_ISSUER": Case("", "https://id.test", "https://id.test", "id", "the issuer's address"),
+    "OIDC_ISSUER": Case(
+        "", "https://id.test", "https://id.test", "id", "the URL of your OpenID Connect issuer"
+    ),
     "OIDC_NAME": Case("single sign-on", "Acme", "Acme", "x" * 41, "1 to 40 characters"),
     "ALLOWED_USERS": Case("", "ann,bob", "ann,bob", "", ""),
     "ALLOWED_ORGANIZATIONS": Case("", "acme", "acme", "", ""),
@@ -114,7 +118,7 @@ CASES = {
         "https://git.acme.test/, http://[::1]:3000",
         "https://git.acme.test/, http://[::1]:3000",
         "https://git.acme.test,http://10.0.0.1",
-        "https:// addresses of OpenID issuers, apart by commas",
+        "comma-separated https:// URLs of OpenID issuers",
     ),
     "WORKERS": Case(1, "1", 1, "many", "a whole number from 1 to 256"),
     "DRAIN_SECONDS": Case(0, "2.5", 2.5, "-1", "a number of seconds from 0 to 300"),
@@ -269,7 +273,7 @@ def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: 
 
 def test_a_setting_nobody_knows_is_named(config: Path) -> None:
     config.write_text('api_prot = "secret"')
-    assert error_of(config) == f"API_PROT in {config} is not a setting; docs/settings.md lists them"
+    assert error_of(config) == f"unknown setting API_PROT in {config}: see docs/settings.md"
 
 
 def test_a_file_that_cannot_be_read_is_named(config: Path) -> None:
@@ -299,7 +303,7 @@ def test_wrong_keys_are_refused_without_a_word_of_them(
 
 def test_keys_of_a_wrong_type_are_not_shown_either(config: Path) -> None:
     config.write_text(f'signing_keys = ["{KEYS}"]')
-    assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got a value, takes kid:hex")
+    assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got an invalid value, takes kid:hex")
     assert "5e5e" not in error_of(config)
 
 

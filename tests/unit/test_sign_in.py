@@ -370,7 +370,7 @@ class TestALink:
         code = await signin.make_link()
         clock.now += STATE_SECONDS + 1
         with pytest.raises(
-            SignInRefusedError, match="older than 10 minutes: `prshots login-link` makes another"
+            SignInRefusedError, match="older than 10 minutes: run `prshots login-link` to get a new one"
         ):
             await signin.redeem_link(code)
 

@@ -174,7 +174,7 @@ def test_no_key_is_refused(text: str) -> None:
 
 
 def test_two_keys_of_one_name_are_refused() -> None:
-    with pytest.raises(SettingsError, match="same name"):
+    with pytest.raises(SettingsError, match="same kid"):
         KeyRing.parse(f"k1:{'ab' * 32},k1:{'cd' * 32}")
 
 

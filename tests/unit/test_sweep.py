@@ -17,7 +17,7 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.models import Image, LoginState, Project, Session, User
 from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
-from prshots.server.domain.sweep import BATCH, LEFTOVER_AGE_SECONDS, Report, sweep
+from prshots.server.domain.sweep import BATCH, LEFTOVER_AGE_SECONDS, SweepReport, sweep
 from support.stores_and_records import DAY, NOW, a_project, a_token, an_image, open_records, people_beside
 
 
@@ -40,7 +40,7 @@ class Place:
         await self.records.add_image(image)
         return image
 
-    async def sweep(self) -> Report:
+    async def sweep(self) -> SweepReport:
         return await sweep(self.records, people_beside(self.records), self.store, clock=lambda: NOW)
 
     def path(self, image: Image) -> Path:
@@ -79,14 +79,14 @@ async def test_short_lived_tokens_go_once_their_time_is_over(
     kept = [a_token(project, expires_at=NOW + 1), a_token(project)]
     for token in [*expired, *kept]:
         await place.records.add_token(token)
-    assert await place.sweep() == Report(tokens=3)
+    assert await place.sweep() == SweepReport(tokens=3)
     found = [await place.records.project_of_token(token.sha256) for token in [*expired, *kept]]
     assert [bool(one) for one in found] == [False] * 3 + [True] * 2
 
 
 async def test_with_nothing_to_do(place: Place) -> None:
     image = await place.image()
-    assert await place.sweep() == Report()
+    assert await place.sweep() == SweepReport()
     assert await place.left() == {image.key}
 
 
@@ -94,7 +94,7 @@ async def test_with_nothing_to_do(place: Place) -> None:
 async def test_images_go_when_their_days_have_passed(place: Place, policy: Policy) -> None:
     await place.image(policy, 3, uploaded_at=NOW - 3 * DAY)
     kept = await place.image(policy, 3, uploaded_at=NOW - 3 * DAY + 1)
-    assert await place.sweep() == Report(expired=1, freed_bytes=1000)
+    assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
     assert await place.left() == {kept.key}
 
 
@@ -114,8 +114,8 @@ async def test_what_failed_does_not_keep_the_others_and_is_tried_again(place: Pl
     stuck = place.path(images[2])
     stuck.unlink()
     stuck.mkdir()  # cannot be unlinked, not even by root
-    assert await place.sweep() == Report(expired=4, failed=1, freed_bytes=4000)
-    assert await place.sweep() == Report(failed=1)
+    assert await place.sweep() == SweepReport(expired=4, failed=1, freed_bytes=4000)
+    assert await place.sweep() == SweepReport(failed=1)
     assert [image.id for image in await place.records.scheduled("", 10)] == [images[2].id]
     stuck.rmdir()
     assert (await place.sweep()).expired == 1
@@ -135,7 +135,7 @@ async def test_bytes_without_a_record_go_after_an_hour(place: Place) -> None:
     os.utime(place.path(image), (NOW - 2 * DAY, NOW - 2 * DAY))
     young = place.orphan(LEFTOVER_AGE_SECONDS - 1)
     old = place.orphan(LEFTOVER_AGE_SECONDS + 1)
-    assert await place.sweep() == Report(orphans=1)
+    assert await place.sweep() == SweepReport(orphans=1)
     assert [path.exists() for path in (place.path(image), young, old)] == [True, True, False]
 
 
@@ -145,11 +145,11 @@ async def test_a_thumbnail_stays_and_goes_with_its_record(place: Place) -> None:
     both = [place.orphan(2 * DAY, origin_key(old_orphan, ext)) for ext in ("png", THUMBNAIL_EXT)]
     alone = place.orphan(LEFTOVER_AGE_SECONDS + 1, origin_key(secrets.token_hex(16), THUMBNAIL_EXT))
     young = place.orphan(LEFTOVER_AGE_SECONDS - 1, origin_key(secrets.token_hex(16), THUMBNAIL_EXT))
-    assert await place.sweep() == Report(orphans=3)
+    assert await place.sweep() == SweepReport(orphans=3)
     assert [path.exists() for path in (kept, *both, alone, young)] == [True, False, False, False, True]
     young.unlink()
     await place.records.schedule([image.id], NOW)
-    assert await place.sweep() == Report(expired=1, freed_bytes=1000)
+    assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
     assert await place.left() == set()
 
 
@@ -158,10 +158,10 @@ async def test_an_image_waits_for_a_thumbnail_that_cannot_be_deleted(place: Plac
     stuck = place.store.root / image.thumbnail_key
     stuck.mkdir()  # cannot be unlinked, not even by root
     await place.records.schedule([image.id], NOW)
-    assert await place.sweep() == Report(failed=1)
+    assert await place.sweep() == SweepReport(failed=1)
     assert await place.records.known_ids([image.id]) == {image.id}
     stuck.rmdir()
-    assert await place.sweep() == Report(expired=1, freed_bytes=1000)
+    assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
 
 
 async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place: Place) -> None:
@@ -169,14 +169,14 @@ async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place:
     stuck.unlink()
     stuck.mkdir()
     os.utime(stuck, (0, 0))
-    assert await place.sweep() == Report(orphans=2, failed=1)
+    assert await place.sweep() == SweepReport(orphans=2, failed=1)
     assert not any(path.exists() for path in others)
 
 
 async def test_what_a_write_cut_short_left_goes_after_an_hour(place: Place) -> None:
     young = place.orphan(LEFTOVER_AGE_SECONDS - 1, f"ab/.{'ab' * 16}.png")
     old = place.orphan(LEFTOVER_AGE_SECONDS + 1, f"cd/.{'cd' * 16}.png")
-    assert await place.sweep() == Report(unfinished=1)
+    assert await place.sweep() == SweepReport(unfinished=1)
     assert (young.exists(), old.exists()) == (True, False)
 
 
@@ -188,7 +188,7 @@ async def test_with_another_database_nothing_looks_like_an_orphan(place: Place, 
     os.utime(place.path(image), (0, 0))
     report = await sweep(elsewhere, people_beside(elsewhere), place.store, clock=time.time)
     await elsewhere.close()
-    assert report == Report(foreign_store=True)
+    assert report == SweepReport(foreign_store=True)
     assert await place.left() == {image.key}
 
 
@@ -252,7 +252,7 @@ async def test_sign_ins_and_sessions_past_their_time_go(place: Place) -> None:
         await people.add_session(Session(name, user.id, NOW - made, NOW - seen))
     for name, made in {"begun": STATE_SECONDS, "given up": STATE_SECONDS + 1}.items():
         await people.add_login_state(LoginState(name, "github", "", "", "", "/", NOW - made))
-    assert await place.sweep() == Report(logins=3)
+    assert await place.sweep() == SweepReport(logins=3)
     assert [name for name in ages if await people.session(name)] == ["new"]
     assert await people.take_login_state("given up") is None
     assert await people.take_login_state("begun") is not None

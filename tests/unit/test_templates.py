@@ -95,7 +95,6 @@ class TestWithinTheLimit:
         st.integers(0, 31_000),
         st.sampled_from(["{{screenshots}}", "{{entries}}\n{{heading}}", "{{entries}} {{count}} {{entries}}"]),
     )
-    @settings(max_examples=40, deadline=None)
     def test_with_any_template(self, names: list[str], count: int, padding: int, places: str) -> None:
         with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
             made = composer(

@@ -120,7 +120,7 @@ async def test_one_that_cannot_be_made_is_not_tried_again_and_keeps_no_other(pla
         made = await place.thumbnails.make(images)
     assert made == {images[0].id: True, images[1].id: False, images[2].id: True}
     assert [(entry["event"], entry["image"]) for entry in logs] == [
-        ("no thumbnail can be made of an image", images[1].id)
+        ("image cannot be made into a thumbnail", images[1].id)
     ]
     broken = await place.now(images[1])
     assert broken is not None
@@ -137,7 +137,7 @@ async def test_bytes_that_cannot_be_read_now_are_tried_again(place: Place) -> No
     path.mkdir()  # in their place: there, but not to be read
     with structlog.testing.capture_logs() as logs:
         assert await place.thumbnails.make([stuck, fine]) == {stuck.id: False, fine.id: True}
-    assert [entry["event"] for entry in logs] == ["a thumbnail could not be made now"]
+    assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
     unmarked = await place.now(stuck)
     assert unmarked is not None
     assert unmarked.thumbnail is None
@@ -268,7 +268,7 @@ async def test_a_full_disk_shows_no_thumbnail_and_loses_nothing(place: Place, tm
         image = await full.image()
         with filled_up(disk), structlog.testing.capture_logs() as logs:
             assert await full.thumbnails.make([image]) == {image.id: False}
-        assert [entry["event"] for entry in logs] == ["a thumbnail could not be made now"]
+        assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
         assert full.files() == {image.key}
         assert await full.thumbnails.make([image]) == {image.id: True}  # there is room again
         await full.thumbnails.close()
@@ -283,7 +283,7 @@ async def test_a_database_that_takes_no_note_keeps_no_thumbnail(place: Place) ->
     )
     with structlog.testing.capture_logs() as logs:
         assert await place.thumbnails.make([image]) == {image.id: False}
-    assert [entry["event"] for entry in logs] == ["a thumbnail could not be made now"]
+    assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
     assert place.files() == {image.key}
 
 

@@ -41,8 +41,8 @@ def test_trust_list_and_distrust(run: Run) -> None:
     assert made.exit_code == 0
     assert re.fullmatch(r"[0-9a-f]{12}\n", made.stdout)
     assert made.stderr == (
-        f"Jobs may now upload to 'web' whose ID token is of {GITHUB}\n"
-        "and says ref=refs/pull/*, repository=octo/app. Its audience has to be https://shots.example.\n"
+        f"CI jobs can now upload to 'web' with an ID token from {GITHUB}\n"
+        "that has ref=refs/pull/*, repository=octo/app and the audience https://shots.example.\n"
     )
     gitlab = run("trust", "web", "--issuer", "gitlab", "--repository", "g/p", "--environment", "review")
     assert gitlab.exit_code == 0
@@ -82,7 +82,7 @@ def test_forges_of_one_s_own(run: Run) -> None:
         (["--claim", "repository"], "--claim takes NAME=VALUE; got 'repository'"),
         (["--claim", "a=1", "--claim", "a=2"], "the claim a is given twice"),
         (["--repository", "a/b", "--claim", "repository=a/c"], "the claim repository is given twice"),
-        (["--issuer", "https://ci.example", "--repository", "a/b"], "name the claim: --claim NAME=VALUE"),
+        (["--issuer", "https://ci.example", "--repository", "a/b"], "use --claim NAME=VALUE"),
     ],
 )
 def test_called_wrongly(run: Run, args: list[str], words: str) -> None:
@@ -94,7 +94,7 @@ def test_called_wrongly(run: Run, args: list[str], words: str) -> None:
 def test_what_cannot_be_trusted(run: Run) -> None:
     for args, error, words in (
         (["nobody", "--issuer", "github", "--repository", "a/b"], NotFoundError, "no project 'nobody'"),
-        (["web", "--issuer", "github", "--ref", "main"], InvalidInputError, "has to name the repository"),
+        (["web", "--issuer", "github", "--ref", "main"], InvalidInputError, "must name the repository"),
         (["web", "--issuer", "github", "--repository", "a*"], InvalidInputError, "after a whole name"),
         (["web", "--issuer", "https://x.example", "--claim", "sub=x"], InvalidInputError, "TRUSTED_ISSUERS"),
     ):

@@ -1,4 +1,4 @@
-"""`prshots doctor`: what is wrong, and what to do about it."""
+"""`prshots doctor`: check the installation and say what to fix."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -20,10 +20,10 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Check settings, engines, keys, clocks and addresses, and say what to fix.
+    """Check settings, engines, keys, clocks and URLs, and say what to fix.
 
-    Stores, fetches and deletes an image, as GitHub's image proxy would fetch it. Exit code 1 when there is a
-    problem; warnings leave it 0.
+    Stores a test image, fetches it the way GitHub's image proxy does, and deletes it. The exit code is 1 if
+    there is a problem; warnings leave it at 0.
     """
     import asyncio
 
@@ -35,7 +35,7 @@ def doctor(
     for finding in findings:
         show(finding)
     if settings is not None:
-        findings += asyncio.run(_examined(settings, show))
+        findings += asyncio.run(_run_checks(settings, show))
     problems = _count(findings, State.PROBLEM)
     if as_json:
         print_json({"ok": not problems, "checks": [asdict(finding) for finding in findings]})
@@ -44,7 +44,7 @@ def doctor(
     raise typer.Exit(1 if problems else 0)
 
 
-async def _examined(settings: "Settings", show: "Callable[[Finding], None]") -> "list[Finding]":
+async def _run_checks(settings: "Settings", show: "Callable[[Finding], None]") -> "list[Finding]":
     from rich.console import Console
 
     from prshots.server.doctor.examination import examine

@@ -6,12 +6,12 @@ import typer
 
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, settings_from
 
-app = typer.Typer(help="List, rotate and retire the keys that sign image URLs.", no_args_is_help=True)
+app = typer.Typer(help="List, rotate and remove the keys that sign image URLs.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """List the keys by name, never their secrets."""
+    """List the signing keys by id, without their secrets."""
     from prshots.server.wiring import key_source
 
     ring = key_source(settings_from(config)).ring()
@@ -26,21 +26,21 @@ def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> No
 
 @app.command()
 def rotate(config: ConfigOption = None) -> None:
-    """Make a new key that signs from now on. URLs signed before stay valid."""
+    """Create a new signing key. URLs signed with older keys stay valid."""
     from prshots.server.wiring import key_file, key_source
 
     settings = settings_from(config)
     key_source(settings)
     kid = key_file(settings).rotate()
-    say(f"Key {kid} signs from now on; a running service takes it up within 10 seconds.")
+    say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
 
 
 @app.command()
 def retire(
-    kid: Annotated[str, typer.Argument(metavar="KID", help="The key's name, from `prshots keys list`.")],
+    kid: Annotated[str, typer.Argument(metavar="KID", help="The key's id, from `prshots keys list`.")],
     config: ConfigOption = None,
 ) -> None:
-    """Remove a key. Every URL signed with it stops working within 10 seconds."""
+    """Remove a signing key. URLs signed with it stop working within 10 s."""
     import asyncio
 
     from prshots.server.wiring import key_file, key_source, open_records
@@ -55,9 +55,9 @@ def retire(
         finally:
             await records.close()
 
-    images = asyncio.run(images_signed())  # first: after the key has gone, nothing should fail any more
+    images = asyncio.run(images_signed())  # first, so that a database error leaves the key in place
     key_file(settings).retire(kid)
     say(
-        f"Key {kid} is gone. The URLs of {images} images were signed with it; fetch the comments of their "
-        "pull requests again to get new ones."
+        f"Removed key {kid}. The URLs of {images:,} images were signed with it and no longer work. Fetch the "
+        "comments of their pull requests again to get new URLs."
     )

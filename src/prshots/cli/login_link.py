@@ -9,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def login_link(config: ConfigOption = None) -> None:
-    """Print a link that signs you in to the dashboard. It works once, for 10 minutes."""
+    """Print a link that signs you in to the dashboard. It works once, within 10 minutes."""
     print(new_link(settings_from(config)))
-    say("Open it in a browser: it works once, for 10 minutes, and signs in as this machine's operator.")
+    say("Open it in a browser within 10 minutes. It works once and signs you in as the operator.")
 
 
 def new_link(settings: "Settings") -> str:
-    """Make a one-time sign-in link, whether or not the service runs."""
+    """Create a one-time sign-in link. Works whether or not the service runs."""
     from prshots.server.wiring import opened_sign_in
 
     code = run_with(opened_sign_in(settings), lambda signin: signin.make_link())
-    return f"{settings.web_url}/sign-in#{code}"  # after the #, where no server and no log ever sees it
+    return f"{settings.web_url}/sign-in#{code}"  # after the #, so the code reaches no server and no log

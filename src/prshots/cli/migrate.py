@@ -1,10 +1,10 @@
-"""`prshots migrate`: bring the database to the schema of this version."""
+"""`prshots migrate`: upgrade the database to this version's schema."""
 
 from prshots.cli.common import ConfigOption, say, settings_from
 
 
 def migrate(config: ConfigOption = None) -> None:
-    """Bring the database to this version's schema. Every start does so too, if need be."""
+    """Upgrade the database to this version's schema. Starting the service does the same."""
     from prshots.server.wiring import migrate_database
 
     settings = settings_from(config)
@@ -14,4 +14,4 @@ def migrate(config: ConfigOption = None) -> None:
     elif before is None:
         say(f"{settings.database_place} is ready: schema {now}.")
     else:
-        say(f"{settings.database_place} is migrated: from schema {before} to {now}.")
+        say(f"{settings.database_place} was upgraded from schema {before} to {now}.")

@@ -1,4 +1,4 @@
-"""`prshots project`: make projects and set when their images go."""
+"""`prshots project`: create projects and set their retention."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -13,19 +13,22 @@ from prshots.server.domain.models import Project
 if TYPE_CHECKING:
     from prshots.server.domain.projects import ProjectChanges, Projects
 
-app = typer.Typer(help="Create, list and change projects, and let CI jobs upload.", no_args_is_help=True)
+app = typer.Typer(
+    help="Create, list and change projects, and trust CI jobs to upload without a token.",
+    no_args_is_help=True,
+)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
 PolicyOption = Annotated[
     Policy | None,
     typer.Option(
-        help="When images go: pr_close, when the pull request closes; retain_days, --retain-days after the "
-        "upload; manual, when somebody deletes them."
+        help="When images expire: pr_close = when the pull request closes, retain_days = --retain-days after "
+        "the upload, manual = never; you delete them."
     ),
 ]
 RetainDaysOption = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Expire images N days after their upload; holds under every policy."),
+    typer.Option(metavar="N", help="Expire images N days after the upload, under every policy."),
 ]
 
 
@@ -58,7 +61,7 @@ def list_projects(*, as_json: JsonOption = False, config: ConfigOption = None) -
         ],
     )
     if not projects:
-        say("No projects yet. Make one: prshots project create NAME")
+        say("No projects yet. Create one: prshots project create NAME")
 
 
 @app.command("set")
@@ -68,15 +71,15 @@ def set_project(
     policy: PolicyOption = None,
     retain_days: RetainDaysOption = None,
     no_retain_days: Annotated[
-        bool, typer.Option("--no-retain-days", help="Keep images without limit.")
+        bool, typer.Option("--no-retain-days", help="Remove the limit of --retain-days.")
     ] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Change when a project's images go."""
+    """Change a project's retention."""
     if policy is None and retain_days is None and not no_retain_days:
         raise typer.BadParameter("nothing to change: give --policy, --retain-days or --no-retain-days")
     if retain_days is not None and no_retain_days:
-        raise typer.BadParameter("--retain-days and --no-retain-days exclude each other")
+        raise typer.BadParameter("use either --retain-days or --no-retain-days, not both")
     changes: ProjectChanges = {}
     if policy is not None:
         changes["policy"] = policy
@@ -96,12 +99,12 @@ app.command()(trusts.distrust)
 
 
 def _explained(project: Project) -> str:
-    after = f"{project.retain_days} days after their upload" if project.retain_days else ""
+    after = f"{project.retain_days} days after the upload" if project.retain_days else ""
     match project.policy:
         case Policy.PR_CLOSE:
-            words = ["when the pull request closes", after]
+            causes = ["when the pull request closes", after]
         case Policy.RETAIN_DAYS:
-            words = [after]
+            causes = [after]
         case Policy.MANUAL:
-            words = ["when somebody deletes them", after]
-    return "images go " + " or ".join(word for word in words if word)
+            causes = ["when you delete them", after]
+    return "images expire " + " or ".join(cause for cause in causes if cause)

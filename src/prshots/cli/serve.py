@@ -18,13 +18,13 @@ from prshots.cli.common import ConfigOption, print_json, say, settings_from
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.sweep import Report
+    from prshots.server.domain.sweep import SweepReport
 
 
-_WHERE_THE_DATA_IS = ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL")
+_DATA_VARIABLES = ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL")
 
 
-class PartName(StrEnum):
+class Component(StrEnum):
     WEB = "web"
     API = "api"
     DELIVERY = "delivery"
@@ -32,14 +32,14 @@ class PartName(StrEnum):
 
 
 def serve(
-    part: Annotated[
-        list[PartName] | None, typer.Argument(help="Which parts to run; all, if none is named.")
+    component: Annotated[
+        list[Component] | None, typer.Argument(help="The components to run. Default: all of them.")
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run the service: the dashboard, the API, image delivery, and a sweep at start and every hour.
+    """Run the service: dashboard, API, image delivery, and the hourly sweep.
 
-    Stops on Ctrl-C or SIGTERM, after the uploads under way.
+    Ctrl-C or SIGTERM stops it once the uploads in progress are done.
     """
     import asyncio
 
@@ -48,21 +48,21 @@ def serve(
 
     settings = settings_from(config, part="serve")
     settings.check_providers()
-    names = [name.value for name in PartName if not part or name in part]
+    names = [name.value for name in Component if not component or name in component]
     parts = parts_of(settings, names)
-    if names != [PartName.WEB]:  # which signs and checks nothing
-        wiring.key_source(settings)  # made here, before two parts could each want to
-    # People open the dashboard of their own machine with a link; with a login provider they sign in there. A
-    # collector of logs keeps what it is given, so it gets no link.
+    if names != [Component.WEB]:  # web needs no signing key
+        wiring.key_source(settings)  # creates the key here, before two components could both try to
+    # Without a login provider, people sign in with a one-time link. JSON logs go to a log collector, which
+    # would store the link, so it is not printed there.
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
     hold_back_ctrl_c()
-    link = _LinkInTheMaking(config) if makes_link else None
+    link = _PendingSignInLink(config) if makes_link else None
     supervisor = Supervisor(
         parts=parts,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
         stop_seconds=settings.drain_seconds + settings.grace_seconds,
-        on_ready=lambda: _greet(settings, names, config, link.made() if link else None),
+        on_ready=lambda: _greet(settings, names, config, link.wait() if link else None),
     )
     sys.exit(asyncio.run(supervisor.run()))
 
@@ -72,7 +72,7 @@ def sweep(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Run one sweep: finish expiries that are due or failed, remove bytes that no record names."""
+    """Run one sweep: delete images that are due to expire, and files without a record."""
     import asyncio
 
     report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep")))
@@ -85,11 +85,11 @@ def sweep(
 
         say(f"Warning: {FOREIGN_STORE}.")
     if report.failed:
-        say(f"{report.failed} could not be deleted now; the next sweep tries again.")
+        say(f"{report.failed:,} files could not be deleted; the next sweep tries again.")
         raise typer.Exit(1)
 
 
-async def _sweep(settings: "Settings") -> tuple["Report", float]:
+async def _sweep(settings: "Settings") -> tuple["SweepReport", float]:
     from rich.console import Console
 
     from prshots.server.domain.sweep import sweep as run_sweep
@@ -107,16 +107,17 @@ async def _sweep(settings: "Settings") -> tuple["Report", float]:
     return report, time.monotonic() - started
 
 
-def _summary(report: "Report", seconds: float) -> str:
+def _summary(report: "SweepReport", seconds: float) -> str:
     swept = f"Expired {report.expired:,} images ({report.freed_bytes / 1024**2:,.1f} MB) in {seconds:.1f} s"
     leftovers = report.orphans + report.unfinished
     return f"{swept}; removed {leftovers:,} files without a record." if leftovers else f"{swept}."
 
 
-class _LinkInTheMaking:
-    """A one-time sign-in link, made by a process of its own while the parts start.
+class _PendingSignInLink:
+    """A one-time sign-in link that a separate process creates while the components start.
 
-    This process stays for as long as the service runs, and the database's code would stay in its memory.
+    The supervisor runs as long as the service does. Creating the link here would keep the database code in
+    its memory all that time.
     """
 
     def __init__(self, config: Path | None) -> None:
@@ -126,8 +127,8 @@ class _LinkInTheMaking:
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
-    def made(self) -> str:
-        """Return the link; "" when none could be made."""
+    def wait(self) -> str:
+        """Return the link; "" if creating it failed."""
         return self._process.communicate()[0].strip()
 
 
@@ -138,42 +139,45 @@ def _greet(settings: "Settings", names: list[str], config: Path | None, link: st
         structlog.get_logger().info("ready", version=__version__, parts=names)
         return
     addresses = {
-        "api": f"  API      {settings.base_url}  (its manual: {settings.base_url}/docs)",
+        "api": f"  API      {settings.base_url}  (reference: {settings.base_url}/docs)",
         "delivery": f"  images   {settings.img_url}",
         "sweep": "  sweep    now and every hour",
     }
     lines = [
-        f"\nprshots {__version__} is running; Ctrl-C stops it.\n",
-        *(_way_in(settings, link, config) if "web" in names else ()),
+        f"\nprshots {__version__} is running. Press Ctrl-C to stop it.\n",
+        *(_how_to_sign_in(settings, link, config) if "web" in names else ()),
         *(addresses[name] for name in names if name in addresses),
-        *_where_it_is_kept(settings),
+        *_data_locations(settings),
     ]
     if "api" in names:
         lines += _next_commands(config, settings.base_url)
     say("\n".join(lines))
 
 
-def _where_it_is_kept(settings: "Settings") -> list[str]:
+def _data_locations(settings: "Settings") -> list[str]:
     if settings.on_sqlite and settings.on_disk:
         return [f"  data     {settings.data_dir}\n"]
     return [f"  records  {settings.database_place}", f"  store    {settings.store_place}\n"]
 
 
-def _way_in(settings: "Settings", link: str | None, config: Path | None) -> list[str]:
-    """Return what a newcomer does first. `link` is None where people sign in with a provider."""
+def _how_to_sign_in(settings: "Settings", link: str | None, config: Path | None) -> list[str]:
+    """Return how to sign in. `link` is None when people sign in with a provider, "" if making it failed."""
     if link is None:
         return [f"Open {settings.web_url} in a browser.\n"]
-    another = _pasteable("login-link", config, *_WHERE_THE_DATA_IS, "PRSHOTS_WEB_PORT", "PRSHOTS_WEB_URL")
+    command = _pasteable("login-link", config, *_DATA_VARIABLES, "PRSHOTS_WEB_PORT", "PRSHOTS_WEB_URL")
     if not link:
-        return [f"Open the link that this prints: {another}\n"]
-    return [f"Open {link}\n", f"It signs you in, once, within 10 minutes; for another: {another}\n"]
+        return [f"To sign in, run this command and open the link it prints: {command}\n"]
+    return [
+        f"Open {link}\n",
+        f"The link signs you in once, within 10 minutes. To get another one: {command}\n",
+    ]
 
 
 def _next_commands(config: Path | None, base_url: str) -> list[str]:
-    create = _pasteable("project create demo", config, *_WHERE_THE_DATA_IS)
-    issue = _pasteable("token create demo", config, *_WHERE_THE_DATA_IS)
+    create = _pasteable("project create demo", config, *_DATA_VARIABLES)
+    issue = _pasteable("token create demo", config, *_DATA_VARIABLES)
     return [
-        "To upload, in another terminal, in the same folder:\n",
+        "To upload, run this in another terminal, in the same folder:\n",
         f"  {create}",
         f"  export PRSHOTS_TOKEN=$({issue})",
         f"  {_own_command()} upload screenshots/ --pr 1 --url {base_url}\n",
@@ -181,25 +185,25 @@ def _next_commands(config: Path | None, base_url: str) -> list[str]:
 
 
 def _pasteable(words: str, config: Path | None, *variables: str) -> str:
-    """Write a command so that it works in another terminal, which has not the variables set for us."""
+    """Return a command that works in another terminal, where our variables are not set."""
     given = "".join(f"{name}={_shown(os.environ[name])} " for name in variables if name in os.environ)
     option = f" --config {shlex.quote(str(config))}" if config else ""
     return f"{given}{_own_command()} {words}{option}"
 
 
 def _shown(value: str) -> str:
-    """Return a variable's value for the shell, but not the address of a server: it may hold a password."""
+    """Return a variable's value quoted for the shell. A URL with `@` may hold a password and is hidden."""
     return "…" if "@" in value else shlex.quote(value)
 
 
 def _own_command() -> str:
-    """Return how to call this program from another terminal, so that what we print can be pasted there."""
-    called = Path(sys.argv[0]).absolute()
-    if called.name != "prshots":
+    """Return how to call this program from another terminal."""
+    program = Path(sys.argv[0]).absolute()
+    if program.name != "prshots":
         return "prshots"
-    in_a_venv = sys.prefix != sys.base_prefix and called.parent == Path(sys.prefix, "bin")
-    if not in_a_venv and shutil.which("prshots") == str(called):
+    in_a_venv = sys.prefix != sys.base_prefix and program.parent == Path(sys.prefix, "bin")
+    if not in_a_venv and shutil.which("prshots") == str(program):
         return "prshots"
-    # A virtual environment may be activated in this terminal only, so its path is spelled out.
+    # The virtual environment may be active in this terminal only, so use the program's path.
     here = Path.cwd()
-    return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
+    return shlex.quote(str(program.relative_to(here) if program.is_relative_to(here) else program))

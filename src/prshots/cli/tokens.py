@@ -1,4 +1,4 @@
-"""`prshots token`: issue and revoke upload tokens."""
+"""`prshots token`: create, list and revoke upload tokens."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.models import UploadToken
     from prshots.server.domain.projects import Projects
 
-app = typer.Typer(help="Issue, list and revoke upload tokens.", no_args_is_help=True)
+app = typer.Typer(help="Create, list and revoke upload tokens.", no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 
@@ -19,18 +19,18 @@ ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The pro
 def create(
     project: ProjectArgument,
     label: Annotated[
-        str, typer.Option(metavar="L", help="What the token is for, such as the CI it goes to.")
+        str, typer.Option(metavar="L", help="What the token is for, such as the CI system that uses it.")
     ] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Issue a token. It is printed alone on standard output, this once; only its hash is kept."""
+    """Create a token and print it to standard output. It is shown only once: only its hash is stored."""
 
     async def issue(accounts: "Projects") -> tuple["UploadToken", str]:
         return await accounts.create_token(await accounts.project(project), label)
 
     token, secret = with_accounts(config, issue)
     print(secret)
-    say(f"Token {token.id} for project {project!r}. Keep it now: it is not shown again.")
+    say(f"Created token {token.id} for project {project!r}. Save it now: it is not shown again.")
 
 
 @app.command("list")
@@ -68,6 +68,6 @@ def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, from `prshots token list`.")],
     config: ConfigOption = None,
 ) -> None:
-    """Revoke a token. It stops working at once, also in a running service."""
+    """Revoke a token. It stops working immediately, also in a running service."""
     with_accounts(config, lambda accounts: accounts.revoke_token(token_id))
     say(f"Revoked token {token_id}.")

@@ -1,4 +1,4 @@
-"""`prshots project trust`: let CI jobs upload by their ID tokens, without a secret."""
+"""`prshots project trust`: let CI jobs upload with their ID tokens instead of an upload token."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -28,39 +28,41 @@ T = TypeVar("T")
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
 
 
-class Forge(NamedTuple):
-    """A forge as an issuer: its address, and what it calls the repository that a job runs in."""
+class ForgeIssuer(NamedTuple):
+    """A forge that issues ID tokens: its issuer URL, and the claim that names a job's repository."""
 
     issuer: str
-    repository: str
+    repository_claim: str
 
 
 def trust(
     name: NameArgument,
     *,
     issuer: Annotated[
-        str, typer.Option(metavar="github|gitlab|URL", help="Who signs the ID tokens of the CI's jobs.")
+        str, typer.Option(metavar="github|gitlab|URL", help="The issuer of the CI jobs' ID tokens.")
     ],
     claims: Annotated[
         list[str] | None,
         typer.Option(
             "--claim",
             metavar="NAME=VALUE",
-            help="What an ID token has to say, with * for any run of characters. May be given again.",
+            help="A claim that the ID token must have; * matches any characters. Repeatable.",
         ),
     ] = None,
     repository: Annotated[
-        str, typer.Option(metavar="OWNER/NAME", help="The claim that names the repository, at any forge.")
+        str, typer.Option(metavar="OWNER/NAME", help="The repository that the job runs in.")
     ] = "",
     ref: Annotated[
-        str, typer.Option(metavar="REF", help="The claim ref: refs/heads/main at GitHub, main at GitLab.")
+        str,
+        typer.Option(metavar="REF", help="The `ref` claim: refs/heads/main on GitHub, main on GitLab."),
     ] = "",
     environment: Annotated[
-        str, typer.Option(metavar="ENV", help="The claim environment: the environment that a job deploys to.")
+        str,
+        typer.Option(metavar="ENV", help="The `environment` claim: the environment the job deploys to."),
     ] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Let the CI jobs of a repository upload to a project by their ID tokens, without a secret."""
+    """Let CI jobs upload to a project without a token. Their ID tokens must have all the given claims."""
     settings = settings_from(config)
     forge = _forge(settings, issuer)
     wanted = _pairs(claims or [])
@@ -76,12 +78,12 @@ def trust(
 
     made = _with_trusts(settings, add)
     print(made.id)
-    say(f"Jobs may now upload to {name!r} whose ID token is of {made.issuer}")
-    say(f"and says {_in_words(made.claims)}. Its audience has to be {settings.base_url}.")
+    say(f"CI jobs can now upload to {name!r} with an ID token from {made.issuer}")
+    say(f"that has {_in_words(made.claims)} and the audience {settings.base_url}.")
 
 
 def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """List what a project trusts."""
+    """List a project's trusts."""
 
     async def find(accounts: "Projects", trusts: "Trusts") -> list["Trust"]:
         return await trusts.of(await accounts.project(name))
@@ -111,9 +113,9 @@ def distrust(
     ],
     config: ConfigOption = None,
 ) -> None:
-    """Remove a trust. The tokens that were given by it stop working at once."""
+    """Remove a trust. Tokens issued through it stop working immediately."""
     _with_trusts(settings_from(config), lambda _, trusts: trusts.remove(trust_id))
-    say(f"Removed trust {trust_id}, and the tokens that were given by it.")
+    say(f"Removed trust {trust_id} and the tokens issued through it.")
 
 
 def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:
@@ -122,25 +124,26 @@ def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Aw
     return run_with(opened_trusts(settings), lambda opened: work(*opened))
 
 
-def _forge(settings: "Settings", issuer: str) -> Forge:
-    """Return the forge that is meant: by a short name, then the one of the settings, or by its address."""
+def _forge(settings: "Settings", issuer: str) -> ForgeIssuer:
+    """Return the forge for `github`, `gitlab` (the servers from the settings) or an issuer's URL."""
     from prshots.server.config.settings import GITHUB_ISSUER
 
-    own = settings.github_url != "https://github.com"
+    is_enterprise = settings.github_url != "https://github.com"
+    github_issuer = f"{settings.github_url}/_services/token" if is_enterprise else GITHUB_ISSUER
     known = {
-        "github": Forge(f"{settings.github_url}/_services/token" if own else GITHUB_ISSUER, "repository"),
-        "gitlab": Forge(settings.gitlab_url, "project_path"),
+        "github": ForgeIssuer(github_issuer, "repository"),
+        "gitlab": ForgeIssuer(settings.gitlab_url, "project_path"),
     }
-    by_address = {forge.issuer: forge for forge in known.values()}
-    return known.get(issuer) or by_address.get(issuer) or Forge(issuer, "")
+    by_issuer = {forge.issuer: forge for forge in known.values()}
+    return known.get(issuer) or by_issuer.get(issuer) or ForgeIssuer(issuer, "")
 
 
-def _repository_claim(forge: Forge) -> str:
-    if not forge.repository:
+def _repository_claim(forge: ForgeIssuer) -> str:
+    if not forge.repository_claim:
         raise typer.BadParameter(
-            f"--repository is for GitHub and GitLab; for {forge.issuer}, name the claim: --claim NAME=VALUE"
+            f"--repository works for GitHub and GitLab only: for {forge.issuer}, use --claim NAME=VALUE"
         )
-    return forge.repository
+    return forge.repository_claim
 
 
 def _pairs(given: Sequence[str]) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""What the client and the server agree on. Pure Python: it needs nothing installed."""
+"""The rules that client and server share. Pure Python without dependencies."""

@@ -1,40 +1,40 @@
-"""The errors of the domain. They know no HTTP: the table of statuses is in `server/http/error_boundary.py`.
+"""All errors of client and server. `server/http/error_boundary.py` maps them to HTTP statuses.
 
 PrshotsError
-├── SettingsError            a setting is wrong; the program does not start
-├── InvalidInputError        what the client sent is wrong
-├── PayloadTooLargeError     the image, or the body around it, is too large
-├── UnsupportedTypeError     not an image we take, or not what it says it is
+├── SettingsError            a setting is invalid; the program does not start
+├── InvalidInputError        the client sent invalid input
+├── PayloadTooLargeError     the image or the whole body is too large
+├── UnsupportedTypeError     not a supported image type, or not the type it was declared as
 ├── RequestTimeoutError      the client stopped sending halfway
 ├── RateLimitedError         too many uploads for this project in the last minute
-├── UnauthorizedError        no token, or not one that works
-├── ForbiddenError           yours to see, but not to change; or asked for by a page of another site
-├── SignInRefusedError       nobody was signed in; its `refusal` says why
-├── ProviderError            a login provider or issuer did not answer, or not in its own protocol
-├── ExchangeRefusedError     an ID token gets no upload token; the reason is for the log alone
-├── NotFoundError            nothing of that name here, or not yours
+├── UnauthorizedError        missing or invalid token
+├── ForbiddenError           may be seen but not changed by this person; or a request from another site
+├── SignInRefusedError       the sign-in failed; its `refusal` says why
+├── ProviderError            a login provider or issuer did not answer, or broke its protocol
+├── ExchangeRefusedError     an ID token gets no upload token; the reason goes to the log only
+├── NotFoundError            does not exist, or belongs to someone else
 ├── ConflictError            the name is taken
-├── ThumbnailError           no thumbnail can be made of an image
-├── ExpireFailedError        the bytes could not be deleted now; the image stays scheduled
-├── StoreError               the origin store did not do it
-│   └── StoreFullError       … because there is no room
-├── RecordsError             the database did not do it
-│   ├── RecordsFullError     … because there is no room
-│   ├── RecordsUnsureError   … or did, and could not say so any more
-│   └── SchemaTooNewError    … because a newer program has migrated it
+├── ThumbnailError           the image cannot be made into a thumbnail
+├── ExpireFailedError        the bytes could not be deleted; the image stays scheduled
+├── StoreError               the origin store failed
+│   └── StoreFullError       … because it is full
+├── RecordsError             the database failed
+│   ├── RecordsFullError     … because its disk is full
+│   ├── RecordsUnsureError   … during a commit, which may or may not have happened
+│   └── SchemaTooNewError    … because a newer version has migrated it
 ├── CounterUnavailableError  the rate counter did not answer
-├── BackupError              a backup could not be made, or not be put back
-└── CallError                a call of the client's did not succeed; the message says which, and what to do
-    ├── UnreachableError     … because nobody answered, however often it was tried
-    └── ForgeError           … because the forge (GitHub, GitLab, …) did not do it
-        └── ForgeRefusedError  … because the token there may not
+├── BackupError              a backup or restore failed
+└── CallError                a request by the client failed; the message says which, and what to do
+    ├── UnreachableError     … because the server did not answer, even after retries
+    └── ForgeError           … because the forge (GitHub, GitLab, …) failed
+        └── ForgeRefusedError  … because the forge token lacks permission
 """
 
 from enum import StrEnum
 
 
 class PrshotsError(Exception):
-    """Everything this program raises on purpose."""
+    """The base of all errors that prshots raises on purpose."""
 
 
 class SettingsError(PrshotsError):
@@ -70,7 +70,7 @@ class ForbiddenError(PrshotsError):
 
 
 class Refusal(StrEnum):
-    """Why a sign-in ended without one. The value is part of the sign-in page's address."""
+    """Why a sign-in failed. The value is part of the sign-in page's URL."""
 
     DENIED = "denied"
     EXPIRED = "expired"
@@ -91,7 +91,7 @@ class ProviderError(PrshotsError):
 
 
 class ExchangeRefusedError(PrshotsError):
-    """`issuer` and `subject` are what the token says, as far as that could be read: nobody has proved it."""
+    """`issuer` and `subject` come from the unverified token, as far as it could be read."""
 
     def __init__(self, reason: str, issuer: str = "", subject: str = "") -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""What an upload may be. The service checks it; the client checks it before it sends anything."""
+"""The limits of an upload. The service enforces them; the client checks them before it sends anything."""
 
 import re
 from enum import StrEnum

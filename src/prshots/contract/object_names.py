@@ -1,8 +1,8 @@
-"""Which objects an image has in the origin store, what they are called, and their content types.
+"""The objects that an image has in the origin store: their names and content types.
 
-An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. The URL alone says where the
-bytes are, so delivery needs no database. nginx has the same rule in `deploy/nginx/prshots/ask-first.conf`; a
-test compares the two.
+An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. The URL alone gives the key, so
+delivery needs no database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares
+the two.
 """
 
 import re
@@ -14,7 +14,7 @@ THUMBNAIL_EXT = "thumb.webp"
 CONTENT_TYPES = {image_format.ext: image_format.content_type for image_format in FORMATS} | {
     THUMBNAIL_EXT: BY_EXT["webp"].content_type
 }
-"""The content type of each object, by its extension."""
+"""Content types by extension."""
 
 EXTENSION_PATTERN = "|".join(map(re.escape, CONTENT_TYPES))
 OBJECT_NAME = re.compile(rf"[0-9a-f]{{32}}\.(?:{EXTENSION_PATTERN})")
@@ -22,12 +22,12 @@ ORIGIN_KEY = re.compile(rf"([0-9a-f]{{2}})/\1[0-9a-f]{{30}}\.(?:{EXTENSION_PATTE
 
 
 def origin_key(image_id: str, ext: str) -> str:
-    """Return where an object is in the origin store."""
+    """Return an object's key in the origin store."""
     return f"{image_id[:2]}/{image_id}.{ext}"
 
 
 def origin_keys(image_id: str, ext: str) -> tuple[str, str]:
-    """Return where everything that belongs to an image is, whether or not it has been made."""
+    """Return the keys of all objects that an image can have, whether or not they exist."""
     return origin_key(image_id, ext), origin_key(image_id, THUMBNAIL_EXT)
 
 

@@ -1,6 +1,6 @@
-"""The second line of defence for secrets: a text for a log or an operator, without what looks like one.
+"""Removes everything that looks like a secret from texts for logs and operators.
 
-The first is not to say them at all. This one catches what a library puts into its own messages.
+Our own code never puts secrets into messages. This catches those that libraries put into theirs.
 """
 
 import re

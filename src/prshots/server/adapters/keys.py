@@ -1,4 +1,4 @@
-"""Where the signing keys come from: a file that is re-read while the service runs, or a fixed setting."""
+"""The sources of signing keys: a file that is re-read while the service runs, or a setting."""
 
 import contextlib
 import fcntl
@@ -16,7 +16,7 @@ from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.domain.signing import Key, KeyRing
 
 RECHECK_SECONDS = 2.0
-"""How old the keys in use may be. A stat every two seconds costs nothing, and a rotation holds within ten."""
+"""How old the keys in use may be. A stat every 2 s is cheap, and a rotation must work within 10 s."""
 
 SECRET_BYTES = 32
 
@@ -35,7 +35,7 @@ class FixedKeys:
 
 
 class KeyFile:
-    """A file of `kid:hex` lines, mode 0600; the first signs, all verify."""
+    """A file of `kid:hex` lines with mode 0600. The first key signs, all verify."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class KeyFile:
         return self._ring
 
     def fresh_ring(self) -> KeyRing:
-        """Re-read the file if it changed; a file that has become unreadable leaves the keys as they were."""
+        """Re-read the file if it changed. If that fails, keep the current keys."""
         self._checked_at = time.monotonic()
         try:
             stamp = self._stat()
@@ -59,13 +59,15 @@ class KeyFile:
             if self._ring is None:
                 raise SettingsError(f"cannot read the signing keys in {self.path}: {error}") from error
             _log.error(
-                "signing keys not re-read; the ones in use stay", file=str(self.path), reason=str(error)
+                "cannot re-read the signing keys; keeping the current ones",
+                file=str(self.path),
+                reason=str(error),
             )
-        assert self._ring is not None  # noqa: S101 - says to the type checker what the lines above do
+        assert self._ring is not None  # noqa: S101 - for the type checker: the lines above ensure it
         return self._ring
 
     def create_if_missing(self) -> bool:
-        """Make the file with one new key; whoever comes second finds the first one's."""
+        """Create the file with one new key. Return False if it exists, also if another process was faster."""
         if self.path.exists():
             return False
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +78,7 @@ class KeyFile:
             return True
 
     def rotate(self) -> str:
-        """Put a new key first, and return its name; the URLs signed with the others stay valid."""
+        """Put a new key first and return its kid. URLs signed with the other keys stay valid."""
         with self._locked():
             keys = self._read().keys
             kid = _next_kid([key.kid for key in keys])
@@ -84,13 +86,13 @@ class KeyFile:
             return kid
 
     def retire(self, kid: str) -> None:
-        """Take a key away: every URL signed with it stops working."""
+        """Remove a key. Every URL signed with it stops working. Raises NotFoundError, ConflictError."""
         with self._locked():
             ring = self._read()
             if kid not in ring:
-                raise NotFoundError(f"no signing key {kid!r}; `prshots keys list` shows them")
+                raise NotFoundError(f"no signing key {kid!r}: `prshots keys list` lists them")
             if kid == ring.signing_kid:
-                raise ConflictError(f"key {kid!r} signs new URLs; run `prshots keys rotate` first")
+                raise ConflictError(f"key {kid!r} signs new URLs: run `prshots keys rotate` first")
             self._write(KeyRing(key for key in ring.keys if key.kid != kid))
 
     def _read(self) -> KeyRing:
@@ -113,7 +115,7 @@ class KeyFile:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep two commands from writing at once. Raises SettingsError when there is no writing at all."""
+        """Prevent concurrent writes. Raises SettingsError if writing fails."""
         lock_path = self.path.with_name(f"{self.path.name}.lock")
         try:
             lock = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,9 +1,9 @@
-"""A thumbnail from the bytes of a screenshot, whatever those bytes are.
+"""Renders a thumbnail from the bytes of an image, which may be broken or malicious.
 
-An upload is checked by its first bytes only, so this is where a file is read that may be broken, or made to
-take a machine's memory. Its header is asked for the number of pixels before any of them is decoded. The most
-that the largest picture allowed was measured to take: 210 MB as a PNG, 320 MB as a progressive JPEG in CMYK,
-310 MB as a WebP, whose decoder keeps four copies; hence its lower limit.
+An upload is only checked by its first bytes, so the file may be built to use up the machine's memory. We read
+the number of pixels from the header before we decode any. Measured peak memory for the largest allowed image:
+210 MB for PNG, 320 MB for a progressive CMYK JPEG, 310 MB for WebP. The WebP decoder keeps four copies, hence
+its lower limit.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ from prshots.contract.formats import FORMATS, LEADING_BYTES
 MAX_BYTES = 30_000
 MAX_SIDE = 480
 MAX_TALLNESS = 2.2
-"""How many times higher than wide. Of a longer page the top is shown: all of it would be a thin line."""
+"""The maximum ratio of height to width. A longer page is cut to its top; all of it would be a thin line."""
 
 MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
-"""By the extension of the format. A full page at twice the density is within them."""
+"""By the format's extension. Full-page screenshots at double pixel density fit."""
 
 MAX_LENGTH = 65_535
-"""Of either side, as in a JPEG. A row that is longer would make `_BAND_PIXELS` a promise not kept."""
+"""The longest side, as in JPEG. A longer row would not fit `_BAND_PIXELS`."""
 
 _QUALITIES = (80, 65, 50, 35)
 _BAND_PIXELS = 1_000_000
@@ -40,8 +40,8 @@ _DECODERS: dict[str, type[ImageFile.ImageFile]] = {
     "webp": WebPImageFile,
 }
 _UPRIGHT = 1
-_LYING = {5, 6, 7, 8}  # orientations whose rows are shown as columns
-_TOP_AT_END = {3, 4, 7, 8}  # those whose top is the file's last row, or column
+_ROTATED = {5, 6, 7, 8}  # EXIF orientations that show the file's rows as columns
+_TOP_AT_END = {3, 4, 7, 8}  # EXIF orientations whose top is the file's last row or column
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -52,9 +52,9 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }
 
-# Pillow has a limit too, above which it warns, and above twice of which it refuses: then it is ours.
+# Pillow has its own limit: it warns above it and refuses above twice of it. Set it to ours.
 Image.MAX_IMAGE_PIXELS = max(MAX_PIXELS.values())
-# What is odd about a file is decided on here, and no news for a log.
+# Pillow's warnings about odd files do not belong in the log.
 warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
@@ -76,23 +76,23 @@ class _Part(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What to multiply its sides with for the thumbnail: never more than 1."""
+        """The factor from the part's sides to the thumbnail's; at most 1."""
         return min(1.0, MAX_SIDE / max(self.width, self.height))
 
     @property
     def whole_factor(self) -> int:
-        """What its sides may be divided by roughly, so that they stay twice as long as needed."""
+        """The whole number to divide the sides by first, which leaves them twice as long as needed."""
         return max(1, int(0.5 / self.scale))
 
 
 def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
-    """Return a WebP of at most MAX_BYTES, never larger than the picture. Raises ThumbnailError.
+    """Return a WebP of at most MAX_BYTES, with no more pixels than the image. Raises ThumbnailError.
 
-    Of a picture that is higher than `tallness` times its width the top is shown: what a screen of that shape
-    shows of a long page.
+    An image higher than `tallness` times its width is cut to its top, as a screen of that shape shows a long
+    page.
     """
     tallness = min(tallness, MAX_TALLNESS)
-    with _pillows_trouble_as_ours():
+    with _translated_errors():
         picture = _opened(data)
         orientation = _orientation(picture)
         _decode(picture, orientation, tallness)
@@ -103,8 +103,8 @@ def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
 
 
 @contextlib.contextmanager
-def _pillows_trouble_as_ours() -> Iterator[None]:
-    """Whatever a broken file leads a decoder to raise: there are a dozen kinds, and no list of them."""
+def _translated_errors() -> Iterator[None]:
+    """Raise ThumbnailError for any exception: Pillow raises many undocumented kinds for broken files."""
     try:
         yield
     except ThumbnailError:
@@ -114,29 +114,29 @@ def _pillows_trouble_as_ours() -> Iterator[None]:
 
 
 def _opened(data: bytes) -> ImageFile.ImageFile:
-    """Read the header. The decoder is picked by our own rule: Pillow's would load all that it has."""
+    """Read the header. We pick the decoder, because Pillow's `open` would load all its plugins."""
     ext = next((known.ext for known in FORMATS if known.matches(data[:LEADING_BYTES])), None)
     if ext is None:
-        raise ThumbnailError("neither PNG nor JPEG nor WebP")
+        raise ThumbnailError("not a PNG, JPEG or WebP")
     picture = _DECODERS[ext](io.BytesIO(data))
     if math.prod(picture.size) > MAX_PIXELS[ext] or max(picture.size) > MAX_LENGTH:
         width, height = picture.size
-        raise ThumbnailError(f"{width} x {height} pixels are more than are decoded")
+        raise ThumbnailError(f"{width} x {height} pixels are too many to decode")
     return picture
 
 
 def _orientation(picture: Image.Image) -> int:
-    notes = Image.Exif()
+    exif = Image.Exif()
     try:
-        # Not by `getexif()`, which decodes a PNG, and then forgets what was wrong with its pixels.
-        notes.load(picture.info.get("exif", b""))
-        return int(notes.get(ExifTags.Base.Orientation, _UPRIGHT))
-    except Exception:  # noqa: BLE001 - notes in the file that cannot be read are no reason to refuse the picture
+        # Not `getexif()`: it decodes a PNG, and then hides errors in its pixels.
+        exif.load(picture.info.get("exif", b""))
+        return int(exif.get(ExifTags.Base.Orientation, _UPRIGHT))
+    except Exception:  # noqa: BLE001 - unreadable metadata does not make the image invalid
         return _UPRIGHT
 
 
 def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
-    """Decode the pixels; of a JPEG, only as many of them as are needed."""
+    """Decode the pixels. A JPEG is decoded at a reduced size if that is enough."""
     factor = _shown_part(picture.size, orientation, tallness).whole_factor
     width, height = picture.size
     picture.draft(None, (max(1, width // factor), max(1, height // factor)))
@@ -144,9 +144,9 @@ def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> 
 
 
 def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
-    """Return the part that is shown: all of it, or the top of a long page, wherever in the file that is."""
+    """Return the visible part: all of it, or the top of a long page, which depends on the orientation."""
     width, height = size
-    if orientation in _LYING:
+    if orientation in _ROTATED:
         kept = min(width, math.ceil(height * tallness))
         left = width - kept if orientation in _TOP_AT_END else 0
         return _Part(left, 0, left + kept, height)
@@ -162,21 +162,21 @@ def _fitted(picture: Image.Image, part: _Part) -> Image.Image:
 
 
 def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
-    """Divide the sides by a whole factor, some rows at a time: a second copy of all pixels is never made."""
+    """Divide the sides by a whole factor, a band of rows at a time, to avoid a second copy of all pixels."""
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     size = math.ceil(part.width / factor), math.ceil(part.height / factor)
     shrunk = Image.new(mode, size)
     rows = factor * max(1, _BAND_PIXELS // (part.width * factor))
     for top in range(part.top, part.bottom, rows):
         band = picture.crop((part.left, top, part.right, min(top + rows, part.bottom)))
-        if band.mode == "I;16":  # of 16 bits of grey, Pillow would keep the lower eight
-            band = band.convert("I").point(lambda grey: grey / 257).convert("L")
+        if band.mode == "I;16":  # Pillow would keep the lower eight bits of 16-bit gray
+            band = band.convert("I").point(lambda gray: gray / 257).convert("L")
         shrunk.paste(band.convert(mode).reduce(factor), (0, (top - part.top) // factor))
     return shrunk
 
 
 def _encoded(thumbnail: Image.Image) -> bytes:
-    """Give up quality first, then size: even noise fits in the end."""
+    """Reduce quality first, then size, until it fits. Even noise fits in the end."""
     while True:
         for quality in _QUALITIES:
             encoded = io.BytesIO()

@@ -30,7 +30,7 @@ from prshots.server.domain.images import (
 from prshots.server.domain.keyless import Exchange
 from prshots.server.domain.models import Project
 from prshots.server.domain.projects import Projects
-from prshots.server.http.error_boundary import Edge
+from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes
 from prshots.server.observability import metrics
@@ -58,7 +58,7 @@ def create_api(
     readiness: Readiness,
     close: Callable[[], Awaitable[None]],
     log_requests: bool = False,
-) -> Edge:
+) -> ErrorBoundary:
     """Build the API. `for_people` are the routes for sign-in and the dashboard."""
 
     @contextlib.asynccontextmanager
@@ -81,7 +81,7 @@ def create_api(
         *_manual_routes(document),
     ]
     observer = Observer("api", names_of(routes), logs=log_requests)
-    return Edge(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
+    return ErrorBoundary(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
 
 
 def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> list[Route]:

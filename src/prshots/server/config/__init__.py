@@ -1,1 +1,1 @@
-"""The settings, and how each kind of value is read."""
+"""The settings, and the readers for each kind of value."""

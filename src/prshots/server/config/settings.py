@@ -1,4 +1,4 @@
-"""Every PRSHOTS_* variable once, validated once, then passed on as plain values."""
+"""Every PRSHOTS_* setting, validated once and passed on as plain values."""
 
 import os
 import re
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 
 def _setting(read: Callable[[object], T], default: T, takes: str, *, secret: bool = False) -> T:
-    """Describe a setting: how it is read, and what it takes in words. A secret one is shown to nobody."""
-    made: T = field(default=default, repr=not secret, metadata={"read": read, "takes": takes})
-    return made
+    """Declare a setting: how to read it, and what it takes in words. Secret values are never printed."""
+    declared: T = field(default=default, repr=not secret, metadata={"read": read, "takes": takes})
+    return declared
 
 
 def _port(default: int) -> int:
@@ -32,7 +32,7 @@ def _port(default: int) -> int:
 
 
 def _address() -> str:
-    return _setting(values.public_url, "", "an http:// or https:// address without query or spaces")
+    return _setting(values.public_url, "", "an http:// or https:// URL without a query or spaces")
 
 
 def _text(takes: str) -> str:
@@ -51,17 +51,17 @@ def _keys(given: object) -> str:
 
 
 def _reachable(host: str) -> str:
-    """Return where a part on this machine is reached that listens on `host`, as it stands in a URL."""
-    own = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - it is what is listened on
-    return f"[{own}]" if ":" in own else own
+    """Return the host part of a URL that reaches a local server listening on `host`."""
+    target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
+    return f"[{target}]" if ":" in target else target
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings, each with what `docs/settings.md` says of it. Raises SettingsError for a wrong one."""
+    """All settings; `docs/settings.md` describes each. Raises SettingsError for an invalid value."""
 
-    data_dir: Path = _setting(  # noqa: RUF009 - it returns a field, and a path does not change
-        values.path, Path("data"), "a folder; everything the embedded default keeps"
+    data_dir: Path = _setting(  # noqa: RUF009 - it returns a field, and a path is immutable
+        values.path, Path("data"), "a folder"
     )
     host: str = _setting(values.text(1), "127.0.0.1", "an address to listen on")
     api_port: int = _port(8081)
@@ -87,36 +87,36 @@ class Settings:
         secret=True,
     )
     signing_keys: str = _setting(_keys, "", "kid:hex,kid:hex; the first signs, all verify", secret=True)
-    signing_keys_file: Path = _setting(values.path, Path(), "a file of kid:hex lines")  # noqa: RUF009 - likewise
+    signing_keys_file: Path = _setting(values.path, Path(), "a file of kid:hex lines")  # noqa: RUF009 - as above
     uploads_per_minute: int = _setting(values.whole(1), 120, "a whole number from 1")
     max_image_bytes: int = _setting(
         values.whole(1024, 100 * 1024**2), MAX_IMAGE_BYTES, "a whole number of bytes from 1024 to 104857600"
     )
     cache_seconds: int = _setting(values.whole(0, 31_536_000), 3600, "a whole number from 0 to 31536000")
-    github_client_id: str = _text("the id of an OAuth app")
-    github_client_secret: str = _secret("the secret of that OAuth app")
+    github_client_id: str = _text("the client id of your GitHub OAuth app")
+    github_client_secret: str = _secret("the client secret of your GitHub OAuth app")
     github_url: str = _setting(
-        values.public_url, "https://github.com", "GitHub's address, or your own GitHub's"
+        values.public_url, "https://github.com", "the URL of github.com or your GitHub Enterprise server"
     )
-    gitlab_client_id: str = _text("the id of an application")
-    gitlab_client_secret: str = _secret("the secret of that application")
+    gitlab_client_id: str = _text("the id of your GitLab application")
+    gitlab_client_secret: str = _secret("the secret of your GitLab application")
     gitlab_url: str = _setting(
-        values.public_url, "https://gitlab.com", "GitLab's address, or your own GitLab's"
+        values.public_url, "https://gitlab.com", "the URL of gitlab.com or your GitLab server"
     )
-    gitea_client_id: str = _text("the id of an OAuth2 application")
-    gitea_client_secret: str = _secret("the secret of that application")
-    gitea_url: str = _setting(values.public_url, "", "your Gitea's or Forgejo's address")
-    oidc_client_id: str = _text("the id of a client")
-    oidc_client_secret: str = _secret("the secret of that client")
-    oidc_issuer: str = _setting(values.public_url, "", "the issuer's address")
+    gitea_client_id: str = _text("the client id of your Gitea OAuth2 application")
+    gitea_client_secret: str = _secret("the client secret of your Gitea OAuth2 application")
+    gitea_url: str = _setting(values.public_url, "", "the URL of your Gitea or Forgejo server")
+    oidc_client_id: str = _text("the client id at your OpenID Connect issuer")
+    oidc_client_secret: str = _secret("the client secret at your OpenID Connect issuer")
+    oidc_issuer: str = _setting(values.public_url, "", "the URL of your OpenID Connect issuer")
     oidc_name: str = _setting(values.text(1, 40), "single sign-on", "1 to 40 characters")
-    allowed_users: str = _text("logins, apart by commas; * for everyone")
-    allowed_organizations: str = _text("organizations or groups, apart by commas")
-    allowed_email_domains: str = _text("domains such as example.org, apart by commas")
+    allowed_users: str = _text("comma-separated logins; * for everyone")
+    allowed_organizations: str = _text("comma-separated organizations or groups")
+    allowed_email_domains: str = _text("comma-separated domains such as example.org")
     trusted_issuers: str = _setting(
         values.issuers,
         f"{GITHUB_ISSUER},{GITLAB_ISSUER}",
-        "https:// addresses of OpenID issuers, apart by commas",
+        "comma-separated https:// URLs of OpenID issuers",
     )
     workers: int = _setting(values.whole(1, 256), 1, "a whole number from 1 to 256")
     drain_seconds: float = _setting(values.number(0, 300), 0.0, "a number of seconds from 0 to 300")
@@ -125,7 +125,7 @@ class Settings:
     log_requests: bool = _setting(values.truth, False, "true or false")
 
     def __post_init__(self) -> None:
-        """Read what was given, derive what depends on it, and refuse what does not go together."""
+        """Read the given values, fill in derived defaults, and reject invalid combinations."""
         for known in fields(self):
             self._set(known.name, _read(known, getattr(self, known.name)))
         derived: dict[str, str | Path] = {
@@ -143,39 +143,40 @@ class Settings:
         if self.workers > 1 and self.counter_url == "memory://":
             raise SettingsError(
                 f"{PREFIX}WORKERS: got {self.workers}, takes 1 while {PREFIX}COUNTER_URL is memory://, "
-                "because each worker would count uploads on its own"
+                "because each worker would count uploads separately"
             )
 
     def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)  # frozen for everybody else
+        object.__setattr__(self, name, value)  # the dataclass is frozen after __post_init__
 
     @property
     def providers(self) -> list[str]:
-        """The login providers that are set up, in the order of the sign-in page."""
+        """The configured login providers, in the order of the sign-in page."""
         return [name for name in PROVIDERS if getattr(self, f"{name}_client_id")]
 
     def check_providers(self) -> None:
-        """Raise SettingsError for half a provider, and for one that nobody said who may come in by."""
+        """Raise SettingsError for a half-configured provider, or when no setting says who may sign in."""
         for name in self.providers:
             for part in (f"{name}_client_secret", "oidc_issuer" if name == "oidc" else f"{name}_url"):
                 if not getattr(self, part):
-                    since = f"{name}_client_id".upper()
+                    client_id = f"{name}_client_id".upper()
                     raise SettingsError(
-                        f"{PREFIX}{part.upper()}: got nothing, takes {_takes(part)}, "
-                        f"since {PREFIX}{since} is set"
+                        f"{PREFIX}{part.upper()}: got nothing, takes {_takes(part)}; "
+                        f"required because {PREFIX}{client_id} is set"
                     )
         if self.providers and not (
             self.allowed_users or self.allowed_organizations or self.allowed_email_domains
         ):
             raise SettingsError(
-                f"{PREFIX}ALLOWED_USERS: got nothing, takes logins, or * for everyone the provider lets in; "
-                f"{PREFIX}ALLOWED_ORGANIZATIONS and {PREFIX}ALLOWED_EMAIL_DOMAINS do as well"
+                f"{PREFIX}ALLOWED_USERS: got nothing, takes comma-separated logins, or * for everyone with "
+                f"an account at the provider; or set {PREFIX}ALLOWED_ORGANIZATIONS or "
+                f"{PREFIX}ALLOWED_EMAIL_DOMAINS instead"
             )
 
     @property
     def issuers(self) -> list[str]:
-        """The issuers that projects may trust, exactly as their tokens name them."""
-        return values.apart_by_commas(self.trusted_issuers)
+        """The issuers that projects may trust, exactly as their tokens spell them."""
+        return values.split_by_commas(self.trusted_issuers)
 
     @property
     def on_sqlite(self) -> bool:
@@ -187,7 +188,7 @@ class Settings:
 
     @property
     def database_place(self) -> str:
-        """Where the database is, in words for a message: a path, or a server without the password."""
+        """The database's location for messages: a path, or a server without the password."""
         if self.on_sqlite:
             return str(self.database_path)
         parts = urlsplit(self.database_url)
@@ -195,7 +196,7 @@ class Settings:
 
     @property
     def store_place(self) -> str:
-        """Where the images are, in words for a message: a folder, or a bucket without its options."""
+        """The origin store's location for messages: a folder, or a bucket without its options."""
         return str(self.store_path) if self.on_disk else self.store_url.partition("?")[0]
 
     @property
@@ -211,16 +212,16 @@ SETTINGS: dict[str, Field[Any]] = {known.name: known for known in fields(Setting
 
 
 def load_settings(config: Path | None = None) -> Settings:
-    """Read the environment and the TOML file. Raises SettingsError, whose one line says what to change."""
+    """Read the environment and the TOML file. Raises SettingsError with one line that says what to fix."""
     from_file = _read_toml(config) if config else {}
     for name in from_file:
         if name not in SETTINGS:
-            raise SettingsError(f"{name.upper()} in {config} is not a setting; docs/settings.md lists them")
+            raise SettingsError(f"unknown setting {name.upper()} in {config}: see docs/settings.md")
     return Settings(**(from_file | _from_environment()))
 
 
 def _from_environment() -> dict[str, str]:
-    # An empty variable is an unset one: compose files and CI systems pass those on.
+    # An empty variable counts as unset, because compose files and CI systems pass unset ones on as empty.
     given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "") for name in SETTINGS}
     return {name: text for name, text in given.items() if text}
 
@@ -228,7 +229,7 @@ def _from_environment() -> dict[str, str]:
 def _read(known: Field[Any], given: object) -> object:
     try:
         return known.metadata["read"](given)
-    except SettingsError as error:  # of the keys: it says what is wrong without a word of the secret
+    except SettingsError as error:  # from the signing keys: the message never contains the secret
         raise SettingsError(f"{PREFIX}{known.name.upper()}: {error}") from None
     except ValueError as error:
         raise SettingsError(
@@ -251,9 +252,9 @@ def _takes(name: str) -> str:
 
 
 def _shown(known: Field[Any], value: object) -> str:
-    """Show what was given, without a secret that it may hold."""
+    """Return the given value for a message, with secrets removed."""
     if known.repr:
         return repr(value)
     if known.name.endswith("_url") and isinstance(value, str):
         return repr(re.sub(r"\?.*", "?…", re.sub(r"//.*@", "//…@", value)))
-    return "a value"
+    return "an invalid value"

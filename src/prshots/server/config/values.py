@@ -1,6 +1,6 @@
-"""The kinds of settings: from the text of a variable, or a value in a TOML file, to the value we work with.
+"""Readers that turn the text of a variable, or a value in a TOML file, into the value we work with.
 
-Each raises ValueError for what it does not take. What it takes, the setting itself says in words.
+Each raises ValueError for invalid input. The setting's own `takes` text describes valid input to people.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 def text(least: int = 0, most: int = 65_536) -> Callable[[object], str]:
     def read(given: object) -> str:
         if not isinstance(given, str) or not least <= len(given) <= most:
-            raise ValueError("a text of that length")
+            raise ValueError("not a text of valid length")
         return given
 
     return read
@@ -29,22 +29,22 @@ def log_format(given: object) -> Literal["console", "json"]:
         case "console" | "json":
             return given
         case _:
-            raise ValueError("console or json")
+            raise ValueError("not a log format")
 
 
 def path(given: object) -> Path:
     if not isinstance(given, str | Path):
-        raise ValueError("a path")  # noqa: TRY004 - one error for all that is not taken
+        raise ValueError("not a path")  # noqa: TRY004 - one error type for every invalid value
     return Path(given)
 
 
 def whole(least: int, most: int = 2**63 - 1) -> Callable[[object], int]:
     def read(given: object) -> int:
         if not isinstance(given, str | int) or isinstance(given, bool):
-            raise ValueError("a whole number")  # noqa: TRY004 - as above
+            raise ValueError("not a whole number")  # noqa: TRY004 - as above
         number = int(given)
         if not least <= number <= most:
-            raise ValueError("within its range")
+            raise ValueError("out of range")
         return number
 
     return read
@@ -53,10 +53,10 @@ def whole(least: int, most: int = 2**63 - 1) -> Callable[[object], int]:
 def number(least: float, most: float) -> Callable[[object], float]:
     def read(given: object) -> float:
         if not isinstance(given, str | int | float) or isinstance(given, bool):
-            raise ValueError("a number")  # noqa: TRY004 - as above
+            raise ValueError("not a number")  # noqa: TRY004 - as above
         number = float(given)
         if not math.isfinite(number) or not least <= number <= most:
-            raise ValueError("within its range")
+            raise ValueError("out of range")
         return number
 
     return read
@@ -66,17 +66,17 @@ def truth(given: object) -> bool:
     if isinstance(given, bool):
         return given
     if not isinstance(given, str) or given.lower() not in _YES | _NO:
-        raise ValueError("true or false")
+        raise ValueError("not true or false")
     return given.lower() in _YES
 
 
 def public_url(given: object) -> str:
-    """Take an address that we hand out, or none."""
-    # It ends up inside markdown and HTML, so it holds nothing that would need escaping there.
-    # A port that is none makes `urlsplit` raise a ValueError too.
+    """Read a URL that we hand out; empty is valid."""
+    # It ends up in markdown and HTML, so characters that need escaping there are invalid.
+    # For an invalid port, `urlsplit(…).port` raises ValueError itself.
     url = text()(given)
     if url and not (_PUBLIC_URL.fullmatch(url) and urlsplit(url).hostname and urlsplit(url).port != 0):
-        raise ValueError("an http:// or https:// address without query or spaces")
+        raise ValueError("not an http:// or https:// URL without a query or spaces")
     return url.rstrip("/")
 
 
@@ -84,17 +84,17 @@ MAX_ISSUER = 300
 
 
 def issuers(given: object) -> str:
-    """Take addresses of OpenID issuers, apart by commas, each kept exactly as it is written."""
-    for issuer in apart_by_commas(text()(given)):
+    """Read comma-separated URLs of OpenID issuers. Each is kept exactly as written."""
+    for issuer in split_by_commas(text()(given)):
         parts = urlsplit(public_url(issuer))
-        # Its keys come from there: what is not encrypted stays on this machine.
+        # We fetch the issuer's keys from this URL, so plain http is only safe on this machine.
         safe = parts.scheme == "https" or is_this_machine(parts.hostname or "")
         if not safe or len(issuer) > MAX_ISSUER:
-            raise ValueError("https:// addresses")
+            raise ValueError("not an https:// URL")
     return str(given)
 
 
-def apart_by_commas(given: str) -> list[str]:
+def split_by_commas(given: str) -> list[str]:
     return [entry.strip() for entry in given.split(",") if entry.strip()]
 
 
@@ -104,7 +104,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address that a host is given as; None when it is a name."""
+    """Return the host as an IP address; None when it is a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -112,7 +112,7 @@ def ip_address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 
 def database_url(given: object) -> str:
-    # SQLite would take :memory:, but each of our processes would have a memory of its own.
+    # SQLite accepts :memory:, but each of our processes would then have its own database.
     return _either(text()(given), "sqlite:", _file_url("sqlite", no_path=":memory:"), _postgresql)
 
 
@@ -136,28 +136,28 @@ def _either(url: str, embedded_scheme: str, embedded: Check, server: Check) -> s
 def _file_url(scheme: str, no_path: str = "") -> Check:
     def check(url: str) -> None:
         if url.removeprefix(f"{scheme}:///") in {"", url, no_path}:
-            raise ValueError(f"{scheme}:///<path>")
+            raise ValueError(f"not {scheme}:///<path>")
 
     return check
 
 
 def _postgresql(url: str) -> None:
-    # Its server may be named in the query, as a socket or as several hosts; the database is always a path.
+    # The query may name the server, as a socket or as several hosts. The database is always the path.
     if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
-        raise ValueError("postgresql://<host>/<name>")
+        raise ValueError("not postgresql://<host>/<name>")
 
 
 def _one_of(*schemes: str) -> Check:
-    """Take an address of one of these kinds; the adapter that is made of it looks at it more closely."""
+    """Return a check for URLs with one of these schemes. The adapter validates the rest."""
 
     def check(url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in schemes or not parts.hostname or parts.port == 0:
-            raise ValueError("an address")
+            raise ValueError(f"not a URL with one of the schemes {', '.join(schemes)}")
 
     return check
 
 
 def _memory(url: str) -> None:
     if url != "memory://":
-        raise ValueError("memory://")
+        raise ValueError("not memory://")

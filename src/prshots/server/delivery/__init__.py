@@ -1,1 +1,1 @@
-"""The delivery component: it checks a signature and sends an image. No database, no writable handle."""
+"""The delivery component: checks a signature and sends an image. It has no database and writes nothing."""

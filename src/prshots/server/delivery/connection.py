@@ -1,10 +1,10 @@
-"""One client of delivery: reading a head, sending a reply, or lingering after the last one.
+"""One client connection of delivery: reads a head, sends a reply, or lingers after the last reply.
 
-A request is parsed, decided and answered within the callback that found its socket readable: no task, no
-future, no other thread. A reply that the client takes slowly waits in its file, not in memory.
+A request is parsed, decided and answered in the callback that found its socket readable, without a task, a
+future or another thread. For a slow client the unsent rest stays in the file, not in memory.
 
-Images from a remote store are the exception: each such reply has a task, which asks the store for the next
-chunk when the client has taken the one before.
+Images from a remote store are the exception. Each such reply has a task, which asks the store for the next
+chunk once the client has received the previous one.
 """
 
 import asyncio
@@ -29,31 +29,32 @@ from prshots.server.delivery.decision import (
     Streamed,
     error_reply,
 )
-from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.delivery.telemetry import DeliveryTelemetry
 
 MAX_HEAD_BYTES = 16 * 1024
-"""A signed URL and a browser's headers take 1 KiB; other servers allow 8 to 32."""
+"""A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
 
 IDLE_SECONDS = 75.0
-"""Longer than the 60 s of most proxies: they close an unused connection, and we none that they just use."""
+"""Longer than the 60 s of most proxies, so that they close idle connections first. If we did, it could happen
+just when they send the next request."""
 
 HEAD_SECONDS = 10.0
-"""From a head's first byte to its last. It is a packet or two: who takes longer only holds a connection."""
+"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
 
 STALLED_SECONDS = 60.0
-"""How long a reply may rest before the client counts as gone: a phone in a tunnel is back by then."""
+"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
 
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 4 * 1024 * 1024
-"""How long, and for how much, we go on reading what a client sends after its last reply. Closing with bytes
-unread resets the connection, and a reset takes the reply from the client before it has read it."""
+"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
+connection, and the client may then lose the reply."""
 
 BAD_REQUEST = error_reply(400, "bad request")
 URI_TOO_LONG = error_reply(414, "uri too long")
 HEAD_TOO_LARGE = error_reply(431, "request header fields too large")
 
 _log = structlog.get_logger()
-# The parser forgives two spaces or no version. We do not: there is one way only to write a valid URL.
+# The parser accepts two spaces or a missing version. We do not, so there is only one way to write a request.
 _REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ \r\n]*) HTTP/1\.[01]\r\n")
 _PLAIN_LINE = re.compile(rb"GET (/i/[!-~]{1,256}) HTTP/1\.1\r\n")
 _NO_CONDITIONS: dict[str, str] = {}
@@ -62,19 +63,19 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" fo
 _KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
 _CLOSE = "Connection: close\r\n\r\n"
 _UNKNOWN_METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ \r\n]+ HTTP/1\.[01]\r\n")
-_MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: head and image share their first packet
+_MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: head and image share the first packet
 _NO_FILE = -1
 
 
 class Server(Protocol):
-    """What a connection needs of the server that accepted it."""
+    """What a connection needs from the server that accepted it."""
 
     loop: asyncio.AbstractEventLoop
     now: float
     date_field: str
     is_draining: bool
     is_stopping: bool
-    watch: DeliveryWatch
+    telemetry: DeliveryTelemetry
     respond: Callable[[Request], Reply | Pending]
     storage_failed: Callable[[StoreError], object]
 
@@ -90,29 +91,29 @@ class Connection:
         self._fd = sock.fileno()
         self._parser = httptools.HttpRequestParser(self)
         self._received = b""
-        self._parsed = 0  # how much of it the parser has had
+        self._parsed = 0  # how many bytes of it the parser has seen
         self._unsent = b""
         self._file_fd = _NO_FILE
         self._file_offset = self._file_left = 0
         self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
-        self._taken: asyncio.Future[None] | None = None  # by the client: all that the store has sent so far
+        self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
         self._is_reading = True
         self._is_sending = self._is_lingering = self._is_closed = False
-        self._is_last = False  # the connection ends with this reply
+        self._is_last = False  # close the connection after this reply
         self._may_discard = LINGER_BYTES
         self._keep_alive = False
         self.deadline = server.now + IDLE_SECONDS
         sock.setblocking(False)
-        with contextlib.suppress(OSError):  # reset already
+        with contextlib.suppress(OSError):  # already reset
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         server.loop.add_reader(sock, self._on_readable)
 
     def on_message_complete(self) -> None:
-        """Learn from the parser that nothing belongs to the request but its head: with a body, it goes on."""
+        """Note that the request has no body. The parser calls this at the end of a head without one."""
         self._keep_alive = self._parser.should_keep_alive()
 
     def _on_readable(self) -> None:
-        if self._is_sending:  # one reply at a time: what the client sends meanwhile waits in the kernel
+        if self._is_sending:  # one reply at a time: further requests wait in the kernel
             self._is_reading = False
             self._server.loop.remove_reader(self._sock)
             return
@@ -134,7 +135,7 @@ class Connection:
             self._answer_received()
 
     def _answer_received(self) -> None:
-        """Answer one request after the other, until one is incomplete or a reply has to wait."""
+        """Answer requests one after the other, until one is incomplete or a reply has to wait."""
         while self._received and not self._is_sending:
             blank_line = self._received.find(b"\r\n\r\n", max(0, self._parsed - 3))
             end = blank_line + 4 if blank_line >= 0 else len(self._received)
@@ -149,12 +150,12 @@ class Connection:
                 return
 
     def _parse(self, end: int) -> Reply | None:
-        """Give the parser the head up to `end`, and never a byte of what follows it; return its refusal."""
+        """Feed the head up to `end` to the parser, and no byte beyond. Return a reply if it is invalid."""
         if not self._parsed:
             self.deadline = self._server.now + HEAD_SECONDS
         try:
             self._parser.feed_data(self._received[self._parsed : end])
-        except httptools.HttpParserUpgrade:  # to something we do not speak: answered as if it had not asked
+        except httptools.HttpParserUpgrade:  # we support no upgrade, so we ignore it
             self._keep_alive = False
         except httptools.HttpParserInvalidMethodError:
             return METHOD_NOT_ALLOWED if _UNKNOWN_METHOD.match(self._received) else BAD_REQUEST
@@ -170,7 +171,7 @@ class Connection:
             self._send_last(BAD_REQUEST)
             return
         request = Request(line[1], line[2], _conditions(head))
-        # A body may look like a next request: so none is taken from a connection after it.
+        # A body could look like another request, so the connection ends after a request that has one.
         self._is_last = not self._keep_alive or self._server.is_draining
         self._received = self._received[end:].lstrip(b"\r\n")
         self._parsed = 0
@@ -202,43 +203,43 @@ class Connection:
         return head.encode("latin-1")
 
     async def _relay(self, pending: Pending) -> None:
-        """Send a reply that had to wait for a remote store, then go on with the next request."""
-        self.deadline = self._server.now + STALLED_SECONDS  # the store has its own, shorter limits
+        """Send a reply from a remote store, then continue with the next request."""
+        self.deadline = self._server.now + STALLED_SECONDS  # the store has its own, shorter timeouts
         reply = await pending()
         self._is_last = self._is_last or self._server.is_draining
         if isinstance(reply.body, Streamed):
-            is_whole = await self._pass_on(reply, reply.body)
+            is_complete = await self._pass_on(reply, reply.body)
             self._relaying = None
-            if is_whole:
+            if is_complete:
                 self._reply_is_sent()
-            else:  # the client must not take this for the whole
+            else:  # the client must notice that the image is incomplete
                 self.close()
         else:
             self._relaying = None
             self._send(reply)
         if not (self._is_sending or self._is_closed):
-            self._go_on()
+            self._continue()
 
     async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
-        """Pass the store's chunks on, each when the client has taken the one before; return if all came."""
+        """Send the store's chunks at the client's pace. Return whether all were sent."""
         self._unsent, left = self._head(reply), body.length
         try:
             async with contextlib.aclosing(body.chunks) as chunks:
                 async for chunk in chunks:
                     left -= len(chunk)
-                    self._server.watch.bytes_sent += len(chunk)
+                    self._server.telemetry.bytes_sent += len(chunk)
                     self._unsent += chunk
                     if left < 0 or not await self._is_taken():
                         return False
                 return left == 0 and await self._is_taken()
         except StoreError as error:
             self._server.storage_failed(error)
-        except Exception:  # noqa: BLE001 - a fault of ours, after the head
+        except Exception:  # noqa: BLE001 - the head is sent, so it cannot become a 500
             _log.exception("internal error")
         return False
 
     async def _is_taken(self) -> bool:
-        """Wait until the client has taken everything so far; return False if it has hung up."""
+        """Wait until the client has received everything so far. Return False if it disconnected."""
         self.deadline = self._server.now + STALLED_SECONDS
         self._push()
         if self._unsent and not self._is_closed:
@@ -256,10 +257,10 @@ class Connection:
             self._taken.set_result(None)
             self._taken = None
         else:
-            self._go_on()
+            self._continue()
 
-    def _go_on(self) -> None:
-        """Turn to what the client has sent meanwhile."""
+    def _continue(self) -> None:
+        """Process what the client has sent during the reply."""
         if not self._is_reading:
             self._is_reading = True
             self._server.loop.add_reader(self._sock, self._on_readable)
@@ -268,17 +269,17 @@ class Connection:
             self.finish()
 
     def _push(self) -> None:
-        """Give the kernel as much of the reply as it takes now."""
+        """Give the kernel as much of the reply as it accepts now."""
         try:
             if self._unsent:
                 sent = self._sock.send(self._unsent, _MORE_FOLLOWS if self._file_left else 0)
                 self._unsent = self._unsent[sent:]
             if self._file_left and not self._unsent:
                 sent = os.sendfile(self._fd, self._file_fd, self._file_offset, self._file_left)
-                if not sent:  # the file has become shorter, and the client must not take this for the whole
+                if not sent:  # the file was truncated, and the client must notice
                     self.close()
                     return
-                self._server.watch.bytes_sent += sent
+                self._server.telemetry.bytes_sent += sent
                 self._file_offset += sent
                 self._file_left -= sent
         except (BlockingIOError, InterruptedError):
@@ -302,7 +303,7 @@ class Connection:
         return not (self._received or self._is_sending or self._is_lingering or self._is_closed)
 
     def finish(self) -> None:
-        """Answer what has already arrived, and close when nothing is under way."""
+        """Answer requests that have arrived, and close if nothing is in progress."""
         if self.is_idle():
             self._on_readable()
         if self.is_idle():
@@ -334,7 +335,7 @@ class Connection:
         self._server.loop.remove_reader(self._sock)
         self._server.loop.remove_writer(self._sock)
         self._sock.close()
-        del self._parser  # it refers to us, and both would wait for the garbage collector
+        del self._parser  # breaks a reference cycle that only the garbage collector would find
         self._server.forget(self)
 
     def _close_file(self) -> None:
@@ -345,9 +346,9 @@ class Connection:
 
 
 def _plain_target(data: bytes) -> str | None:
-    """Return the target if this is one whole request for an image that names nothing else we heed.
+    """Return the target if this is one complete request for an image, without a body and conditions.
 
-    Most are. It has no body and no conditions, so the parser has nothing to find in it, and need not look.
+    Most requests are like that, and do not need the parser.
     """
     line = _PLAIN_LINE.match(data)
     if line is None or data.find(b"\r\n\r\n") != len(data) - 4:
@@ -366,10 +367,10 @@ def _plain_target(data: bytes) -> str | None:
 
 
 def _conditions(head: str) -> dict[str, str]:
-    """Return the headers that change the reply. The parser has been over the head: it is well-formed."""
+    """Return the headers that change the reply. The parser has already validated the head."""
     conditions: dict[str, str] = {}
     for name, value in _CONDITIONS.findall(head):
-        # Several of one name are one list: right for If-None-Match, and no Range that is honoured.
+        # Repeated headers form a list: correct for If-None-Match, and a list in Range is ignored.
         key = name.lower()
         conditions[key] = f"{conditions[key]}, {value.rstrip()}" if key in conditions else value.rstrip()
     return conditions

@@ -1,7 +1,7 @@
-"""What a request for an image is answered with. It decides; `delivery_server.py` moves the bytes.
+"""Decides how to answer a request for an image; `connection.py` sends the bytes.
 
-A valid signature, an `exp` that has not passed and bytes that are there make a 200: nothing else is asked, so
-there is no database here, and nothing is ever written.
+A valid signature, an `exp` in the future and existing bytes make a 200. Nothing else is checked, so delivery
+needs no database and writes nothing.
 """
 
 import json
@@ -22,17 +22,17 @@ from prshots.server.domain.signing import KeyRing, Verdict, check
 from prshots.server.http.headers import names_tag
 
 MAX_VERIFIED = 4096
-"""How many checked URLs are remembered: about 3 MB."""
+"""How many checked URLs are cached; they take about 3 MB."""
 
 CHECK = "/check"
 CHECK_SECONDS = 60
-"""How long a proxy may take a URL for valid that it has asked about. A key that is retired ends after it."""
+"""How long a proxy may cache that a URL is valid, and so how long a removed key still works there."""
 
 _log = structlog.get_logger()
 
 
 class Request(NamedTuple):
-    """The target is raw, just as on the wire; the names of the headers are lower-case."""
+    """The target is exactly as the client sent it. Header names are lower case."""
 
     method: str
     target: str
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 class FileSlice(NamedTuple):
-    """A part of an open file: whoever gets it closes the file."""
+    """A part of an open file. The receiver must close the file."""
 
     file: OpenObject
     offset: int
@@ -48,16 +48,16 @@ class FileSlice(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """`length` bytes that come from a remote store a chunk at a time: whoever gets it closes `chunks`."""
+    """`length` bytes that arrive from a remote store in chunks. The receiver must close `chunks`."""
 
     chunks: AsyncGenerator[bytes, None]
     length: int
 
 
 class Reply(NamedTuple):
-    """`fields` are the header lines, each with its line end, ready to be sent.
+    """`fields` are the header lines, each with its line end.
 
-    `result` says in a word what became of a request for an image; it is empty for any other request.
+    `result` is the outcome of a request for an image, as the metrics count it; "" for any other request.
     """
 
     status: int
@@ -67,7 +67,7 @@ class Reply(NamedTuple):
 
 
 Pending = Callable[[], Coroutine[Any, Any, Reply]]
-"""Gets a reply from a remote store, whatever happens: it does not raise."""
+"""Gets the reply from a remote store. It never raises."""
 
 
 def json_reply(status: int, content: Mapping[str, Any], extra_fields: str = "", result: str = "") -> Reply:
@@ -97,14 +97,14 @@ _REFUSALS = {
     Verdict.UNKNOWN_KEY: _INVALID,
     Verdict.NOT_AN_IMAGE_PATH: error_reply(404, "not found"),
 }
-# To a proxy that asks first. No 200: nginx remembers errors in memory, a 200 in a file (deploy/nginx/). It
-# counts in whole seconds, and remembers until the last of them is over.
+# For a proxy that asks first (deploy/nginx/). Not 200, because nginx caches a 200 in a file, but errors in
+# memory. It counts whole seconds and caches until the last one is over, hence the - 1.
 PROXY_SENDS = Reply(
     305, f"Content-Length: 0\r\nCache-Control: max-age={CHECK_SECONDS - 1}\r\n", b"", "checked"
 )
 DELIVERY_SENDS = Reply(421, "Content-Length: 0\r\nCache-Control: no-store\r\n", b"", "checked")
 
-# Other sites may show an image, but it is no page of ours: whatever its bytes are, nothing in it runs.
+# Other sites may embed an image, but a browser must never run anything in it.
 _SAFE = (
     "X-Content-Type-Options: nosniff\r\n"
     "Content-Security-Policy: default-src 'none'; sandbox\r\n"
@@ -117,12 +117,12 @@ _IMAGE_FIELDS = {
 
 PARTIAL = 206
 _METHODS = frozenset({"GET", "HEAD"})
-# Thirty digits are far past every file, and few enough for int() to take.
+# Thirty digits exceed the size of any file, and int() accepts them.
 _RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
 
 
 class _Verified(NamedTuple):
-    """An image whose URL has been checked, and what every reply with it says."""
+    """An image whose URL was checked, with the header lines that all its replies share."""
 
     tag: str
     exp: int
@@ -145,18 +145,18 @@ class Delivery:
         self._storage_works = True
         self._verified: dict[str, _Verified] = {}
         self._verified_with: KeyRing | None = None
-        self._find = self._on_disk(reader) if isinstance(reader, FileReader) else self._elsewhere(reader)
+        self._find = self._on_disk(reader) if isinstance(reader, FileReader) else self._remotely(reader)
 
     def respond(self, request: Request) -> Reply | Pending:
-        """Answer, whatever happens; a fault of our own is logged under the id that the reply carries."""
+        """Answer without ever raising. An unexpected error is logged under the request id in the reply."""
         try:
             reply = self._answer(request)
-        except Exception:  # noqa: BLE001 - here and in `_from_remote` a fault becomes a reply
-            reply = _fault(request)
-        return _fit(request, reply) if isinstance(reply, Reply) else reply
+        except Exception:  # noqa: BLE001 - here and in `_from_remote` a bug becomes a 500
+            reply = _internal_error(request)
+        return _without_body_for_head(request, reply) if isinstance(reply, Reply) else reply
 
     def storage_failed(self, error: StoreError) -> Reply:
-        if self._storage_works:  # one line for an outage, not one for each request in it
+        if self._storage_works:  # one log line per outage, not per request
             _log.error("the origin store does not answer", reason=str(error))
         self._storage_works = False
         return STORAGE_UNAVAILABLE
@@ -173,19 +173,19 @@ class Delivery:
         return HEALTHY if request.target.partition("?")[0] == "/healthz" else _REFUSALS[image]
 
     def _check(self, target: str, now: float) -> Reply:
-        """Tell a proxy that has the bytes itself whether to send them; if not, the reply is its client's.
+        """Tell a proxy with access to the files whether to send one. Otherwise it passes our reply on.
 
-        It will send them for as long as it remembers, and tell its clients to keep them for the usual time.
-        Where that could end after the URL does, it is told to have delivery send them.
+        The proxy caches the answer, and its clients cache the image. If both together could outlive the URL,
+        the proxy is told to let delivery send the image.
         """
         image = self._verify(target, now)
         if not isinstance(image, _Verified):
             return _REFUSALS[image]
-        near_its_end = image.exp - now < self._cache_seconds + CHECK_SECONDS
-        return DELIVERY_SENDS if near_its_end else PROXY_SENDS
+        expires_soon = image.exp - now < self._cache_seconds + CHECK_SECONDS
+        return DELIVERY_SENDS if expires_soon else PROXY_SENDS
 
     def _verify(self, target: str, now: float) -> "_Verified | Verdict":
-        """Check a URL, or remember having done so: who opens a comment asks for what others just did."""
+        """Check a URL. Valid ones are cached, because all readers of a comment ask for the same images."""
         ring = self._keys.ring()
         if ring is not self._verified_with:
             self._forget_verified(ring)
@@ -193,7 +193,7 @@ class Delivery:
         if image is not None:
             return image if image.exp > now else Verdict.EXPIRED
         checked = check(ring, target, now)
-        if checked.verdict is Verdict.UNKNOWN_KEY:  # perhaps one made a moment ago
+        if checked.verdict is Verdict.UNKNOWN_KEY:  # it may have been created a moment ago
             ring = self._keys.fresh_ring()
             self._forget_verified(ring)
             checked = check(ring, target, now)
@@ -211,7 +211,7 @@ class Delivery:
         return image
 
     def _forget_verified(self, ring: KeyRing) -> None:
-        """Begin anew with other keys: a retired one's URLs are not valid any more."""
+        """Empty the cache when the keys change, because URLs of removed keys are no longer valid."""
         self._verified_with = ring
         self._verified.clear()
 
@@ -237,22 +237,22 @@ class Delivery:
 
         return find
 
-    def _elsewhere(self, reader: RemoteReader) -> "Callable[[Request, _Verified, float], Pending]":
+    def _remotely(self, reader: RemoteReader) -> "Callable[[Request, _Verified, float], Pending]":
         return lambda request, image, _: partial(self._from_remote, reader, request, image)
 
     async def _from_remote(self, reader: RemoteReader, request: Request, image: "_Verified") -> Reply:
         try:
-            reply = await self._asked_of(reader, request, image)
+            reply = await self._fetch(reader, request, image)
         except StoreError as error:
             reply = self.storage_failed(error)
         except Exception:  # noqa: BLE001 - see `respond`
-            reply = _fault(request)
+            reply = _internal_error(request)
         else:
             self._storage_works = True
-        return _fit(request, reply)
+        return _without_body_for_head(request, reply)
 
-    async def _asked_of(self, reader: RemoteReader, request: Request, image: "_Verified") -> Reply:
-        """Ask for the bytes at once if they are sure to be wanted; else for the size first."""
+    async def _fetch(self, reader: RemoteReader, request: Request, image: "_Verified") -> Reply:
+        """Ask for the bytes right away if they are surely needed, otherwise for the size first."""
         part = None
         if request.headers or request.method == "HEAD":
             size = await reader.size(image.key)
@@ -270,19 +270,19 @@ class Delivery:
         return Reply(answer.status, answer.fields, Streamed(stream.chunks, len(answer.part)), "sent")
 
 
-def _fit(request: Request, reply: Reply) -> Reply:
-    """Leave the body out for HEAD; it had the conditions answered without the bytes."""
+def _without_body_for_head(request: Request, reply: Reply) -> Reply:
+    """Drop the body for HEAD. It is never a file or stream, because `_conditional` opens none for HEAD."""
     return reply._replace(body=b"") if request.method == "HEAD" else reply
 
 
-def _fault(request: Request) -> Reply:
+def _internal_error(request: Request) -> Reply:
     request_id = secrets.token_hex(8)
     _log.exception("internal error", request_id=request_id, path=request.target.partition("?")[0][:200])
     return error_reply(500, "internal error", f"X-Request-Id: {request_id}\r\n", result="failed")
 
 
 class _Bytes(NamedTuple):
-    """A reply that needs bytes of the image: these positions of it."""
+    """A reply with this range of the image's bytes."""
 
     status: int
     fields: str
@@ -290,7 +290,7 @@ class _Bytes(NamedTuple):
 
 
 def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
-    """Answer as the request's conditions ask; only a reply with a body keeps the file."""
+    """Answer according to the request's conditions. The file stays open only if the reply sends it."""
     answer = None
     try:
         answer = _conditional(request, tag, file.size, fields)
@@ -320,7 +320,7 @@ def _all(size: int, fields: str) -> "_Bytes":
 
 
 def _part(first: str, last: str, size: int) -> range | None:
-    """Return the positions asked for, an empty range if there are none of them; None if it makes no sense."""
+    """Return the requested range; empty if it is beyond the end, None if the header is invalid."""
     if not first:
         return range(max(0, size - int(last)), size) if last else None
     if last and int(last) < int(first):

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 server of delivery: one thread, non-blocking sockets, and the kernel copies the files."""
+"""The HTTP/1.1 server of delivery: one thread, non-blocking sockets and sendfile."""
 
 import asyncio
 import contextlib
@@ -12,29 +12,29 @@ import structlog
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.connection import Connection
 from prshots.server.delivery.decision import Delivery, Pending, Reply, Request
-from prshots.server.delivery.telemetry import DeliveryWatch
+from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 
 ACCEPT_AT_ONCE = 8
-"""Connections taken per wake-up; the rest is left to the other processes on the same socket."""
+"""Connections accepted per wake-up. The other processes on the same socket get the rest."""
 
 ACCEPT_PAUSE_SECONDS = 0.5
-SWEEP_SECONDS = 1.0
+TICK_SECONDS = 1.0
 
 _log = structlog.get_logger()
 
 
 class DeliveryServer:
-    """Serves on a listening socket that stays the caller's, and that other processes may share."""
+    """Serves on a listening socket, which the caller owns and other processes may share."""
 
     def __init__(
         self, delivery: Delivery, listener: socket.socket, readiness: Readiness | None = None
     ) -> None:
-        self.watch = DeliveryWatch(delivery, readiness or Readiness({}))
-        self.respond: Callable[[Request], Reply | Pending] = self.watch.respond
+        self.telemetry = DeliveryTelemetry(delivery, readiness or Readiness({}))
+        self.respond: Callable[[Request], Reply | Pending] = self.telemetry.respond
         self.storage_failed: Callable[[StoreError], object] = delivery.storage_failed
         self.date_field = ""
-        self.now = 0.0  # the event loop's clock, to the second: near enough for every time limit
+        self.now = 0.0  # the event loop's time, updated every second: precise enough for all timeouts
         self.is_draining = self.is_stopping = False
         self._listener = listener
         self._connections: set[Connection] = set()
@@ -44,19 +44,19 @@ class DeliveryServer:
         self._all_closed = asyncio.Event()
 
     def start(self) -> None:
-        """Begin to serve, on the running event loop."""
+        """Start to serve on the running event loop."""
         self.loop = asyncio.get_running_loop()
         self._listener.setblocking(False)
-        self._sweep()
+        self._tick()
         self._resume_accepting()
 
     def drain(self) -> None:
-        """Go on, but have everybody ask elsewhere next time: `/readyz` says so, and connections end."""
+        """Keep serving, but send clients elsewhere: `/readyz` fails, and each reply closes its connection."""
         self.is_draining = True
-        self.watch.drain()
+        self.telemetry.drain()
 
     async def stop(self, grace_seconds: float) -> None:
-        """Take no more requests, let the replies under way finish, and close what is left after the grace."""
+        """Accept no more connections, finish replies in progress, close the rest after the grace period."""
         self.drain()
         self.is_stopping = True
         self.loop.remove_reader(self._listener)
@@ -67,11 +67,11 @@ class DeliveryServer:
                 await asyncio.wait_for(self._all_closed.wait(), grace_seconds)
         for connection in tuple(self._connections):
             connection.close()
-        if self._relays:  # cancelled by now; they let go of the store
+        if self._relays:  # cancelled by now; wait until they have closed their streams
             await asyncio.wait(self._relays)
         for timer in self._timers.values():
             timer.cancel()
-        self.watch.hand_over()
+        self.telemetry.hand_over()
 
     def forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -89,7 +89,7 @@ class DeliveryServer:
             try:
                 sock, _address = self._listener.accept()
             except (BlockingIOError, ConnectionAbortedError, InterruptedError):
-                return  # another process was quicker, or the client has gone again
+                return  # another process was faster, or the client has disconnected
             except OSError as error:
                 self._pause_accepting(error)
                 return
@@ -97,7 +97,7 @@ class DeliveryServer:
             self._connections.add(Connection(self, sock))
 
     def _pause_accepting(self, error: OSError) -> None:
-        """Wait a moment instead of spinning, most likely for want of descriptors, and free the idle ones."""
+        """Pause instead of spinning, and close idle connections: most likely we ran out of descriptors."""
         if not self._accept_fails:
             _log.error("cannot accept connections", reason=error.strerror)
         self._accept_fails = True
@@ -111,12 +111,12 @@ class DeliveryServer:
         if not self.is_stopping:
             self.loop.add_reader(self._listener, self._accept)
 
-    def _sweep(self) -> None:
-        """Close the connections whose time is up: one look at all of them, and no timer for each request."""
+    def _tick(self) -> None:
+        """Close connections past their deadline, all in one pass instead of with a timer each."""
         self.now = self.loop.time()
         self.date_field = f"Date: {formatdate(usegmt=True)}\r\n"
         for connection in tuple(self._connections):
             if connection.deadline < self.now:
                 connection.close()
-        self.watch.hand_over()
-        self._timers["sweep"] = self.loop.call_later(SWEEP_SECONDS, self._sweep)
+        self.telemetry.hand_over()
+        self._timers["tick"] = self.loop.call_later(TICK_SECONDS, self._tick)

@@ -1,7 +1,7 @@
-"""What operators see of delivery: how each request ended and how long it took, `/readyz`, `/metrics`.
+"""Metrics of delivery, and its `/readyz` and `/metrics`.
 
-An image is answered in some thirty microseconds, and a figure of Prometheus takes one or two to change. So
-the figures are plain numbers here, and are handed over once a second.
+Answering for an image takes about 30 µs, and updating one Prometheus metric takes 1 to 2 µs. So we count in
+plain numbers here, and add them to the metrics once a second.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from prshots.server.delivery.decision import (
     error_reply,
     json_reply,
 )
-from prshots.server.http.readiness import Kept, Readiness
+from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 from prshots.server.observability.metrics import BUCKETS
 
@@ -29,30 +29,30 @@ QUICK = BUCKETS[0]
 _log = structlog.get_logger()
 
 
-class DeliveryWatch:
-    """Stands before Delivery and answers as it does, but for the paths that are for operators."""
+class DeliveryTelemetry:
+    """Wraps Delivery: counts its replies, and answers the operators' paths itself."""
 
     ROUTES = ("GET /readyz", "GET /metrics")
 
     def __init__(self, delivery: Delivery, readiness: Readiness) -> None:
         self._respond, self._readiness = delivery.respond, readiness
-        self._figures = Kept(lambda: asyncio.to_thread(metrics.render))
+        self._rendered = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
         answers: list[Pending] = [self._readyz, self._metrics]
         self._for_operators = dict(zip(self.ROUTES, answers, strict=True))
         self.bytes_sent = 0
         self._results = dict.fromkeys(metrics.DELIVERY_RESULTS, 0)
-        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; all that are not here were quick
+        self._slower = [0] * (len(BUCKETS) + 1)  # by bucket; requests that are not counted here were quick
         self._seconds = 0.0
 
     def respond(self, request: Request) -> Reply | Pending:
         began = perf_counter()
         reply = self._respond(request)
         if not isinstance(reply, Reply):
-            return partial(self._when_it_comes, reply, began)
+            return partial(self._await_and_count, reply, began)
         result = reply.result
         if not result:
             return self._operators_reply(request) or reply
-        # As in `_note`, and written out here because a call would cost as much as a part of it.
+        # The same as `_count`, inlined because the call itself would cost too much.
         self._results[result] += 1
         seconds = perf_counter() - began
         self._seconds += seconds
@@ -64,7 +64,7 @@ class DeliveryWatch:
         self._readiness.is_stopping = True
 
     def hand_over(self) -> None:
-        """Add what happened since the last time to the figures of `/metrics`."""
+        """Add the counts since the last call to the Prometheus metrics."""
         total = sum(self._results.values())
         for result, count in self._results.items():
             if count:
@@ -78,16 +78,16 @@ class DeliveryWatch:
         self._slower = [0] * len(self._slower)
         self._seconds, self.bytes_sent = 0.0, 0
 
-    def _note(self, result: str, began: float) -> None:
+    def _count(self, result: str, began: float) -> None:
         self._results[result] += 1
         seconds = perf_counter() - began
         self._seconds += seconds
         if seconds > QUICK:
             self._slower[bisect_left(BUCKETS, seconds)] += 1
 
-    async def _when_it_comes(self, pending: Pending, began: float) -> Reply:
+    async def _await_and_count(self, pending: Pending, began: float) -> Reply:
         reply = await pending()
-        self._note(reply.result, began)
+        self._count(reply.result, began)
         return reply
 
     def _operators_reply(self, request: Request) -> Pending | None:
@@ -99,7 +99,7 @@ class DeliveryWatch:
         async def answered() -> Reply:
             try:
                 reply = await answer()
-            except Exception:  # noqa: BLE001 - who waits for it must get a reply
+            except Exception:  # noqa: BLE001 - the client must get a reply
                 _log.exception("internal error", path=path)
                 reply = error_reply(500, "internal error")
             return reply._replace(body=b"") if request.method == "HEAD" else reply
@@ -111,7 +111,7 @@ class DeliveryWatch:
         return json_reply(status, content, RETRY_LATER if "error" in content else "")
 
     async def _metrics(self) -> Reply:
-        body = await self._figures.get()
+        body = await self._rendered.get()
         fields = (
             f"Content-Type: {metrics.CONTENT_TYPE}\r\n"
             f"Content-Length: {len(body)}\r\n"

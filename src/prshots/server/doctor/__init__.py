@@ -1,7 +1,7 @@
-"""`prshots doctor`: looks at everything that the service stands on, and says in plain words what to fix.
+"""`prshots doctor`: checks everything that the service depends on, and says what to fix.
 
-It makes and migrates nothing. What it writes, a small object and an image to fetch, it deletes again; killed
-meanwhile, it leaves what the sweep removes within hours.
+It creates and migrates nothing. It writes a small object and a test image, and deletes both. If it is killed
+before that, the sweep deletes them within hours.
 """
 
 from dataclasses import dataclass
@@ -34,4 +34,4 @@ def problem(about: str, words: str) -> Finding:
 
 
 CLOCK_SECONDS = 5.0
-"""How far clocks may be apart. Signed URLs live for a year, but sign-ins and sweeps go by the minute."""
+"""The largest clock difference without a warning. Sign-ins and sweeps rely on clocks to the minute."""

@@ -1,4 +1,4 @@
-"""The public addresses: who can reach them, and whether the parts answer there."""
+"""The public URLs: who can reach them, and whether the components answer there."""
 
 import json
 from urllib.parse import urlsplit
@@ -8,30 +8,28 @@ from prshots.server.config.settings import Settings
 from prshots.server.config.values import ip_address_of, is_this_machine
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.server.doctor.engines import described
-from prshots.server.doctor.fetching import Reply, UnreachableError, fetch
+from prshots.server.doctor.fetching import FetchError, Response, fetch
 
 GITHUB_LIMIT = 5 * 1024**2
-"""GitHub's image proxy takes nothing larger."""
+"""GitHub's image proxy shows no larger images."""
 
-_HIDDEN = {401, 403, 404}
+_READYZ_BLOCKED = {401, 403, 404}
 
 
 async def check_addresses(settings: Settings) -> list[Finding]:
     found = [*_reach(settings), *_encryption(settings)]
     if settings.max_image_bytes > GITHUB_LIMIT:
-        words = "PRSHOTS_MAX_IMAGE_BYTES is over 5 MB: GitHub's image proxy does not show images that large"
+        words = "PRSHOTS_MAX_IMAGE_BYTES is over 5 MB: GitHub's image proxy does not show larger images"
         found.append(warning("addresses", words))
-    return found or [ok("addresses", "public, and on https")]
+    return found or [ok("addresses", "all URLs are public and use https")]
 
 
 def _reach(settings: Settings) -> list[Finding]:
     host = urlsplit(settings.img_url).hostname or ""
     if is_this_machine(host):
-        words = (
-            "GitHub's image proxy cannot reach this machine by that name: set PRSHOTS_IMG_URL to a public one"
-        )
+        words = "GitHub's image proxy cannot reach this machine under that name: set it to a public URL"
     elif _is_private(host):
-        words = "an address of a private network: github.com cannot reach it, a GitHub or GitLab inside can"
+        words = "this is a private network: github.com cannot reach it, but a forge in that network can"
     else:
         return []
     return [warning("addresses", f"PRSHOTS_IMG_URL is {settings.img_url}: {words}")]
@@ -40,11 +38,11 @@ def _reach(settings: Settings) -> list[Finding]:
 def _encryption(settings: Settings) -> list[Finding]:
     risks = {
         "PRSHOTS_WEB_URL": (settings.web_url, "session cookies are not Secure"),
-        "PRSHOTS_BASE_URL": (settings.base_url, "upload tokens travel readable"),
-        "PRSHOTS_IMG_URL": (settings.img_url, "browsers may refuse such images in a page on https"),
+        "PRSHOTS_BASE_URL": (settings.base_url, "upload tokens are sent unencrypted"),
+        "PRSHOTS_IMG_URL": (settings.img_url, "browsers may block the images on https pages"),
     }
     return [
-        warning("addresses", f"{variable} is on http, so {risk}: put TLS in front and set it to https://…")
+        warning("addresses", f"{variable} uses http, so {risk}: put a TLS proxy in front and use https://…")
         for variable, (url, risk) in risks.items()
         if urlsplit(url).scheme == "http" and not is_this_machine(urlsplit(url).hostname or "")
     ]
@@ -57,51 +55,51 @@ def _is_private(host: str) -> bool:
     )
 
 
-async def check_parts(settings: Settings) -> list[Finding]:
-    """Ask each part at its public address whether it lives, and whether it is ready."""
-    parts = {"API": settings.base_url, "dashboard": settings.web_url, "delivery": settings.img_url}
-    return [finding for about, url in parts.items() for finding in await _check_part(about, url)]
+async def check_components(settings: Settings) -> list[Finding]:
+    """Check each component at its public URL, and report whether it is up and ready."""
+    components = {"API": settings.base_url, "dashboard": settings.web_url, "delivery": settings.img_url}
+    return [finding for about, url in components.items() for finding in await _check_component(about, url)]
 
 
-async def _check_part(about: str, url: str) -> list[Finding]:
+async def _check_component(about: str, url: str) -> list[Finding]:
     try:
         alive, ready = await fetch(f"{url}/healthz"), await fetch(f"{url}/readyz")
-    except UnreachableError as error:
+    except FetchError as error:
         return [problem(about, f"{url} does not answer: {error}")]
     found = []
     if alive.clock_ahead is not None and abs(alive.clock_ahead) > CLOCK_SECONDS:
-        found.append(warning(about, f"its clock is {described(alive.clock_ahead)}: set both by NTP"))
+        found.append(warning(about, f"its clock is {described(alive.clock_ahead)}: use NTP on both machines"))
     if not alive.is_ok or _json(alive).get("status") != "ok":
-        words = f"{url}/healthz gives {_described(alive)} instead of prshots: something else answers there"
+        words = f"{url}/healthz returned {_described(alive)}: another program answers there, not prshots"
         return [*found, problem(about, words)]
     return [*found, _readiness(about, url, ready)]
 
 
-def _readiness(about: str, url: str, ready: Reply) -> Finding:
-    said = _json(ready)
-    checks = said.get("checks")
+def _readiness(about: str, url: str, ready: Response) -> Finding:
+    body = _json(ready)
+    checks = body.get("checks")
     down = (
         [f"{name}: {state}" for name, state in checks.items() if state != "ok"]
         if isinstance(checks, dict)
         else []
     )
     if ready.is_ok and not down:
-        return ok(about, f"{url} answers, and is ready")
+        return ok(about, f"{url} is ready")
     if ready.is_ok:
         return warning(about, redact(f"{url} is ready, but {'; '.join(down)}"))
-    if ready.status in _HIDDEN and not said.get("checks"):
-        return ok(about, f"{url} answers (its /readyz is not open to the public)")
+    if ready.status in _READYZ_BLOCKED and not body.get("checks"):
+        return ok(about, f"{url} answers (its /readyz is not public)")
     return problem(about, redact(f"{url} is not ready: {'; '.join(down) or _described(ready)}"))
 
 
-def _json(reply: Reply) -> dict[str, object]:
+def _json(response: Response) -> dict[str, object]:
     try:
-        value = json.loads(reply.body)
+        value = json.loads(response.body)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
 
 
-def _described(reply: Reply) -> str:
-    location = reply.headers.get("Location")
-    return f"{reply.status}, a redirect to {location.partition('?')[0]}" if location else str(reply.status)
+def _described(response: Response) -> str:
+    location, status = response.headers.get("Location"), response.status
+    return f"{status}, a redirect to {location.partition('?')[0]}" if location else str(status)

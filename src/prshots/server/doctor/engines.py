@@ -16,11 +16,11 @@ from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.server.domain.ports import ObjectStore
 from prshots.server.domain.signing import KeyRing
 
-LITTLE_ROOM, NO_ROOM = 1024**3, 100 * 1024**2
+DISK_NEARLY_FULL, DISK_FULL = 1024**3, 100 * 1024**2
 
 
 class Engines:
-    """Checks each, and keeps what later checks need: the keys, and whether something can be stored."""
+    """Checks the engines, and keeps the results that later checks need."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -30,7 +30,7 @@ class Engines:
 
     @property
     def _is_new(self) -> bool:
-        """Whether nobody has started a service with these settings: then there is nothing to be missed."""
+        """Whether the service never ran with these settings, so that missing keys are normal."""
         settings = self._settings
         return settings.on_sqlite and not settings.database_path.exists()
 
@@ -40,44 +40,44 @@ class Engines:
         if not existing.is_dir():
             return [problem("data folder", f"{existing} is a file: set PRSHOTS_DATA_DIR to a folder")]
         if not os.access(existing, os.W_OK | os.X_OK):
-            return [problem("data folder", f"{existing} cannot be written to: make it this user's (chown)")]
+            return [problem("data folder", f"{existing} is not writable: give it to this user (chown)")]
         found = [
-            ok("data folder", f"{folder} can be written to")
+            ok("data folder", f"{folder} is writable")
             if existing == folder
-            else warning("data folder", f"{folder} is not there yet: the first start makes it")
+            else warning("data folder", f"{folder} does not exist yet: the first start creates it")
         ]
         free = shutil.disk_usage(existing).free
-        room = f"{free / 1024**2:,.0f} MB are free on the disk of {existing}"
-        if free < NO_ROOM:
+        space = f"{free / 1024**2:,.0f} MB free on the disk of {existing}"
+        if free < DISK_FULL:
             found.append(
-                problem("data folder", f"only {room}: make room, or uploads will be refused with 507")
+                problem("data folder", f"only {space}: free up space, or uploads will fail with 507")
             )
-        elif free < LITTLE_ROOM:
-            found.append(warning("data folder", f"only {room}"))
+        elif free < DISK_NEARLY_FULL:
+            found.append(warning("data folder", f"only {space}"))
         return found
 
     async def check_keys(self) -> list[Finding]:
         settings = self._settings
         path = settings.signing_keys_file
         if not settings.signing_keys and not path.exists() and self._is_new:
-            return [warning("signing keys", f"there are none yet: the first start makes {path}")]
+            return [warning("signing keys", f"there are none yet: the first start creates {path}")]
         try:
             self.ring = wiring.existing_keys(settings).fresh_ring()
         except SettingsError as error:
-            hint = "every process needs the same keys: give it the file, or restore it from a backup"
+            hint = "every process needs the same keys: copy the file here, or restore it from a backup"
             return [problem("signing keys", f"{error}; {hint}")]
-        signing = f"{self.ring.signing_kid} signs, {len(self.ring.keys)} verify"
+        summary = f"{self.ring.signing_kid} signs, {len(self.ring.keys)} verify"
         if settings.signing_keys:
-            return [ok("signing keys", f"{signing}; fixed by PRSHOTS_SIGNING_KEYS")]
+            return [ok("signing keys", f"{summary}; set by PRSHOTS_SIGNING_KEYS")]
         if path.stat().st_mode & stat.S_IROTH:
-            words = f"everybody on this machine can read {path}, and sign URLs with it: chmod 600 {path}"
+            words = f"every user of this machine can read {path} and sign URLs with it: chmod 600 {path}"
             return [warning("signing keys", words)]
-        return [ok("signing keys", signing)]
+        return [ok("signing keys", summary)]
 
     async def check_database(self) -> list[Finding]:
         settings = self._settings
         if self._is_new:
-            words = f"there is none at {settings.database_path} yet: the first start makes it"
+            words = f"{settings.database_path} does not exist yet: the first start creates it"
             return [warning("database", words)]
         database = wiring.database_as_it_is(settings)
         try:
@@ -90,29 +90,30 @@ class Engines:
     def _schema(self, condition: Condition) -> Finding:
         place = self._settings.database_place
         if condition.is_ours:
-            return ok("database", f"{place} answers, with schema {condition.version}")
+            return ok("database", f"{place} answers and has schema {condition.version}")
         if condition.version is None or condition.version < SCHEMA_VERSION:
-            had = f"has schema {condition.version}" if condition.version else "is empty"
-            words = f"{place} {had}, this program's is {SCHEMA_VERSION}: run `prshots migrate`, or start it"
+            current = f"has schema {condition.version}" if condition.version else "is empty"
+            words = (
+                f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
+            )
             return warning("database", words)
-        words = (
-            f"{place} has schema {condition.version}, which this prshots does not know: install the newer one"
-        )
+        words = f"{place} has schema {condition.version}, from a newer prshots: install that version"
         return problem("database", words)
 
     def _clock(self, condition: Condition) -> list[Finding]:
         if abs(condition.clock_ahead) <= CLOCK_SECONDS:
             return []
-        return [warning("database", f"its clock is {described(condition.clock_ahead)}: set both by NTP")]
+        words = f"its clock is {described(condition.clock_ahead)}: use NTP on both machines"
+        return [warning("database", words)]
 
     def _dead_urls(self, condition: Condition) -> list[Finding]:
         if self.ring is None:
-            return []  # which has been told, and every key would be missing
+            return []  # `check_keys` has reported that; here every key would seem to be missing
         return [
             warning(
                 "database",
-                f"{count:,} images have URLs signed with key {kid}, which is not there any more: those URLs "
-                "get 403. Restore the key, or fetch the comments of their pull requests again",
+                f"{count:,} images have URLs signed with key {kid}, which no longer exists: these URLs "
+                "return 403. Restore the key, or fetch the comments of their pull requests again",
             )
             for kid, count in condition.dead.items()
         ]
@@ -120,9 +121,8 @@ class Engines:
     async def check_store(self) -> list[Finding]:
         settings = self._settings
         if settings.on_disk and not settings.store_path.exists():
-            return [
-                warning("image store", f"{settings.store_path} is not there yet: the first start makes it")
-            ]
+            words = f"{settings.store_path} does not exist yet: the first start creates it"
+            return [warning("image store", words)]
         store = wiring.open_store(settings)
         try:
             await store.check()
@@ -134,7 +134,7 @@ class Engines:
         return [self._owner(mark)]
 
     def _owner(self, mark: bytes | None) -> Finding:
-        works = "it stores, gives back and deletes"
+        works = "storing, reading and deleting work"
         if (
             mark is None
             or not self._installation_id
@@ -149,28 +149,28 @@ class Engines:
 
     async def check_counter(self) -> list[Finding]:
         if self._settings.counter_url == "memory://":
-            words = "in memory: right for one API process. With more of them, each would count on its own: "
-            return [ok("counter", f"{words}set PRSHOTS_COUNTER_URL to a Valkey or Redis then")]
+            words = "in memory, which is right for one API process; for more, set PRSHOTS_COUNTER_URL to a "
+            return [ok("counter", f"{words}Valkey or Redis, because each would count separately")]
         counter = wiring.open_counter(self._settings)
         try:
             await counter.check()
         finally:
             await counter.close()
-        return [ok("counter", "it counts")]
+        return [ok("counter", "counting works")]
 
 
 async def _try_out(store: ObjectStore) -> None:
-    """Store an object, read it back and delete it. Raises StoreError when one of these does not work."""
+    """Store an object, read it back and delete it. Raises StoreError if one of these fails."""
     key, content = origin_key(secrets.token_hex(16), "png"), secrets.token_bytes(1000)
     await store.put(key, [content])
     try:
         same = await store.read(key) == content
     finally:
-        left = await store.delete([key])
+        failed = await store.delete([key])
     if not same:
-        raise StoreError("it gave back other bytes than were stored: do not use this store")
-    if left or await store.read(key) is not None:
-        raise StoreError("what was stored could not be deleted: expired images would stay. Allow deletes")
+        raise StoreError("it returned different bytes than were stored: do not use this store")
+    if failed or await store.read(key) is not None:
+        raise StoreError("deleting failed, so expired images would stay: allow prshots to delete objects")
 
 
 def described(ahead: float) -> str:

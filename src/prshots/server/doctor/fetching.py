@@ -1,4 +1,4 @@
-"""Fetch from one of our own addresses, as a stranger would, and say in plain words why it did not work."""
+"""Fetch from one of our public URLs, as an outsider would, and explain failures in plain words."""
 
 import asyncio
 import functools
@@ -14,26 +14,26 @@ import httpx
 REQUEST_SECONDS = 10.0
 
 
-class UnreachableError(Exception):
-    """The address did not answer; the text says why, and what to do."""
+class FetchError(Exception):
+    """The URL did not answer. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Response:
     status: int
     headers: httpx.Headers
     body: bytes
     seconds: float
     clock_ahead: float | None
-    """By how many seconds the other clock is ahead of ours; None, where the reply has no date."""
+    """How many seconds the server's clock is ahead of ours; None without a valid Date header."""
 
     @property
     def is_ok(self) -> bool:
         return self.status == httpx.codes.OK
 
 
-async def fetch(url: str, headers: Mapping[str, str] | None = None, most_bytes: int = 64 * 1024) -> Reply:
-    """Ask once: no cookies, no redirects, no proxy, at most this much of a body. Raises UnreachableError."""
+async def fetch(url: str, headers: Mapping[str, str] | None = None, most_bytes: int = 64 * 1024) -> Response:
+    """Send one GET: no cookies, redirects or proxy, and at most `most_bytes` of body. Raises FetchError."""
     started = time.time()
     client = httpx.AsyncClient(
         verify=_trusted(), trust_env=False, follow_redirects=False, timeout=REQUEST_SECONDS
@@ -42,54 +42,54 @@ async def fetch(url: str, headers: Mapping[str, str] | None = None, most_bytes: 
         async with (
             asyncio.timeout(REQUEST_SECONDS),
             client,
-            client.stream("GET", url, headers=headers) as reply,
+            client.stream("GET", url, headers=headers) as response,
         ):
-            came, body = time.time(), b""
-            async for chunk in reply.aiter_raw():
+            responded, body = time.time(), b""
+            async for chunk in response.aiter_raw():
                 body += chunk
                 if len(body) > most_bytes:
                     break
     except TimeoutError:
-        raise UnreachableError(f"no answer within {REQUEST_SECONDS:.0f} s; {_LET_THROUGH}") from None
+        raise FetchError(f"no answer within {REQUEST_SECONDS:.0f} s; {_CHECK_NETWORK}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise UnreachableError(_explained(error)) from error
-    ahead = _ahead(reply.headers.get("Date"), (started + came) / 2)
-    return Reply(reply.status_code, reply.headers, body, time.time() - started, ahead)
+        raise FetchError(_explained(error)) from error
+    ahead = _ahead(response.headers.get("Date"), (started + responded) / 2)
+    return Response(response.status_code, response.headers, body, time.time() - started, ahead)
 
 
 @functools.cache
 def _trusted() -> ssl.SSLContext:
-    """Trust whom the system trusts, as GitHub Enterprise and the browsers of a company do."""
+    """Trust the system's certificate authorities, as browsers and GitHub Enterprise in a company do."""
     return ssl.create_default_context()
 
 
-_LET_THROUGH = "see that the network and firewalls on the way let it through"
+_CHECK_NETWORK = "check that the network and firewalls let the request through"
 
 
 def _explained(error: Exception) -> str:
     causes = list(_causes(error))
     for kind, words in (
-        (socket.gaierror, "the name is not known: check the address and its DNS entry"),
+        (socket.gaierror, "unknown host name: check the URL and its DNS entry"),
         (
             ssl.SSLCertVerificationError,
             "its certificate is not valid for this name, or not from an authority that this machine trusts",
         ),
-        (ssl.SSLError, "it does not speak TLS there: is it http:// instead of https://, or another port?"),
-        (ConnectionRefusedError, "nothing listens there: start it (prshots serve), or correct the address"),
-        (TimeoutError, f"no answer; {_LET_THROUGH}"),
-        (httpx.TimeoutException, f"no answer within {REQUEST_SECONDS:.0f} s; {_LET_THROUGH}"),
+        (ssl.SSLError, "it does not speak TLS there: use http:// instead of https://, or another port"),
+        (ConnectionRefusedError, "nothing listens there: start prshots serve, or correct the URL"),
+        (TimeoutError, f"no answer; {_CHECK_NETWORK}"),
+        (httpx.TimeoutException, f"no answer within {REQUEST_SECONDS:.0f} s; {_CHECK_NETWORK}"),
         (
             httpx.RemoteProtocolError,
-            "what answers there does not speak HTTP: is it https:// instead of http://?",
+            "the server does not speak HTTP there: use https:// instead of http://, or another port",
         ),
     ):
         if any(isinstance(cause, kind) for cause in causes):
             return words
-    return f"{type(error).__name__}; {_LET_THROUGH}"
+    return f"{type(error).__name__}; {_CHECK_NETWORK}"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Return an exception and all that it came from: libraries wrap the one that says what happened."""
+    """Yield an exception and all its causes, because libraries wrap the one that says what happened."""
     while error is not None:
         yield error
         if isinstance(error, BaseExceptionGroup):

@@ -1,4 +1,4 @@
-"""Whether an image can be fetched as GitHub's image proxy does it: from outside, with nothing but its URL."""
+"""Checks that an image can be fetched the way GitHub's image proxy does: from outside, by URL alone."""
 
 import secrets
 import struct
@@ -10,7 +10,7 @@ from prshots.server import wiring
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, ok, problem, warning
 from prshots.server.doctor.addresses import GITHUB_LIMIT
-from prshots.server.doctor.fetching import REQUEST_SECONDS, Reply, UnreachableError, fetch
+from prshots.server.doctor.fetching import REQUEST_SECONDS, FetchError, Response, fetch
 from prshots.server.domain.signing import KeyRing
 
 ABOUT = "image proxy"
@@ -24,9 +24,9 @@ HEADERS = {
 
 
 async def fetched_as_by_github(settings: Settings, ring: KeyRing | None, *, can_store: bool) -> list[Finding]:
-    """Store an image as large as they may be, fetch it by its signed URL, and delete it."""
+    """Store an image of the maximum size, fetch it by its signed URL, and delete it."""
     if ring is None or not can_store:
-        return [warning(ABOUT, "not tried: it takes the signing keys and the image store")]
+        return [warning(ABOUT, "skipped: it needs working signing keys and a working image store")]
     image_id, image = secrets.token_hex(16), png_of(min(settings.max_image_bytes, GITHUB_LIMIT) - 1)
     key = origin_key(image_id, "png")
     store = wiring.open_store(settings)
@@ -36,80 +36,86 @@ async def fetched_as_by_github(settings: Settings, ring: KeyRing | None, *, can_
             target = ring.sign(image_id, "png", int(time.time()) + URL_SECONDS, ring.signing_kid)
             return await _fetched(settings.img_url, target, image)
         finally:
-            await store.delete([key])  # if that fails, it is an orphan, and the sweep finds it
+            await store.delete([key])  # if this fails, the sweep deletes it as a file without a record
     finally:
         store.close()
 
 
 async def _fetched(img_url: str, target: str, image: bytes) -> list[Finding]:
     try:
-        reply = await fetch(img_url + target, HEADERS, most_bytes=len(image))
+        response = await fetch(img_url + target, HEADERS, most_bytes=len(image))
         forged = await fetch(img_url + _tampered(target), HEADERS, most_bytes=len(image))
-    except UnreachableError as error:
+    except FetchError as error:
         return [problem(ABOUT, f"an image at {img_url} could not be fetched: {error}")]
-    if wrong := _what_is_wrong(reply, img_url, image):
+    if wrong := _what_is_wrong(response, img_url, image):
         return [problem(ABOUT, wrong)]
     if forged.is_ok:
         return [
             problem(
                 ABOUT,
-                f"{img_url} also delivers with a wrong signature: something in front serves images without "
-                "asking delivery, or its cache leaves the query out of the key",
+                f"{img_url} also delivers images with an invalid signature: a proxy in front serves images "
+                "without asking delivery, or its cache key leaves out the query",
             )
         ]
-    size = f"{len(image) / 1024**2:.1f} MB in {reply.seconds:.1f} s"
+    size = f"{len(image) / 1024**2:.1f} MB in {response.seconds:.1f} s"
     found = [
-        ok(ABOUT, f"{img_url} delivers as GitHub's image proxy fetches: {size}, and refuses a forged URL")
-    ]
-    if reply.seconds > SLOW_SECONDS:
-        words = (
-            f"it took {reply.seconds:.1f} s, and GitHub's image proxy gives up after {REQUEST_SECONDS:.0f}"
+        ok(
+            ABOUT,
+            f"{img_url} delivers images as GitHub's proxy fetches them ({size}) and rejects forged URLs",
         )
-        found.append(warning(ABOUT, words))
-    if "Set-Cookie" in reply.headers:
-        words = "something in front sets a cookie on images: caches then keep none of them. Turn it off there"
+    ]
+    if response.seconds > SLOW_SECONDS:
+        found.append(
+            warning(
+                ABOUT,
+                f"the image took {response.seconds:.1f} s, and GitHub's image proxy gives up after "
+                f"{REQUEST_SECONDS:.0f} s",
+            )
+        )
+    if "Set-Cookie" in response.headers:
+        words = "a proxy in front sets a cookie on images, so caches do not store them: turn it off there"
         found.append(warning(ABOUT, words))
     return found
 
 
-def _what_is_wrong(reply: Reply, img_url: str, image: bytes) -> str:
-    """Return what an operator can do about a reply that is not the image; "" if it is."""
-    content_type = reply.headers.get("Content-Type", "nothing")
-    if not reply.is_ok:
-        return f"{img_url} gave {reply.status} for a signed image: {_hint(reply, img_url)}"
+def _what_is_wrong(response: Response, img_url: str, image: bytes) -> str:
+    """Return what is wrong with the response and how to fix it; "" if it is the image."""
+    content_type = response.headers.get("Content-Type", "nothing")
+    if not response.is_ok:
+        return f"{img_url} returned {response.status} for a signed image: {_hint(response, img_url)}"
     if content_type.startswith("text/html"):
-        return f"{img_url} gave a page instead of the image: a sign-in or error page of something in front"
+        return f"{img_url} returned a page instead of the image: a sign-in or error page of a proxy in front"
     if content_type != "image/png":
-        return f"{img_url} gave an image/png as {content_type}: something in front changes the type"
-    if reply.body != image:
+        return f"{img_url} returned an image/png as {content_type}: a proxy in front changes the type"
+    if response.body != image:
         return (
-            f"{img_url} gave {len(reply.body):,} bytes that are not the {len(image):,} stored: something in "
-            "front cuts, compresses or converts images"
+            f"{img_url} returned {len(response.body):,} bytes that differ from the {len(image):,} stored: a "
+            "proxy in front truncates, compresses or converts images"
         )
     return ""
 
 
-_OPEN = "Let /i/ through to everyone: its URLs are signed"
+_MAKE_PUBLIC = "Make /i/ public: its URLs are signed"
 _FROM_DELIVERY = {
     403: "delivery does not know the key. Give it the same PRSHOTS_SIGNING_KEYS_FILE as these settings",
-    410: "delivery does not find it. Give it the same PRSHOTS_STORE_URL as these settings, and see its clock",
+    410: "delivery does not find it. Give it the same PRSHOTS_STORE_URL as these settings; check its clock",
 }
-_FROM_IN_FRONT = {
-    401: f"something in front wants a sign-in. {_OPEN}",
-    403: f"something in front refuses it. {_OPEN}",
-    404: "something else answers there. Send /i/ to the delivery part",
+_FROM_A_PROXY = {
+    401: f"a proxy in front requires a sign-in. {_MAKE_PUBLIC}",
+    403: f"a proxy in front refuses it. {_MAKE_PUBLIC}",
+    404: "another program answers there. Route /i/ to the delivery component",
 }
 
 
-def _hint(reply: Reply, img_url: str) -> str:
-    location = reply.headers.get("Location", "").partition("?")[0][:200]
+def _hint(response: Response, img_url: str) -> str:
+    location = response.headers.get("Location", "").partition("?")[0][:200]
     if location.startswith("https:") and img_url.startswith("http:"):
-        return "it redirects to https. Set PRSHOTS_IMG_URL to that address"
+        return "it redirects to https. Set PRSHOTS_IMG_URL to that URL"
     if location:
-        return f"a redirect to {location}. An image proxy cannot sign in. {_OPEN}"
-    is_ours = b'{"error"' in reply.body[:20]
-    in_doubt = "delivery, or what is on the way to it, does not do its work. See its log and its /readyz"
-    return (_FROM_DELIVERY if is_ours else _FROM_IN_FRONT).get(reply.status, in_doubt)
+        return f"a redirect to {location}. An image proxy cannot sign in. {_MAKE_PUBLIC}"
+    is_ours = b'{"error"' in response.body[:20]
+    unknown = "delivery, or a proxy in front of it, is not working. See its log and its /readyz"
+    return (_FROM_DELIVERY if is_ours else _FROM_A_PROXY).get(response.status, unknown)
 
 
 def _tampered(target: str) -> str:
@@ -117,7 +123,7 @@ def _tampered(target: str) -> str:
 
 
 def png_of(size: int) -> bytes:
-    """Return a valid PNG of exactly this many bytes: one pixel, and the rest in a chunk that nobody reads."""
+    """Return a valid PNG of exactly this many bytes: one pixel, padded with a private chunk."""
     header = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
     rest = _chunk(b"IDAT", zlib.compress(b"\0\0")) + _chunk(b"IEND", b"")
     padding = secrets.token_bytes(size - len(header) - len(rest) - len(_chunk(b"prSh", b"")))

@@ -1,1 +1,1 @@
-"""The rules of the service. They know no HTTP, no SQL and no vendor."""
+"""The rules of the service. No module here imports HTTP, SQL or a vendor's library."""

@@ -1,8 +1,8 @@
-"""The claims that a trust asks for: which make sense, and whether a token carries them.
+"""The claims that a trust requires: which are valid, and whether a token has them.
 
-A trust has to name a repository or its owner, for everybody can have tokens of a public issuer. What is so
-named begins exactly as it stands there: a `*` in it comes after a whole name, so that `octo/*` lets in the
-repositories of `octo`, and nothing lets in `octo-evil/app`.
+A trust must name a repository or its owner, because anyone can get tokens from a public issuer. In such a
+claim a `*` may only follow a whole name. So `octo/*` matches the repositories of `octo`, but no pattern can
+also match `octo-evil/app`.
 """
 
 import json
@@ -17,42 +17,44 @@ NAMING = (
     *("project_id", "project_path", "namespace_id", "namespace_path"),  # GitLab
     "sub",
 )
-"""The claims that say whose repository a job runs in, the narrowest first.
+"""The claims that identify a job's repository or its owner, the narrowest first.
 
-Not `job_workflow_ref` and its like: everybody can call a public workflow.
+`job_workflow_ref` and similar claims are not among them, because anyone can call a public workflow.
 """
 
 MAX_CLAIMS = 10
 MAX_NAME = 100
 MAX_VALUE = 400
-"""Of both, because an index of PostgreSQL takes no longer entries."""
+"""The limits keep a trust's anchor (name=value) below the largest entry of a PostgreSQL index."""
 
 _NAME = re.compile(rf"[A-Za-z0-9_.:/-]{{1,{MAX_NAME}}}")
 _PARTS = re.compile("[/:]")
-_NAMES_BEFORE_WILDCARD = {"sub": 2}  # `repo:octo/…`: its first part is only the kind of what follows
+_NAMES_BEFORE_WILDCARD = {"sub": 2}  # in `repo:octo/…` the first part only says what the second one is
 
 
 def check_claims(claims: Mapping[str, str]) -> None:
-    """Raise InvalidInputError for claims that no trust may have, with what to change."""
+    """Raise InvalidInputError for claims that a trust cannot have; the message says what to change."""
     if not 1 <= len(claims) <= MAX_CLAIMS:
-        raise InvalidInputError(f"a trust asks for 1 to {MAX_CLAIMS} claims; got {len(claims)}")
+        raise InvalidInputError(f"a trust takes 1 to {MAX_CLAIMS} claims; got {len(claims)}")
     for name, value in claims.items():
         if not _NAME.fullmatch(name):
-            raise InvalidInputError(f"a claim is called by letters, digits and _ . : / -; got {name!r}")
+            raise InvalidInputError(
+                f"a claim's name takes 1 to {MAX_NAME} letters, digits and _ . : / -; got {name!r}"
+            )
         if not 1 <= len(value) <= MAX_VALUE or not value.isprintable():
             raise InvalidInputError(f"the claim {name} takes 1 to {MAX_VALUE} printable characters")
         if name in NAMING and "*" in value:
             _check_wildcard(name, value)
     if not any(name in NAMING for name in claims):
         raise InvalidInputError(
-            "a trust has to name the repository, or everybody at that issuer could upload: add a claim such "
+            "a trust must name the repository, or every job of that issuer could upload: add a claim such "
             "as repository (GitHub) or project_path (GitLab)"
         )
 
 
 def _check_wildcard(name: str, value: str) -> None:
     before = value.partition("*")[0]
-    parts = _PARTS.split(before)  # the last one is what stands between a separator and the `*`
+    parts = _PARTS.split(before)  # the last one is the text between a separator and the `*`
     if parts[-1] or sum(map(bool, parts)) < _NAMES_BEFORE_WILDCARD.get(name, 1):
         example = "repo:octo/app:*" if name == "sub" else "octo/*"
         raise InvalidInputError(
@@ -61,13 +63,13 @@ def _check_wildcard(name: str, value: str) -> None:
 
 
 def anchor_of(claims: Mapping[str, str]) -> str:
-    """Return what a token certainly has that meets these claims: by it, such trusts are found."""
+    """Return the index key of a trust: text that every token matching these claims must contain."""
     name = next(name for name in NAMING if name in claims)
     return f"{name}={claims[name].partition('*')[0]}"
 
 
 def anchors_of(carried: Mapping[str, Any]) -> set[str]:
-    """Return every anchor that a trust could have whose claims this token meets."""
+    """Return the anchor of every trust that this token could match."""
     return {
         f"{name}={beginning}"
         for name in NAMING
@@ -77,7 +79,7 @@ def anchors_of(carried: Mapping[str, Any]) -> set[str]:
 
 
 def unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
-    """Return the first of these claims that a token does not carry; None when it carries them all."""
+    """Return the first of these claims that a token does not meet; None if it meets all."""
     return next((name for name, value in claims.items() if not _is_met(value, carried.get(name))), None)
 
 
@@ -86,7 +88,7 @@ def _is_met(wanted: str, carried: object) -> bool:
 
 
 def _matches(wanted: str, text: str) -> bool:
-    """Compare, piece by piece: a regular expression would go on for hours over a value full of `*`."""
+    """Compare piece by piece. A regular expression could run for hours on a value full of `*`."""
     first, *others = wanted.split("*")
     if not others:
         return text == wanted
@@ -103,7 +105,7 @@ def _matches(wanted: str, text: str) -> bool:
 
 
 def _texts(carried: object) -> Iterator[str]:
-    """Return a claim's values as text: numbers and booleans as JSON says them, of a list each member."""
+    """Yield a claim's values as text: each member of a list, numbers and booleans as in JSON."""
     for value in carried if isinstance(carried, list) else [carried]:
         if isinstance(value, str):
             yield value
@@ -112,6 +114,6 @@ def _texts(carried: object) -> Iterator[str]:
 
 
 def _beginnings(text: str) -> Iterator[str]:
-    """Return the text, and all it begins with up to a separator; of these, what could be an anchor."""
+    """Yield the text and its beginnings up to each separator, as far as they can be anchors."""
     ends = [found.end() for found in _PARTS.finditer(text[:MAX_VALUE])]
     return (text[:end] for end in [*ends, len(text)] if end <= MAX_VALUE and text[:end].isprintable())

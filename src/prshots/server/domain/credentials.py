@@ -1,4 +1,4 @@
-"""What upload tokens and sessions have in common: only a hash is kept, and their last use is noted."""
+"""Shared by upload tokens and sessions: only a hash is stored, and the last use is recorded."""
 
 import hashlib
 import secrets
@@ -11,9 +11,9 @@ from prshots.contract.limits import UPLOAD_TOKEN
 from prshots.server.domain.models import UploadToken
 
 TOUCH_SECONDS = 60
-"""How exact a last use is: a write per credential and minute, not per request."""
+"""The precision of a last use: at most one write per credential and minute, not one per request."""
 
-REMEMBERED = 10_000
+CACHED_USES = 10_000
 
 _log = structlog.get_logger()
 
@@ -23,7 +23,7 @@ def hash_of(secret: str) -> str:
 
 
 def is_upload_token(secret: str) -> bool:
-    """Tell whether it has the form of one."""
+    """Return whether the text has the form of an upload token."""
     return UPLOAD_TOKEN.fullmatch(secret) is not None
 
 
@@ -36,7 +36,7 @@ def new_upload_token(
     expires_at: int | None = None,
     trust_id: str | None = None,
 ) -> tuple[UploadToken, str]:
-    """Return the record of a new token and its secret, which is kept nowhere."""
+    """Return the record of a new token, and its secret, which is stored nowhere."""
     secret = f"msr_{secrets.token_hex(32)}"
     token = UploadToken(
         id=secrets.token_hex(6),
@@ -53,7 +53,7 @@ def new_upload_token(
 
 
 class LastUse:
-    """Notes when credentials of one kind were last used."""
+    """Records when credentials of one kind were last used."""
 
     def __init__(self, kind: str, touch: Callable[[str, int], Awaitable[None]]) -> None:
         self._kind = kind
@@ -61,13 +61,13 @@ class LastUse:
         self._noted: dict[str, int] = {}
 
     async def note(self, key: str, known: int, now: int, **named: str) -> None:
-        """Note a use; `known` is when the records say the last one was, `named` what the log says of it."""
+        """Record a use. `known` is the last use according to the database, `named` are fields for the log."""
         if now - self._noted.get(key, known) < TOUCH_SECONDS:
             return
-        if len(self._noted) >= REMEMBERED:  # the records remember them too
+        if len(self._noted) >= CACHED_USES:  # only a cache: the database has them all
             self._noted.clear()
         self._noted[key] = now
         try:
             await self._touch(key, now)
-        except RecordsError as error:  # not worth refusing the request
-            _log.warning(f"last use of a {self._kind} not noted", reason=str(error), **named)
+        except RecordsError as error:  # no reason to fail the request
+            _log.warning(f"last use of a {self._kind} not recorded", reason=str(error), **named)

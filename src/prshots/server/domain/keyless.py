@@ -1,4 +1,4 @@
-"""Keyless upload: which issuers a project trusts, and the exchange of their ID tokens for upload tokens."""
+"""Keyless upload: the trusts of a project, and the exchange of ID tokens for upload tokens."""
 
 import base64
 import json
@@ -19,13 +19,13 @@ TOKEN_SECONDS = 900
 MAX_TRUSTS = 50
 MAX_ID_TOKEN = 16 * 1024
 MAX_TEXT = 300
-"""How much is taken of what a stranger says: of a project's name, of a subject, of either in the log."""
+"""The longest text we accept or log from an unverified caller: a project's name, a token's subject."""
 
 _ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
 
 
 class Trusts:
-    """The trusts of projects. The operator decides which issuers may be trusted at all."""
+    """The trusts of projects. The operator decides which issuers they may trust (`allowed`)."""
 
     def __init__(
         self, records: TrustRecords, allowed: Collection[str], clock: Callable[[], float] = time.time
@@ -40,8 +40,9 @@ class Trusts:
         """Raise InvalidInputError, ConflictError."""
         if issuer not in self._allowed:
             raise InvalidInputError(
-                f"{issuer[:MAX_TEXT]!r} is not an issuer that projects may trust here, which are "
-                f"{', '.join(self._allowed) or 'none'}: the operator adds others in PRSHOTS_TRUSTED_ISSUERS"
+                f"projects cannot trust the issuer {issuer[:MAX_TEXT]!r}: use one of "
+                f"{', '.join(self._allowed) or '(none)'}, or ask the operator to add it to "
+                "PRSHOTS_TRUSTED_ISSUERS"
             )
         check_claims(claims)
         trust = Trust(secrets.token_hex(6), project.id, issuer, dict(claims), int(self._clock()), created_by)
@@ -52,9 +53,9 @@ class Trusts:
         return await self._records.trusts(project.id)
 
     async def remove(self, trust_id: str, project: Project | None = None) -> None:
-        """Remove a trust, of any project or of this one; its tokens work no more. Raises NotFoundError."""
+        """Remove a trust (only from `project`, if given) and its tokens. Raises NotFoundError."""
         if not await self._records.remove_trust(trust_id, project.id if project else None):
-            raise NotFoundError(f"no trust {trust_id!r}; `prshots project trusts NAME` shows them")
+            raise NotFoundError(f"no trust {trust_id!r}: `prshots project trusts NAME` lists them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,10 @@ class Granted:
 
 
 class Exchange:
-    """Gives a job an upload token that lives for a quarter of an hour, for the ID token that its CI gave it.
+    """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
 
-    The same ID token may be exchanged again while it lives: jobs are tried again, and have several steps.
+    The same ID token may be exchanged more than once while it is valid, because jobs retry and have several
+    steps.
     """
 
     def __init__(
@@ -87,31 +89,31 @@ class Exchange:
         self._last_use = LastUse("trust", records.touch_trust)
 
     async def grant(self, id_token: object, project: object = None) -> Granted:
-        """Exchange an ID token; `project` is a name or an id, needed where several trust the job.
+        """Exchange an ID token. `project`, a name or an id, is required if several projects trust the job.
 
-        Raises ExchangeRefusedError, ProviderError, RecordsError. What need not be asked of the database or of
-        the issuer is refused before: everybody can call this.
+        Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so it does all cheap
+        checks before it asks the database or the issuer.
         """
-        said = _said(id_token)
+        unverified = _unverified_claims(id_token)
         try:
-            return await self._grant(str(id_token), said, _project(project))
+            return await self._grant(str(id_token), unverified, _project(project))
         except ExchangeRefusedError as error:
-            about = (_shown(text) for text in (str(error), said.get("iss"), said.get("sub")))
+            about = (_loggable(text) for text in (str(error), unverified.get("iss"), unverified.get("sub")))
             raise ExchangeRefusedError(*about) from error
 
-    async def _grant(self, id_token: str, said: Mapping[str, Any], wanted: str | None) -> Granted:
-        issuer = said.get("iss")
+    async def _grant(self, id_token: str, unverified: Mapping[str, Any], wanted: str | None) -> Granted:
+        issuer = unverified.get("iss")
         if not isinstance(issuer, str) or issuer not in self._allowed:
-            raise ExchangeRefusedError("the issuer is not among PRSHOTS_TRUSTED_ISSUERS")
-        self._require_audience(said.get("aud"))
+            raise ExchangeRefusedError("the issuer is not in PRSHOTS_TRUSTED_ISSUERS")
+        self._require_audience(unverified.get("aud"))
         if not await self._records.is_trusted(issuer):
             raise ExchangeRefusedError("no project trusts the issuer")
         claims = await self._issuers.verified_claims(issuer, id_token)
-        trust, project = await self._trust_met(issuer, claims, wanted)
+        trust, project = await self._matching_trust(issuer, claims, wanted)
         now = int(self._clock())
         token, secret = new_upload_token(
             project.id,
-            label=_shown(claims.get("sub")),
+            label=_loggable(claims.get("sub")),
             created_at=now,
             expires_at=now + TOKEN_SECONDS,
             trust_id=trust.id,
@@ -124,40 +126,38 @@ class Exchange:
     def _require_audience(self, audience: object) -> None:
         given = audience if isinstance(audience, list) else [audience]
         if not any(isinstance(one, str) and one.rstrip("/") in self._audiences for one in given):
-            raise ExchangeRefusedError(
-                f"the token is for another audience than {' or '.join(self._audiences)}"
-            )
+            raise ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
 
-    async def _trust_met(
+    async def _matching_trust(
         self, issuer: str, claims: Mapping[str, Any], wanted: str | None
     ) -> tuple[Trust, Project]:
-        """Return the trust that lets these claims in, of the one project that is meant."""
-        near = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
-        met = [(trust, project) for trust, project in near if unmet(trust.claims, claims) is None]
-        if not near:
-            where = f" in a project {wanted!r}" if wanted else ""
+        """Return the trust that these claims meet, and its project."""
+        candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
+        matching = [(trust, project) for trust, project in candidates if unmet(trust.claims, claims) is None]
+        if not candidates:
+            where = f" in project {wanted!r}" if wanted else ""
             raise ExchangeRefusedError(f"no trust{where} names this repository")
-        if not met:
-            missed = ", ".join(sorted({str(unmet(trust.claims, claims)) for trust, _ in near}))
-            raise ExchangeRefusedError(f"the claims are others than the trust asks for: {missed}")
-        if len({project.id for _, project in met}) > 1:
-            raise ExchangeRefusedError("several projects trust this job, and it does not say which it means")
-        return met[0]
+        if not matching:
+            names = ", ".join(sorted({str(unmet(trust.claims, claims)) for trust, _ in candidates}))
+            raise ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
+        if len({project.id for _, project in matching}) > 1:
+            raise ExchangeRefusedError("several projects trust this job: the request must name one of them")
+        return matching[0]
 
 
-def _said(id_token: object) -> dict[str, Any]:
-    """Return what a token says that nobody has verified yet. Raises ExchangeRefusedError for no token."""
+def _unverified_claims(id_token: object) -> dict[str, Any]:
+    """Return the claims of a token without verifying it. Raises ExchangeRefusedError if it has none."""
     if not isinstance(id_token, str) or len(id_token) > MAX_ID_TOKEN:
-        raise ExchangeRefusedError(f"id_token is missing: it is a text of up to {MAX_ID_TOKEN} characters")
+        raise ExchangeRefusedError(f"id_token is missing, or longer than {MAX_ID_TOKEN} characters")
     found = _ID_TOKEN.fullmatch(id_token)
     if found is None:
-        raise ExchangeRefusedError("id_token is no JSON Web Token")
+        raise ExchangeRefusedError("id_token is not a JSON Web Token")
     try:
         claims = json.loads(base64.urlsafe_b64decode(found[1] + "=" * (-len(found[1]) % 4)))
     except (ValueError, RecursionError) as error:
-        raise ExchangeRefusedError("id_token holds no JSON") from error
+        raise ExchangeRefusedError("id_token does not contain JSON") from error
     if not isinstance(claims, dict):
-        raise ExchangeRefusedError("id_token holds no claims")
+        raise ExchangeRefusedError("id_token does not contain claims")
     return claims
 
 
@@ -165,10 +165,10 @@ def _project(project: object) -> str | None:
     if project is None or project == "":
         return None
     if not isinstance(project, str) or len(project) > MAX_TEXT or not project.isprintable():
-        raise ExchangeRefusedError("the project is not a name or an id")
+        raise ExchangeRefusedError("project is not a valid name or id")
     return project
 
 
-def _shown(value: object) -> str:
-    """Return what a token says of itself, fit for a line of the log."""
+def _loggable(value: object) -> str:
+    """Return unverified text from a token, shortened and without unprintable characters."""
     return "".join(filter(str.isprintable, value))[:MAX_TEXT] if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""What the service keeps: plain frozen records, without behaviour that needs anything else."""
+"""The records of the service: plain, frozen, without dependencies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key, origin_keys
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
 LOCAL_ORGANIZATION = "local"
-"""The organization of what the command line makes: its name, and its id too."""
+"""The name and the id of the organization that owns projects created with the CLI."""
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`organization` is the name, for people; rights and look-ups go by `organization_id`."""
+    """`organization` is the name, for display only. Permissions and queries use `organization_id`."""
 
     id: str
     name: str
@@ -29,10 +29,10 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class UploadToken:
-    """An upload token without its secret: of that, only the SHA-256 and a hint to tell tokens apart.
+    """An upload token without its secret: only the SHA-256, and a hint to tell tokens apart.
 
-    `created_by` is who issued it, by login; empty for the command line. One that a job's ID token was
-    exchanged for is short-lived: it has an `expires_at`, and the trust by which it was given.
+    `created_by` is the login of the person who created it; empty for the CLI. A token that a job got for its
+    ID token is short-lived: it has an `expires_at`, and the trust that it was issued through.
     """
 
     id: str
@@ -50,9 +50,9 @@ class UploadToken:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """An OpenID issuer whose tokens may upload to a project, provided that they carry these claims.
+    """Lets CI jobs upload to a project if their ID token comes from this issuer and has these claims.
 
-    A claim's value is exact, or has a `*` for any run of characters. `created_by` is as a token's.
+    In a claim's value, `*` matches any characters. `created_by` is as in UploadToken.
     """
 
     id: str
@@ -66,11 +66,10 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One screenshot.
+    """One uploaded image.
 
-    `kid` is the key its URL was first signed with: signing with it again keeps the URL the same after a
-    rotation. `seq` is the upload order, given by the records when the image is added. `thumbnail` is what
-    became of its thumbnail: not asked for yet, made, or impossible.
+    `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
+    `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
     """
 
     id: str
@@ -102,13 +101,13 @@ class Image:
 
     @property
     def keys(self) -> tuple[str, str]:
-        """Everything that is kept of this image, and is deleted with it."""
+        """The keys of all objects that the image can have in the store."""
         return origin_keys(self.id, self.ext)
 
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request that screenshots were uploaded for. It is remembered after its images have gone."""
+    """A pull request with uploads. Its record stays when its images are deleted."""
 
     project_id: str
     pr_number: int
@@ -121,7 +120,7 @@ class PullRequest:
 
 @dataclass(frozen=True, slots=True)
 class DayOfUploads:
-    """What was uploaded on one day (counted in days since 1970, UTC), whether or not it is still there."""
+    """The uploads of one day (in days since 1970, UTC), including images deleted since then."""
 
     day: int
     uploads: int
@@ -135,7 +134,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A place in the gallery: the newest image of one name and viewport, and how many there are in all."""
+    """The newest image of one name and viewport, and how many images there are of it."""
 
     newest: Image
     images: int
@@ -163,7 +162,7 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person as a login provider knows them: `subject` is theirs for good, the login may change."""
+    """A person with an account at a login provider. `subject` never changes; `login` may."""
 
     id: str
     provider: str
@@ -182,7 +181,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a login provider says of the person who signed in; `emails` are only those it has verified."""
+    """What a login provider says about the person who signed in. `emails` has verified addresses only."""
 
     subject: str
     login: str
@@ -194,7 +193,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """A sign-in under way: kept under the hash of its `state`, and taken out once."""
+    """A sign-in in progress, stored under the hash of its `state`. It can be used only once."""
 
     sha256: str
     provider: str

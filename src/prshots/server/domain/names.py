@@ -1,4 +1,4 @@
-"""What people may call the things they make."""
+"""The rule for names of projects and organizations."""
 
 from prshots.contract.errors import InvalidInputError
 
@@ -6,9 +6,9 @@ MAX_NAME = 100
 
 
 def check_name(kind: str, name: str) -> None:
-    """Raise InvalidInputError for a name that could not be told from another, or not be shown."""
+    """Raise InvalidInputError for a name that cannot be displayed, or that could look like another."""
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
-            f"{kind}'s name is 1 to {MAX_NAME} printable characters, not beginning or ending with a space; "
+            f"{kind}'s name takes 1 to {MAX_NAME} printable characters, without leading or trailing spaces; "
             f"got {name!r}"
         )

@@ -1,7 +1,7 @@
-"""Who belongs to which organization, and what that lets them do.
+"""Organizations: their members, and what each role may do.
 
 Members see and use an organization's projects. Owners also manage its members and delete its projects. To
-everybody else an organization, and all that is in it, is as if it did not exist.
+everyone else the organization and its projects look as if they did not exist.
 """
 
 import secrets
@@ -24,19 +24,19 @@ class Organizations:
         return await self._people.organizations_of(user.id)
 
     async def find(self, user: User, organization_id: str) -> tuple[Organization, Role]:
-        """Raise NotFoundError, also for an organization that the user is no member of."""
+        """Raise NotFoundError, also if the user is not a member of the organization."""
         found = await self._people.organization_of(user.id, organization_id)
         if found is None:
             raise NotFoundError("not found")
         return found
 
     async def project(self, user: User, project_id: str) -> Project:
-        """Return a project the user may use. Raises NotFoundError, also for a project of others."""
+        """Return a project that the user may use. Raises NotFoundError, also for projects of others."""
         project, _ = await self._project(user, project_id)
         return project
 
     async def project_to_delete(self, user: User, project_id: str) -> Project:
-        """Raise NotFoundError; and ForbiddenError for a member who is no owner."""
+        """Raise NotFoundError, or ForbiddenError for a member who is not an owner."""
         project, role = await self._project(user, project_id)
         _require_owner(role)
         return project
@@ -55,23 +55,23 @@ class Organizations:
         return await self._people.members(organization.id, after, limit)
 
     async def add_member(self, user: User, organization_id: str, login: str, role: Role) -> Member:
-        """Add somebody by login, or `provider:login`. Raises NotFoundError, ForbiddenError, ConflictError."""
+        """Add by `login` or `provider:login`. Raises NotFoundError, ForbiddenError, ConflictError."""
         organization = await self._owned(user, organization_id)
         added = await self._user_of_login(login)
         if await self._people.organization_of(added.id, organization.id):
-            raise ConflictError(f"{added.login} is a member already")
+            raise ConflictError(f"{added.login} is already a member")
         await self._people.set_member(organization.id, added.id, role)
         return Member(added, role)
 
     async def change_role(self, user: User, organization_id: str, member_id: str, role: Role) -> None:
-        """Raise NotFoundError, ForbiddenError; and ConflictError for the last owner."""
+        """Raise NotFoundError, ForbiddenError, or ConflictError for the last owner."""
         organization = await self._owned(user, organization_id)
         if await self._people.organization_of(member_id, organization.id) is None:
             raise NotFoundError("not found")
         await self._people.set_member(organization.id, member_id, role)
 
     async def remove_member(self, user: User, organization_id: str, member_id: str) -> None:
-        """Remove a member; anybody may remove themselves. Raises as `change_role` does."""
+        """Remove a member. Members may remove themselves. Raises the same errors as `change_role`."""
         organization, role = await self.find(user, organization_id)
         if member_id != user.id:
             _require_owner(role)
@@ -95,10 +95,10 @@ class Organizations:
         if provider:
             found = [user for user in found if user.provider == provider]
         if not found:
-            raise NotFoundError(f"nobody called {name!r} has signed in here yet: ask them to sign in once")
+            raise NotFoundError(f"no one called {name!r} has signed in here yet: ask them to sign in once")
         if len(found) > 1:
             names = " or ".join(f"{user.provider}:{user.login}" for user in found)
-            raise ConflictError(f"more than one person is called {name!r}: say which, {names}")
+            raise ConflictError(f"more than one person is called {name!r}: use {names}")
         return found[0]
 
 

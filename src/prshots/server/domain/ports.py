@@ -1,6 +1,6 @@
-"""What the services need from the outside, and how each of it can fail.
+"""The ports: what the domain needs from engines and providers, and how each call can fail.
 
-Read-only code gets a read-only port. Adapters turn their vendor's exceptions into ours; no other exception
+Read-only code gets a read-only port. Adapters turn their vendor's exceptions into ours. No other exception
 crosses a port.
 """
 
@@ -29,24 +29,24 @@ from prshots.server.domain.signing import KeyRing
 
 
 class Records(Protocol):
-    """The database. Every method raises RecordsError; the writing ones also RecordsFullError."""
+    """The database. Every method raises RecordsError; those that write also raise RecordsFullError."""
 
     async def add_image(self, image: Image) -> None:
-        """Commit the image's record, durably, before returning."""
+        """Commit the image's record durably before returning."""
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
-        """Find an image of this project. Costs the same whether another project has the id or nobody."""
+        """Find an image of this project. Takes equally long for another project's id and an unknown one."""
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
-        """Mark images as scheduled for expiry; one already marked keeps its time."""
+        """Mark images as scheduled for expiry. Images that are already scheduled keep their time."""
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
-        """Mark the PR's images as belonging to a closed PR, and return how many were not so marked before.
+        """Mark the PR's images as belonging to a closed PR. Return how many were not marked before.
 
-        With `schedule`, all of the PR's images are scheduled for expiry in the same transaction.
+        With `schedule`, also schedule all of the PR's images for expiry in the same transaction.
         """
 
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
@@ -55,85 +55,86 @@ class Records(Protocol):
     async def scheduled(
         self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
     ) -> list[Image]:
-        """Return the next images scheduled for expiry whose id is past `after`, in the order of their ids.
+        """Return the next images scheduled for expiry, ordered by id, with ids greater than `after`.
 
-        In that order their bytes lie together, so that a batch touches few folders.
+        The store keeps images by id, so that a batch in this order touches few folders.
         """
 
     async def schedule_due(self, now: int, limit: int) -> int:
-        """Schedule up to `limit` images that a policy wants gone; return how many.
+        """Schedule up to `limit` images that are due to expire. Return how many.
 
-        Due are images past their project's `retain_days`, and images of closed PRs under `pr_close`.
+        Images are due past their project's `retain_days`, and under `pr_close` once their PR is closed.
         """
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records and return how many there were; those already gone are no error."""
+        """Remove these records, if they exist. Return how many existed."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
 
     async def installation_id(self) -> str:
-        """Return the random id this database was given when it was made."""
+        """Return the random id that this database got when it was created."""
 
     async def count_signed_with(self, kid: str) -> int: ...
 
     async def add_project(self, project: Project) -> None:
-        """Raise ConflictError when the organization has a project of that name."""
+        """Raise ConflictError if the organization already has a project with that name."""
 
     async def project(self, name: str, organization_id: str) -> Project | None: ...
 
     async def projects(self) -> list[Project]: ...
 
     async def change_project(self, project: Project) -> None:
-        """Write its name, policy and retain_days. Raises ConflictError when the name is taken."""
+        """Write the name, policy and retain_days. Raises ConflictError if the name is taken."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
-        """Revoke its tokens, remove its trusts, and schedule up to `limit` images; return how many it has."""
+        """Revoke its tokens, remove its trusts, schedule up to `limit` images. Return how many it has."""
 
     async def remove_project(self, project_id: str) -> bool:
-        """Remove a project with its tokens, trusts and what was counted of it; False while it has images."""
+        """Remove a project with its tokens, trusts and totals. Return False if it still has images."""
 
     async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
-        """Note what became of an image's thumbnail; False when the image has gone or is about to."""
+        """Record the thumbnail's state. Return False if the image is deleted or scheduled for expiry."""
 
     async def add_token(self, token: UploadToken) -> None: ...
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
-        """Find a token that is not revoked, by its hash. Asked every time: revoking holds at once."""
+        """Find a token that is not revoked, by its hash. Never cached: revoking works immediately."""
 
     async def tokens(self, project_id: str) -> list[UploadToken]:
-        """Return tokens, oldest first; not the short-lived ones."""
+        """Return tokens, oldest first, without the short-lived ones."""
 
     async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
-        """Return False when there is no such token, in this project if one is given.
+        """Revoke a token; a revoked one keeps its time. Return False if it does not exist.
 
-        Revoking one twice keeps the first time.
+        With `project_id`, only that project's tokens exist.
         """
 
     async def touch_token(self, token_id: str, now: int) -> None: ...
 
     async def discard_expired_tokens(self, now: int, limit: int) -> int:
-        """Remove up to `limit` short-lived tokens that are past their time; return how many."""
+        """Remove up to `limit` expired short-lived tokens. Return how many."""
 
     async def check(self) -> None:
-        """Ask the database the least there is to ask."""
+        """Run the cheapest possible query."""
 
     async def close(self) -> None: ...
 
 
 class Overview(Protocol):
-    """What the dashboard shows. Lists come in pages, by the key of the last entry seen; raises RecordsError.
+    """The dashboard's queries. Raises RecordsError.
 
-    None of it slows down with the number of images in a project.
+    Lists are paged by the key of the last entry seen. No query gets slower with the number of images in a
+    project.
     """
 
     async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
-        """Find a project by its id, if this user is a member of its organization; else, as if it were not."""
+        """Find a project by its id. None if the user is not a member of its organization."""
 
     async def projects_of(
         self, user_id: str, after: tuple[str, str] | None, limit: int
     ) -> list[ProjectSummary]:
-        """Return projects in the order of (name, id)."""
+        """Return projects ordered by (name, id)."""
 
     async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None: ...
 
@@ -151,8 +152,8 @@ class Overview(Protocol):
     ) -> list[PullRequest]:
         """Return pull requests, newest (last_upload_at, pr_number) first.
 
-        `search` finds a number by its first digits, a last commit by its beginning, and, in the newest 5,000,
-        a part of a name of one of the screenshots.
+        `search` matches the start of the number, the start of the last commit and, in the newest 5,000 pull
+        requests, any part of a screenshot's name.
         """
 
     async def pull(self, project_id: str, pr_number: int) -> PullRequest | None: ...
@@ -167,7 +168,7 @@ class Overview(Protocol):
     async def shots(
         self, project_id: str, pr_number: int, after: tuple[str, str] | None, limit: int
     ) -> list[Shot]:
-        """Return the gallery in the order of (name, viewport)."""
+        """Return the gallery ordered by (name, viewport)."""
 
     async def images_of_shot(
         self, project_id: str, pr_number: int, shot: tuple[str, str], before: int, limit: int
@@ -175,32 +176,32 @@ class Overview(Protocol):
         """Return the images of one (name, viewport), newest first, with a `seq` below `before`."""
 
     async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
-        """Return those of these images that the project has and that are not scheduled for expiry."""
+        """Return those of the images that belong to the project and are not scheduled for expiry."""
 
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
-        """Return tokens, newest (created_at, id) first; not the short-lived ones."""
+        """Return tokens, newest (created_at, id) first, without the short-lived ones."""
 
     async def would_expire(
         self, project_id: str, policy: Policy, retain_days: int | None, now: int
     ) -> tuple[int, int]:
-        """Return how many images, and how many bytes, a sweep would expire now under these rules."""
+        """Return how many images and bytes a sweep would expire now under these rules."""
 
 
 class People(Protocol):
-    """Who signs in, and to what they belong. Raises RecordsError; the writing ones also RecordsFullError."""
+    """Users, sessions and organizations. Raises RecordsError; methods that write also RecordsFullError."""
 
     async def add_login_state(self, state: LoginState) -> None: ...
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
-        """Remove it and return it; of two who ask at once, one gets it."""
+        """Remove and return it. Of two concurrent calls, only one gets it."""
 
     async def user_of_subject(self, provider: str, subject: str) -> User | None: ...
 
     async def users_of_login(self, login: str) -> list[User]:
-        """Return the users of this login, whatever the provider and the case of its letters."""
+        """Return the users with this login at any provider. Ignores case."""
 
     async def add_user(self, user: User, organization: Organization | None) -> None:
-        """Add a user, and the organization that is theirs. Raises ConflictError when either is there."""
+        """Add a user and their personal organization. Raises ConflictError if either exists."""
 
     async def update_user(self, user: User) -> None:
         """Write the login, name and avatar."""
@@ -216,94 +217,94 @@ class People(Protocol):
     async def end_sessions_of(self, user_id: str) -> None: ...
 
     async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
-        """Remove login states and sessions made before these times, and sessions unseen since the third.
+        """Remove login states and sessions created before these times, and sessions not seen since `unseen`.
 
         Return how many.
         """
 
     async def add_organization(self, organization: Organization, owner_id: str) -> None:
-        """Raise ConflictError when the name is taken."""
+        """Raise ConflictError if the name is taken."""
 
     async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
         """Return them by name, the personal one first."""
 
     async def organization_of(self, user_id: str, organization_id: str) -> tuple[Organization, Role] | None:
-        """Find an organization by its id, if this user is a member; else, as if it were not."""
+        """Find an organization by its id. None if the user is not a member."""
 
     async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
-        """Return a page of members in the order of (login, id)."""
+        """Return a page of members, ordered by (login, id)."""
 
     async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
-        """Add a member or change their role. Raises ConflictError for the last owner's."""
+        """Add a member or change their role. Raises ConflictError rather than demote the last owner."""
 
     async def remove_member(self, organization_id: str, user_id: str) -> bool:
-        """Return False when there is no such member. Raises ConflictError for the last owner."""
+        """Return False if there is no such member. Raises ConflictError for the last owner."""
 
 
 class TrustRecords(Protocol):
-    """Which issuers projects trust. Raises RecordsError; the writing ones also RecordsFullError."""
+    """The trusts of projects. Raises RecordsError; methods that write also raise RecordsFullError."""
 
     async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
-        """Add it. Raises ConflictError when the project has the same, or `most` already."""
+        """Add it. Raises ConflictError if the project has the same one, or already `most` trusts."""
 
     async def trusts(self, project_id: str) -> list[Trust]:
         """Return them, newest (created_at, id) first."""
 
     async def is_trusted(self, issuer: str) -> bool:
-        """Tell whether any project trusts this issuer."""
+        """Return whether any project trusts this issuer."""
 
     async def trusts_by_anchor(
         self, issuer: str, anchors: Collection[str], project: str | None
     ) -> list[tuple[Trust, Project]]:
-        """Return the trusts in this issuer that have one of these anchors, the oldest first.
+        """Return the trusts for this issuer that have one of these anchors, oldest first.
 
-        With `project`, only those of projects that have this name or id.
+        With `project`, only those of projects with this name or id.
         """
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        """Remove it with all tokens that were given by it.
+        """Remove a trust and all tokens issued through it. Return False if it does not exist.
 
-        Return False when there is no such trust, in this project if one is given.
+        With `project_id`, only that project's trusts exist.
         """
 
     async def touch_trust(self, trust_id: str, now: int) -> None: ...
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
-        """Add a short-lived token; False when its trust has gone meanwhile."""
+        """Add a short-lived token. Return False if its trust was removed."""
 
 
 class Issuers(Protocol):
-    """OpenID issuers as verifiers see them: by their keys."""
+    """Verifies the ID tokens of OpenID issuers."""
 
     async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
-        """Return what an ID token says, if this issuer has signed it and its time is now.
+        """Return the claims of an ID token that this issuer signed and that is valid now.
 
-        Raises ExchangeRefusedError; and ProviderError when the issuer's keys are not to be had.
+        Raises ExchangeRefusedError, or ProviderError if the issuer's keys are unavailable.
         """
 
 
 class LoginProvider(Protocol):
-    """A code host or OpenID issuer that people sign in with: OAuth 2.0, code with PKCE."""
+    """A forge or OpenID issuer that people sign in with: OAuth 2.0 code flow with PKCE."""
 
     @property
     def id(self) -> str: ...
 
     @property
     def label(self) -> str:
-        """What the sign-in button calls it."""
+        """The name on the sign-in button."""
 
     async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
-        """Return where to send the browser. Raises ProviderError."""
+        """Return the URL to send the browser to. Raises ProviderError."""
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
-        """Exchange the code, and ask who it is.
+        """Exchange the code for the identity of the person.
 
-        Raises ProviderError; and SignInRefusedError for a code that is used or too old.
+        Raises ProviderError, or SignInRefusedError for a code that was used or has expired.
         """
 
 
 class OpenObject(NamedTuple):
-    """An open file of the origin store: whoever gets it closes it."""
+    """An open file of the origin store. The receiver must close it."""
 
     fd: int
     size: int
@@ -311,19 +312,20 @@ class OpenObject(NamedTuple):
 
 @runtime_checkable
 class FileReader(Protocol):
-    """Reads a store on this machine, for delivery: the kernel sends its files."""
+    """Reads a local store for delivery, which sends its files with sendfile."""
 
     def open(self, key: str) -> OpenObject | None:
-        """Open an object for reading; None when it is not there. Raises StoreError."""
+        """Open an object for reading. None if it does not exist. Raises StoreError."""
 
     def check(self) -> None:
-        """Raise StoreError when objects cannot be read now."""
+        """Raise StoreError if objects cannot be read now."""
 
 
 class ObjectStream(NamedTuple):
-    """An object of a remote store as it arrives: whoever gets it closes `chunks`.
+    """An object of a remote store as it arrives. The receiver must close `chunks`.
 
-    `size` is the whole object's, also of a part of it. `chunks` raises StoreError if the rest does not come.
+    `size` is the size of the whole object, also if only a range was requested. `chunks` raises StoreError if
+    the transfer breaks off.
     """
 
     size: int
@@ -331,69 +333,69 @@ class ObjectStream(NamedTuple):
 
 
 class RemoteReader(Protocol):
-    """Reads a store elsewhere, for delivery: the bytes pass through, a chunk at a time."""
+    """Reads a remote store for delivery, one chunk at a time."""
 
     async def size(self, key: str) -> int | None:
-        """Return an object's size; None when it is not there. Raises StoreError."""
+        """Return an object's size. None if it does not exist. Raises StoreError."""
 
     async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
-        """Begin to read an object, or a part of it; None when it is not there. Raises StoreError."""
+        """Start to read an object or a range of it. None if it does not exist. Raises StoreError."""
 
     async def check(self) -> None:
-        """Raise StoreError when objects cannot be read now."""
+        """Raise StoreError if objects cannot be read now."""
 
 
 class ObjectStore(Protocol):
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
-        """Store an object whole and durably, or leave nothing. Raises StoreError, StoreFullError."""
+        """Store an object completely and durably, or not at all. Raises StoreError, StoreFullError."""
 
     async def read(self, key: str) -> bytes | None:
-        """Return an object whole; None when it is not there. Raises StoreError."""
+        """Return a whole object. None if it does not exist. Raises StoreError."""
 
     async def delete(self, keys: Collection[str]) -> set[str]:
-        """Delete objects, durably; one that is not there counts as deleted. Return the keys that failed."""
+        """Delete objects durably. Missing ones count as deleted. Return the keys that failed."""
 
     async def owner(self, claimant: str) -> str:
-        """Return the id of the installation whose images these are; `claimant`, if they were nobody's.
+        """Return the id of the installation that owns the store. Without an owner, `claimant` becomes it.
 
         Raises StoreError.
         """
 
     def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
-        """Return the keys of all objects last written before `cutoff`, in batches. Raises StoreError."""
+        """Yield the keys of all objects last written before `cutoff`, in batches. Raises StoreError."""
 
     async def discard_unfinished(self, cutoff: float) -> int:
-        """Remove what writes cut short by a crash left behind before `cutoff`. Raises StoreError."""
+        """Remove partial writes that a crash left behind before `cutoff`. Raises StoreError."""
 
     async def check(self) -> None:
-        """Raise StoreError when the store does not take or give objects now."""
+        """Raise StoreError if objects cannot be stored or read now."""
 
     def close(self) -> None: ...
 
 
 class RateCounter(Protocol):
     async def hit(self, project_id: str) -> bool:
-        """Count one upload; False when the project has used up its minute.
+        """Count one upload. Return False if the project has reached its limit for the last minute.
 
-        Raises CounterUnavailableError, after 50 ms at the latest: nobody waits longer for a counter.
+        Raises CounterUnavailableError after at most 50 ms, so that a slow counter cannot delay uploads.
         """
 
     async def check(self) -> None:
-        """Raise CounterUnavailableError when uploads are not counted now."""
+        """Raise CounterUnavailableError if uploads cannot be counted now."""
 
     async def close(self) -> None: ...
 
 
 class KeySource(Protocol):
     def ring(self) -> KeyRing:
-        """Return the keys as of a few seconds ago at most; cheap enough for every request."""
+        """Return the keys, at most a few seconds old. Cheap enough for every request."""
 
     def fresh_ring(self) -> KeyRing:
-        """Return the keys as of now: for a URL signed with a key that is not known yet."""
+        """Return the current keys, for a URL signed with an unknown key."""
 
 
 class RenderThumbnail(Protocol):
-    """Runs in a thread of its own. Raises ThumbnailError for bytes that it cannot or will not decode."""
+    """Runs in a thread. Raises ThumbnailError for images that it cannot or will not decode."""
 
     def __call__(self, data: bytes, tallness: float) -> bytes:
-        """Return a small WebP. `tallness` is how many times higher than wide it may be."""
+        """Return a small WebP. `tallness` is the maximum ratio of height to width."""

@@ -55,14 +55,14 @@ class Projects:
         return await self._records.projects()
 
     async def project(self, name: str) -> Project:
-        """Return a project that the command line made."""
+        """Return a project that was created with the CLI. Raises NotFoundError."""
         project = await self._records.project(name, LOCAL_ORGANIZATION)
         if project is None:
-            raise NotFoundError(f"no project {name!r}; `prshots project list` shows them")
+            raise NotFoundError(f"no project {name!r}: `prshots project list` lists them")
         return project
 
     async def change_project(self, before: Project, **changes: Unpack[ProjectChanges]) -> Project:
-        """Change what is given and leave the rest. Raises InvalidInputError, ConflictError."""
+        """Change the given fields only. Raises InvalidInputError, ConflictError."""
         after = replace(before, **changes)
         _check_project(after)
         await self._records.change_project(after)
@@ -71,9 +71,9 @@ class Projects:
     async def create_token(
         self, project: Project, label: str = "", created_by: str = ""
     ) -> tuple[UploadToken, str]:
-        """Return the new token's record and its secret, which is kept nowhere."""
+        """Return the new token's record, and its secret, which is stored nowhere."""
         if len(label) > MAX_LABEL or not label.isprintable():
-            raise InvalidInputError(f"a label is at most {MAX_LABEL} printable characters; got {label!r}")
+            raise InvalidInputError(f"a label takes up to {MAX_LABEL} printable characters; got {label!r}")
         token, secret = new_upload_token(
             project.id, label=label, created_at=int(self._clock()), created_by=created_by
         )
@@ -84,13 +84,13 @@ class Projects:
         return await self._records.tokens(project.id)
 
     async def revoke_token(self, token_id: str, project: Project | None = None) -> None:
-        """Revoke a token, of any project or of this one. Raises NotFoundError."""
+        """Revoke a token (only of `project`, if given). Raises NotFoundError."""
         project_id = project.id if project else None
         if not await self._records.revoke_token(token_id, int(self._clock()), project_id):
-            raise NotFoundError(f"no token {token_id!r}; `prshots token list PROJECT` shows them")
+            raise NotFoundError(f"no token {token_id!r}: `prshots token list PROJECT` lists them")
 
     async def authenticate(self, secret: str) -> Project:
-        """Return the project an upload token stands for. Raises UnauthorizedError, RecordsError."""
+        """Return the project of an upload token. Raises UnauthorizedError, RecordsError."""
         found = await self._records.project_of_token(hash_of(secret)) if is_upload_token(secret) else None
         if found is None:
             raise UnauthorizedError("unauthorized")
@@ -106,6 +106,8 @@ def _check_project(project: Project) -> None:
     check_name("a project", project.name)
     days = project.retain_days
     if project.policy is Policy.RETAIN_DAYS and days is None:
-        raise InvalidInputError("policy retain_days needs a number of days: give one (--retain-days N)")
+        raise InvalidInputError(
+            "policy retain_days needs a number of days: set retain_days (--retain-days N)"
+        )
     if days is not None and not 1 <= days <= MAX_RETAIN_DAYS:
-        raise InvalidInputError(f"retain_days is 1 to {MAX_RETAIN_DAYS} days; got {days}")
+        raise InvalidInputError(f"retain_days takes 1 to {MAX_RETAIN_DAYS} days; got {days}")

@@ -1,6 +1,6 @@
-"""Signing in, with a code host, an OpenID issuer or a one-time link; and the sessions that come of it.
+"""Sign-in with a forge, an OpenID issuer or a one-time link, and the sessions it starts.
 
-Every secret is 256 random bits, and only its hash is kept.
+Every secret has 256 random bits. Only its hash is stored.
 """
 
 import hmac
@@ -43,17 +43,17 @@ MAX_RETURN_TO = 500
 _LINK = "link"
 _OPERATOR = Identity(subject="operator", login="operator", name="Operator")
 _OPERATORS_PROVIDER = "local"
-_SAME_NAMES, _ROOM_TO_DIFFER = 1000, 20
+_SAME_NAMES, _SUFFIX_CHARACTERS = 1000, 20
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """Who may sign in: whoever one of the three lists names.
+    """Who may sign in: everyone on at least one of the three lists.
 
-    A user or an organization is kept as (provider, name); without a provider it holds for all of them. A name
-    as its provider spells it is never taken apart: a login `github:me` elsewhere is not GitHub's `me`.
+    Users and organizations are (provider, name) pairs; an empty provider means any. Names that come from a
+    provider are never split at the colon, so a login `github:me` at another provider is not GitHub's `me`.
     """
 
     users: frozenset[tuple[str, str]] = frozenset()
@@ -62,7 +62,7 @@ class AllowList:
 
     @classmethod
     def parse(cls, users: str, organizations: str, email_domains: str) -> Self:
-        """Read lists apart by commas: `login` or `provider:login`, `*` for everyone; domains."""
+        """Read comma-separated lists: `login`, `provider:login` or `*` for everyone; e-mail domains."""
         return cls(
             users=frozenset(map(_with_provider, _listed(users))),
             organizations=frozenset(map(_with_provider, _listed(organizations))),
@@ -95,7 +95,7 @@ class SignIn:
         self._last_use = LastUse("session", people.touch_session)
 
     async def begin(self, provider_id: str, *, return_to: str, browser_secret: str, redirect_uri: str) -> str:
-        """Return where to send the browser. Raises NotFoundError, SignInRefusedError."""
+        """Return the URL to send the browser to. Raises NotFoundError, SignInRefusedError."""
         provider = self._provider(provider_id)
         state, verifier, nonce = new_secret(), new_secret(), new_secret()
         try:
@@ -120,27 +120,28 @@ class SignIn:
     async def complete(
         self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
     ) -> tuple[str, str]:
-        """Return the secret of a new session, and the path to go on to.
+        """Return the secret of a new session, and the path to continue at.
 
         Raises NotFoundError, SignInRefusedError.
         """
         provider = self._provider(provider_id)
         begun = await self._take(state, provider_id)
         if begun is None:
-            raise _refused(Refusal.EXPIRED, provider_id, "its state is unknown, used, or too old")
+            raise _refused(Refusal.EXPIRED, provider_id, "the state is unknown, used or expired")
         if not hmac.compare_digest(begun.browser_sha256, hash_of(browser_secret)):
-            raise _refused(Refusal.OTHER_BROWSER, provider_id, "it was begun in another browser")
+            raise _refused(Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser")
         if error or not code:
             refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
-            raise _refused(refusal, provider_id, f"the provider sent back {error[:100]!r} for a code")
+            raise _refused(refusal, provider_id, f"the provider returned error {error[:100]!r} and no code")
         identity = await self._identity(provider, code, redirect_uri, begun)
         if not self._allowed.admits(provider_id, identity):
-            raise _refused(Refusal.NOT_ALLOWED, provider_id, f"{identity.login!r} is on none of the lists")
+            reason = f"{identity.login!r} is on none of the PRSHOTS_ALLOWED_* lists"
+            raise _refused(Refusal.NOT_ALLOWED, provider_id, reason)
         user = await self._user_of_identity(provider_id, identity)
         return await self._start_session(user), begun.return_to
 
     async def make_link(self) -> str:
-        """Return the code of a link that signs in as the machine's operator, once."""
+        """Return the code of a one-time link that signs in as the operator."""
         code = new_secret()
         await self._people.add_login_state(
             LoginState(
@@ -161,12 +162,12 @@ class SignIn:
             raise SignInRefusedError(
                 Refusal.LINK_USED,
                 f"this sign-in link has been used, or is older than {STATE_SECONDS // 60} minutes: "
-                "`prshots login-link` makes another",
+                "run `prshots login-link` to get a new one",
             )
         return await self._start_session(await self._operator())
 
     async def user_of(self, session_secret: str) -> User:
-        """Return who is signed in. Raises UnauthorizedError."""
+        """Return the user of a session. Raises UnauthorizedError."""
         found = await self._people.session(hash_of(session_secret)) if is_secret(session_secret) else None
         if found is None or self._is_over(found[0]):
             raise UnauthorizedError("unauthorized")
@@ -175,7 +176,7 @@ class SignIn:
         return user
 
     async def sign_out(self, session_secret: str) -> None:
-        """End a session, if it is one."""
+        """End a session. An unknown secret is ignored."""
         if is_secret(session_secret):
             await self._people.end_session(hash_of(session_secret))
 
@@ -191,7 +192,7 @@ class SignIn:
         return self.providers[provider_id]
 
     async def _take(self, secret: str, provider_id: str) -> LoginState | None:
-        """Take out what was begun under this secret, whether or not it is still good for anything."""
+        """Remove the login state of this secret. Return it if it is valid for this provider."""
         if not is_secret(secret):
             return None
         begun = await self._people.take_login_state(hash_of(secret))
@@ -214,36 +215,36 @@ class SignIn:
     async def _user_of_identity(self, provider_id: str, identity: Identity) -> User:
         known = await self._people.user_of_subject(provider_id, identity.subject)
         if known is None:
-            return await self._welcome(provider_id, identity)
-        seen = replace(known, login=identity.login, name=identity.name, avatar_url=identity.avatar_url)
-        if seen != known:
-            await self._people.update_user(seen)
-        return seen
+            return await self._add_user(provider_id, identity)
+        current = replace(known, login=identity.login, name=identity.name, avatar_url=identity.avatar_url)
+        if current != known:
+            await self._people.update_user(current)
+        return current
 
-    async def _welcome(self, provider_id: str, identity: Identity) -> User:
-        """Add a user with an organization of their own, under the first name that is free."""
+    async def _add_user(self, provider_id: str, identity: Identity) -> User:
+        """Add a user with a personal organization, under the first name that is free."""
         user = self._new_user(provider_id, identity)
         for name in _organization_names(identity.login, provider_id):
             organization = Organization(secrets.token_hex(8), name, personal=True, created_at=user.created_at)
             try:
                 await self._people.add_user(user, organization)
             except ConflictError:
-                # The name is taken; unless they have signed in twice at once, and the other was first.
+                # Either the name is taken, or the same person has just signed in a second time.
                 other = await self._people.user_of_subject(provider_id, identity.subject)
                 if other is not None:
                     return other
             else:
                 return user
-        raise ConflictError(f"{_SAME_NAMES} organizations are named after {identity.login!r} already")
+        raise ConflictError(f"{_SAME_NAMES} organizations are already named after {identity.login!r}")
 
     async def _operator(self) -> User:
-        """Return who runs this machine: always an owner of what its command line makes."""
+        """Return the operator, who always owns the organization of the CLI's projects."""
         user = await self._people.user_of_subject(_OPERATORS_PROVIDER, _OPERATOR.subject)
         if user is None:
             user = self._new_user(_OPERATORS_PROVIDER, _OPERATOR)
             try:
                 await self._people.add_user(user, None)
-            except ConflictError:  # another link, at the same time
+            except ConflictError:  # another link was redeemed at the same time
                 return await self._operator()
         await self._people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
         return user
@@ -270,7 +271,7 @@ class SignIn:
 
 
 async def discard_old(people: People, now: int) -> int:
-    """Remove sign-ins and sessions past their time; return how many."""
+    """Remove expired login states and sessions. Return how many."""
     return await people.discard_old_logins(now - STATE_SECONDS, now - SESSION_SECONDS, now - IDLE_SECONDS)
 
 
@@ -279,12 +280,12 @@ def new_secret() -> str:
 
 
 def is_secret(text: str) -> bool:
-    """Tell whether this may be one of ours, before anything is made of it."""
+    """Return whether the text has the form of one of our secrets."""
     return _SECRET.fullmatch(text) is not None
 
 
 def own_path(text: str) -> str:
-    """Return a path on our own site as it is, and `/` for anything that a browser might take elsewhere."""
+    """Return a path on our own site unchanged, and `/` for anything that could lead to another site."""
     ours = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
     return text if ours and len(text) <= MAX_RETURN_TO else "/"
 
@@ -308,7 +309,7 @@ def _named(provider_id: str, name: str) -> set[tuple[str, str]]:
 
 
 def _organization_names(login: str, provider_id: str) -> Iterator[str]:
-    login = login[: MAX_NAME - _ROOM_TO_DIFFER].strip()
+    login = login[: MAX_NAME - _SUFFIX_CHARACTERS].strip()
     yield login
     yield f"{login}-{provider_id}"
     yield from (f"{login}-{provider_id}-{number}" for number in range(2, _SAME_NAMES))

@@ -1,7 +1,7 @@
-"""Sign a delivery URL and check one: pure, and every key of the ring verifies.
+"""Signs and checks delivery URLs. Pure functions.
 
-The HMAC-SHA256 is taken over `/i/<id>.<ext>?exp=<exp>`. A URL is checked as the bytes it came in as: nothing
-is decoded, so there is one way only to write a valid URL.
+The HMAC-SHA256 covers `/i/<id>.<ext>?exp=<exp>`. A URL is checked exactly as it was sent, without decoding,
+so there is only one way to write a valid URL.
 """
 
 import hmac
@@ -32,19 +32,19 @@ class Key:
 
 
 class KeyRing:
-    """The signing keys in order: the first signs, all verify."""
+    """The signing keys, in order. The first one signs, all verify."""
 
     def __init__(self, keys: Iterable[Key]) -> None:
         self.keys = tuple(keys)
         self._by_kid = {key.kid: _Mac(key.secret) for key in self.keys}
         if not self.keys:
-            raise SettingsError("no signing key: there must be at least one")
+            raise SettingsError("no signing key: at least one is required")
         if len(self._by_kid) != len(self.keys):
-            raise SettingsError("two signing keys have the same name")
+            raise SettingsError("two signing keys have the same kid: give each its own")
 
     @classmethod
     def parse(cls, text: str) -> "KeyRing":
-        """Read `kid:hex` pairs, apart by commas or white space."""
+        """Read `kid:hex` pairs, separated by commas or whitespace."""
         items = [item for item in re.split(r"[,\s]+", text) if item]
         return cls(_parse_key(item, number) for number, item in enumerate(items, 1))
 
@@ -59,7 +59,7 @@ class KeyRing:
         return kid in self._by_kid
 
     def sign(self, image_id: str, ext: str, exp: int, kid: str) -> str:
-        """Return path and query of the image's URL, signed with `kid`; if that is gone, with the first."""
+        """Return path and query of the image's URL, signed with `kid`, or the first key if it is gone."""
         if kid not in self._by_kid:
             kid = self.signing_kid
         signed = f"/i/{image_id}.{ext}?exp={exp}"
@@ -86,7 +86,7 @@ class Checked(NamedTuple):
 
 
 def check(ring: KeyRing, target: str, now: float) -> Checked:
-    """Judge a request's target, path and query, just as it came over the wire."""
+    """Check a request target (path and query) exactly as the client sent it."""
     match = _TARGET.fullmatch(target)
     if match is None:
         is_image = _PATH.fullmatch(target.partition("?")[0])
@@ -99,9 +99,9 @@ def check(ring: KeyRing, target: str, now: float) -> Checked:
 
 
 class _Mac:
-    """HMAC-SHA256 (RFC 2104) with the key's half of the work done once.
+    """HMAC-SHA256 (RFC 2104) that hashes the key only once.
 
-    Delivery checks one per request, and `hmac.digest` would cost a quarter of all it does there.
+    Delivery checks one per request. `hmac.digest` would take a quarter of the time it spends on each.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -121,8 +121,8 @@ class _Mac:
 def _parse_key(item: str, number: int) -> Key:
     match = _KEY.fullmatch(item)
     if match is None or len(match[2]) % 2 or len(match[2]) < 2 * MIN_SECRET_BYTES:
-        # Not a word of it: with the colon missing, any part may be the secret, and this ends up in a log.
+        # The message quotes nothing: without the colon any part may be the secret, and this gets logged.
         raise SettingsError(
-            f"signing key number {number} is not of the form kid:hex with {MIN_SECRET_BYTES} bytes or more"
+            f"signing key number {number} is invalid: use kid:hex, with {MIN_SECRET_BYTES} bytes or more"
         )
     return Key(match[1], bytes.fromhex(match[2]))

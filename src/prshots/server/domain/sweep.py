@@ -1,4 +1,4 @@
-"""One pass over what is due: it finishes expiries, applies the policies, and takes away what crashes left."""
+"""The sweep: deletes images that are due to expire, and files that crashes left behind."""
 
 import contextlib
 import time
@@ -12,17 +12,17 @@ from prshots.server.domain.ports import ObjectStore, People, Records
 from prshots.server.domain.sign_in import discard_old
 
 BATCH = 4000
-"""Small enough that uploads hardly wait behind its transaction, large enough that commits cost little."""
+"""Small enough that uploads hardly wait for its transaction, large enough that commits cost little."""
 
 LEFTOVER_AGE_SECONDS = 3600
-"""Bytes without a record may be an upload under way; after an hour they are not."""
+"""A file without a record may belong to an upload in progress, but not when it is an hour old."""
 
-FOREIGN_STORE = "the image store belongs to another database; files without a record were left alone"
+FOREIGN_STORE = "the image store belongs to another database; files without a record were not deleted"
 
 
 @dataclass(slots=True)
-class Report:
-    """What a pass did. Whatever failed stays as it is, for the next pass to try again."""
+class SweepReport:
+    """The result of a sweep. The next sweep retries everything that failed."""
 
     expired: int = 0
     failed: int = 0
@@ -38,13 +38,13 @@ async def sweep(
     records: Records,
     people: People,
     store: ObjectStore,
-    progress: Callable[[Report], None] = lambda _: None,
+    progress: Callable[[SweepReport], None] = lambda _: None,
     clock: Callable[[], float] = time.time,
-) -> Report:
-    """Run one pass. Idempotent, so two at once do no harm. Raises RecordsError, StoreError."""
-    report = Report()
+) -> SweepReport:
+    """Run one sweep. Idempotent, so concurrent sweeps are safe. Raises RecordsError, StoreError."""
+    report = SweepReport()
     now = clock()
-    # On a full disk nothing more can be marked; what is marked already makes room for the next pass.
+    # On a full disk no more images can be scheduled, but deleting the scheduled ones frees space.
     with contextlib.suppress(RecordsFullError):
         while await records.schedule_due(int(now), BATCH) == BATCH:
             progress(report)
@@ -54,7 +54,7 @@ async def sweep(
         while (discarded := await records.discard_expired_tokens(int(now), BATCH)) > 0:
             report.tokens += discarded
             progress(report)
-    # With the wrong database every image would look like an orphan.
+    # With the wrong database, every image would look like a file without a record.
     installation_id = await records.installation_id()
     report.foreign_store = await store.owner(installation_id) != installation_id
     if not report.foreign_store:
@@ -64,7 +64,7 @@ async def sweep(
 
 
 async def _expire_scheduled(
-    records: Records, store: ObjectStore, report: Report, progress: Callable[[Report], None]
+    records: Records, store: ObjectStore, report: SweepReport, progress: Callable[[SweepReport], None]
 ) -> None:
     after = ""
     while batch := await records.scheduled(after, BATCH):
@@ -72,17 +72,21 @@ async def _expire_scheduled(
         report.expired += outcome.expired
         report.failed += outcome.failed
         report.freed_bytes += outcome.freed_bytes
-        after = batch[-1].id  # onward, also past the ones that failed
+        after = batch[-1].id  # continue behind this batch, also if some of it failed
         progress(report)
 
 
 async def _remove_orphans(
-    records: Records, store: ObjectStore, cutoff: float, report: Report, progress: Callable[[Report], None]
+    records: Records,
+    store: ObjectStore,
+    cutoff: float,
+    report: SweepReport,
+    progress: Callable[[SweepReport], None],
 ) -> None:
     async for keys in store.stored_before(cutoff):
-        for some in _in_batches(keys):
-            known = await records.known_ids({image_id_of(key) for key in some})
-            orphans = [key for key in some if image_id_of(key) not in known]
+        for batch in _in_batches(keys):
+            known = await records.known_ids({image_id_of(key) for key in batch})
+            orphans = [key for key in batch if image_id_of(key) not in known]
             if orphans:
                 failed = await store.delete(orphans)
                 report.orphans += len(orphans) - len(failed)

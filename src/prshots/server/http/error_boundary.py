@@ -1,4 +1,4 @@
-"""The edge of the API: the one table of errors, request ids, and replies that a client gets to read."""
+"""The outermost layer of the API and web component: request ids, and the one table from errors to replies."""
 
 import asyncio
 import random
@@ -20,10 +20,10 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 Observe = Callable[[Message, int, float], None]
-"""Told of every request when it is done: its scope, the status, the seconds it took."""
+"""Called after every request with its scope, the status and its duration in seconds."""
 
 STATUS: dict[type[errors.PrshotsError], int] = {
-    errors.PrshotsError: 500,  # any that no request should bring about
+    errors.PrshotsError: 500,  # all errors that a request should never cause
     errors.InvalidInputError: 400,
     errors.UnauthorizedError: 401,
     errors.ForbiddenError: 403,
@@ -47,7 +47,7 @@ HEADERS = {
     503: {"Retry-After": "5"},
     507: {"Retry-After": "60"},
 }
-# What went wrong inside is for the log; the client hears what it can do.
+# Internal reasons go to the log. The client learns what it can do.
 PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
     errors.PrshotsError: "internal error",
     errors.ProviderError: "issuer unavailable, retry later",
@@ -61,7 +61,7 @@ DRAIN_BYTES = 4 * 1024**3
 DRAIN_SECONDS = 60.0
 
 NO_REPLY = 499
-"""What a request counts as whose client had gone before there was a reply; other servers' logs say so too."""
+"""The status in metrics and logs if the client disconnected before a reply, as in nginx."""
 
 MAX_PATH_CHARACTERS = 200
 REQUEST_ID = b"x-request-id"
@@ -80,12 +80,12 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
     return status, message or str(error), HEADERS.get(status, {})
 
 
-class Edge:
-    """Wraps the API: gives each request an id, makes replies of errors, and reads a refused body to its end.
+class ErrorBoundary:
+    """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies to the end.
 
     Most clients send the whole body before they read anything. If the server replied early and closed, they
-    would find a broken pipe where the reply should be. A client that asked first (`Expect: 100-continue`) has
-    sent nothing yet, and hears at once.
+    would get a broken pipe instead of the reply. A client with `Expect: 100-continue` has sent nothing yet,
+    and gets the reply immediately.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Edge:
         self._readiness = readiness or Readiness({})
 
     def drain(self) -> None:
-        """Say from now on that we are about to stop: in `/readyz`, and to all who would ask again here."""
+        """Announce the shutdown: `/readyz` fails, and each reply closes its connection."""
         self._readiness.is_stopping = True
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -114,14 +114,14 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if status != STATUS[errors.RequestTimeoutError]:  # it has been waited for already
+                if status != STATUS[errors.RequestTimeoutError]:  # we have already waited for the body
                     await body.drain()
                 message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id), *self._closing()]
             await send(message)
 
-        # Each request is a task of its own.
+        # Each request has its own task, so the bound id applies to this request only.
         structlog.contextvars.bind_contextvars(request_id=request_id.decode())
-        scope["app"] = self  # has the router raise what it refuses, instead of replying in plain text
+        scope["app"] = self  # makes the router raise 404 and 405 instead of replying in plain text
         try:
             await self._app(scope, body.receive, send_finished)
         except Exception as error:  # noqa: BLE001 - the one place where an error becomes a reply
@@ -136,18 +136,18 @@ class Edge:
 
 
 def _take_request_id(scope: Message) -> bytes:
-    """Return the id that the request came with, or give it one; whoever it is passed on to finds it there."""
+    """Return the request's id, or create one and add it to the headers for the next component."""
     given = [value for name, value in scope["headers"] if name == REQUEST_ID]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return bytes(given[0])
-    made = f"{random.getrandbits(64):016x}".encode()
+    created = f"{random.getrandbits(64):016x}".encode()
     others = [header for header in scope["headers"] if header[0] != REQUEST_ID]
-    scope["headers"] = [*others, (REQUEST_ID, made)]
-    return made
+    scope["headers"] = [*others, (REQUEST_ID, created)]
+    return created
 
 
 def path_for_log(scope: Message) -> str:
-    """Return the path as it stands in a URL, so that nobody writes lines of the log; without the query."""
+    """Return the percent-encoded path without the query, so that clients cannot inject log lines."""
     return quote(scope["path"][:MAX_PATH_CHARACTERS])
 
 
@@ -156,7 +156,7 @@ def _reply_to(error: Exception, scope: Message) -> JSONResponse:
     match error:
         case errors.PrshotsError():
             status, message, headers = error_reply(error)
-        case HTTPException():  # of the router: an unknown path, a wrong method
+        case HTTPException():  # from the router: an unknown path or a wrong method
             status, message, headers = error.status_code, error.detail.lower(), error.headers
         case _:
             _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
@@ -165,7 +165,7 @@ def _reply_to(error: Exception, scope: Message) -> JSONResponse:
 
 
 class _Body:
-    """Remembers how much of the request's body has been read."""
+    """Tracks whether the request's body has been read to its end."""
 
     def __init__(self, scope: Message, receive: Receive) -> None:
         headers = {name: value for name, value in scope["headers"] if name in _BODY_HEADERS}

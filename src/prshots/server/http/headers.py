@@ -1,4 +1,4 @@
-"""What the components share about headers: conditional requests, and origins as browsers write them."""
+"""Helpers for headers that the components share: conditional requests, and origins."""
 
 import re
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
 
 def names_tag(if_none_match: str, tag: str) -> bool:
-    """Tell whether the header names this tag, given without its quotes."""
+    """Return whether the If-None-Match header contains this tag (given without quotes)."""
     return if_none_match == "*" or tag in _TAG.findall(if_none_match)
 
 

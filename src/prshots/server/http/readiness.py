@@ -1,4 +1,4 @@
-"""Whether a part can do its work now: what `/readyz` says to load balancers and to people."""
+"""Whether a component can work now: the content of `/readyz` for load balancers and people."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from prshots.contract.errors import PrshotsError
 from prshots.contract.redaction import redact
 
 CHECK_SECONDS = 2.0
-"""How long an engine may take to answer: a balancer asks every few seconds, and gives up after some."""
+"""The timeout for an engine. Load balancers ask every few seconds and do not wait much longer."""
 
 KEPT_SECONDS = 1.0
 MAX_REASON_CHARACTERS = 200
@@ -22,8 +22,8 @@ T = TypeVar("T")
 _log = structlog.get_logger()
 
 
-class Kept(Generic[T]):
-    """An answer fetched once for all who ask within a second: many balancers cost no more than one."""
+class BrieflyCached(Generic[T]):
+    """A value that is fetched at most once a second, so that many load balancers cost no more than one."""
 
     def __init__(self, fetch: Callable[[], Awaitable[T]]) -> None:
         self._fetch = fetch
@@ -34,10 +34,10 @@ class Kept(Generic[T]):
         if self._answer is None or (
             self._answer.done() and time.monotonic() - self._fetched_at > KEPT_SECONDS
         ):
-            self._answer = asyncio.ensure_future(self._fetch_and_note())
-        return await asyncio.shield(self._answer)  # whoever asked first may go; the others still wait
+            self._answer = asyncio.ensure_future(self._fetch_now())
+        return await asyncio.shield(self._answer)  # the first caller may disconnect while others wait
 
-    async def _fetch_and_note(self) -> T:
+    async def _fetch_now(self) -> T:
         try:
             return await self._fetch()
         finally:
@@ -45,12 +45,12 @@ class Kept(Generic[T]):
 
 
 class Readiness:
-    """Asks every engine of a part at the same time. An optional one that is down leaves the part ready."""
+    """Checks all engines of a component concurrently. It stays ready if an optional one is down."""
 
     def __init__(self, checks: Mapping[str, Check], optional: Collection[str] = ()) -> None:
         self._checks, self._optional = checks, optional
-        self._under_way: dict[str, asyncio.Future[None]] = {}
-        self._states = Kept(self._ask_all)
+        self._running: dict[str, asyncio.Future[None]] = {}
+        self._states = BrieflyCached(self._check_all)
         self._last_down: list[str] = []
         self.is_stopping = False
 
@@ -65,23 +65,23 @@ class Readiness:
             return 503, {"error": f"not ready: {', '.join(needed)}", "checks": states}
         return 200, {"status": "degraded" if down else "ok", "checks": states}
 
-    async def _ask_all(self) -> dict[str, str]:
-        states = dict(zip(self._checks, await asyncio.gather(*map(self._ask, self._checks)), strict=True))
+    async def _check_all(self) -> dict[str, str]:
+        states = dict(zip(self._checks, await asyncio.gather(*map(self._check, self._checks)), strict=True))
         down = [name for name, state in states.items() if state != "ok"]
-        if down != self._last_down:  # one line for an outage, not one for each question
+        if down != self._last_down:  # one log line per outage, not per request
             (_log.error if down else _log.info)("not ready" if down else "ready again", checks=states)
         self._last_down = down
         return states
 
-    async def _ask(self, name: str) -> str:
-        # An engine that hangs is asked once, not anew by every question: some would keep a thread each.
-        asking = self._under_way.get(name) or asyncio.create_task(_run(self._checks[name]))
-        self._under_way[name] = asking
-        await asyncio.wait([asking], timeout=CHECK_SECONDS)
-        if not asking.done():
+    async def _check(self, name: str) -> str:
+        # While an engine hangs, only one check of it runs, because some checks would each block a thread.
+        running = self._running.get(name) or asyncio.create_task(_run(self._checks[name]))
+        self._running[name] = running
+        await asyncio.wait([running], timeout=CHECK_SECONDS)
+        if not running.done():
             return f"down: no answer within {CHECK_SECONDS:g} s"
-        del self._under_way[name]
-        error = asking.exception()
+        del self._running[name]
+        error = running.exception()
         return "ok" if error is None else f"down: {_reason(error)}"
 
 
@@ -90,7 +90,7 @@ async def _run(check: Check) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Say what is wrong, to whoever asks: our own words, or the system's; nothing of a fault's insides."""
+    """Return our own or the system's error message. Unexpected errors are logged, not shown to the client."""
     if isinstance(error, PrshotsError | OSError):
         return redact(str(error))[:MAX_REASON_CHARACTERS] or type(error).__name__
     _log.error("internal error", exc_info=error)

@@ -1,4 +1,4 @@
-"""What operators see of the API and the web component: their figures, their readiness, a line per request."""
+"""Telemetry of the API and the web component: metrics, readiness, and a log line per request."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -9,11 +9,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from prshots.server.http.error_boundary import HEADERS, Message, path_for_log
-from prshots.server.http.readiness import Kept, Readiness
+from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 
 OTHER = "other"
-"""The one name of all paths that are none of ours: whoever tries paths must not make figures grow."""
+"""The route label for all unknown paths, so that scanners cannot create new metrics."""
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -21,7 +21,7 @@ _log = structlog.get_logger()
 
 
 def service_routes(readiness: Readiness) -> list[Route]:
-    figures = Kept(lambda: asyncio.to_thread(metrics.render))
+    rendered = BrieflyCached(lambda: asyncio.to_thread(metrics.render))
 
     async def healthz(_: Request) -> JSONResponse:
         return JSONResponse({"status": "ok"}, headers=NO_STORE)
@@ -31,13 +31,13 @@ def service_routes(readiness: Readiness) -> list[Route]:
         return JSONResponse(content, status, NO_STORE | HEADERS.get(status, {}))
 
     async def show_metrics(_: Request) -> Response:
-        return Response(await figures.get(), headers={"Content-Type": metrics.CONTENT_TYPE, **NO_STORE})
+        return Response(await rendered.get(), headers={"Content-Type": metrics.CONTENT_TYPE, **NO_STORE})
 
     return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", show_metrics)]
 
 
 def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
-    """Return how a request's route is called in the figures: by its template, never by its path."""
+    """Return a function from a request to its route label in the metrics: the template, never the path."""
     by_endpoint: dict[object, Route] = {route.endpoint: route for route in routes}
 
     def name_of(scope: Message) -> str:
@@ -50,7 +50,7 @@ def names_of(routes: Iterable[Route]) -> Callable[[Message], str]:
 
 
 class Observer:
-    """Counts and times every request of one part, and logs it if that is wanted."""
+    """Counts and times every request of one component, and logs it if the settings say so."""
 
     def __init__(self, part: str, name_of: Callable[[Message], str], *, logs: bool) -> None:
         self._part, self._name_of, self._logs = part, name_of, logs

@@ -1,7 +1,7 @@
-"""How processes log: to standard error, for people (in colour on a terminal) or as JSON for a collector.
+"""Logging to standard error: for people (in color on a terminal), or as JSON for a log collector.
 
-Whatever the libraries have to say goes the same way, from warnings on, and so does an exception that nobody
-caught: a collector that takes JSON gets nothing else.
+Warnings and errors of libraries, and uncaught exceptions, take the same way, so that a collector of JSON gets
+nothing else.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from prshots.contract.redaction import redact
 
 
 def configure_logs(log_format: Literal["console", "json"], part: str) -> None:
-    """Set up this process's log; `part` is what each of its lines says it comes from."""
+    """Set up logging for this process. Every line has `part`, the component it comes from."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -59,23 +59,23 @@ def _as_json(part: str) -> list[Processor]:
 
 
 def _with(**fields: object) -> Processor:
-    """Add fields to each line; what the line itself says goes before."""
+    """Add fields to each line. Fields of the line itself take precedence."""
     return lambda _, __, event: {**fields, **event}
 
 
 def _in_order(_: object, __: str, event: EventDict) -> EventDict:
-    """Put what every line has first, so that a person finds it too."""
+    """Put the fields that every line has first, so that people find them."""
     return {name: event[name] for name in ("timestamp", "level", "event", "part", "pid")} | dict(event)
 
 
-def _without_secrets(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - the renderer's, a str or bytes
+def _without_secrets(_: object, __: str, line: Any) -> str:  # noqa: ANN401 - renderers return str or bytes
     return redact(str(line))
 
 
 class _StandardError:
-    """Takes a line in one piece, so that those of several processes do not mix.
+    """Writes each line in one piece, so that lines of several processes do not mix.
 
-    A log that cannot be written, as on a full disk, is no reason to fail a request.
+    If the log cannot be written, for example on a full disk, requests must not fail.
     """
 
     def write(self, line: str) -> None:
@@ -88,14 +88,14 @@ class _StandardError:
 
 
 class _Libraries(logging.Handler):
-    """Passes on what is logged with the standard library."""
+    """Forwards log records of the standard library."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()
-        say: Callable[..., None] = log.error if record.levelno >= logging.ERROR else log.warning
-        say(record.getMessage(), logger=record.name, exc_info=record.exc_info)
+        write: Callable[..., None] = log.error if record.levelno >= logging.ERROR else log.warning
+        write(record.getMessage(), logger=record.name, exc_info=record.exc_info)
 
 
-def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as Python gives them
+def _log_uncaught(kind: Any, error: Any, traceback: Any) -> None:  # noqa: ANN401 - as Python's hooks have it
     if not issubclass(kind, KeyboardInterrupt):
         structlog.get_logger().error("internal error", exc_info=(kind, error, traceback))

@@ -1,8 +1,8 @@
-"""The figures that an operator watches, in Prometheus' format.
+"""The metrics, in Prometheus format.
 
-Every process of one `prshots serve` keeps its figures in one folder, each in files of its own, and whichever
-of them is asked adds them up. A file is named for a place (`api-0`), not for a process: who starts anew after
-a crash goes on counting where the one before stopped.
+All processes of one `prshots serve` write to one folder, each to its own files. The process that is asked for
+`/metrics` adds them up. Files are named after a worker slot (`api-0`), not a process id, so that a restarted
+worker continues the counts of its predecessor.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VA
 FOLDER = Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None
 _SLOT = os.environ.get(SLOT_VARIABLE, str(os.getpid()))
 
-# Before the first metric is made. A folder that somebody has taken away must not keep a part from starting.
+# This must happen before the first metric is created. A missing folder must not prevent the start.
 if FOLDER and FOLDER.is_dir():
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)  # by which the library knows it
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(FOLDER)  # the library reads this
     values.ValueClass = values.MultiProcessValue(lambda: _SLOT)  # type: ignore[no-untyped-call]
 else:
     values.ValueClass = values.MutexValue
@@ -64,28 +64,32 @@ SWEEP_RESULTS = ("ok", "failed")
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _own = CollectorRegistry()
-disable_created_metrics()  # type: ignore[no-untyped-call]  # a second figure for each, which nobody asks for
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the number of series
 
 BUILD_INFO = Gauge(
-    "prshots_build_info", "Always 1: which version runs.", ["version"], registry=_own, multiprocess_mode="max"
+    "prshots_build_info",
+    "Always 1; the label has the running version.",
+    ["version"],
+    registry=_own,
+    multiprocess_mode="max",
 )
 WORKER_RESTARTS = Counter(
-    "prshots_worker_restarts", "Processes that died and were started again.", ["part"], registry=_own
+    "prshots_worker_restarts", "Worker processes restarted after they died.", ["part"], registry=_own
 )
-UPLOADS = Counter("prshots_uploads", "Uploads, by what became of them.", ["result"], registry=_own)
-UPLOAD_BYTES = Counter("prshots_upload_bytes", "Bytes of the images stored.", registry=_own)
+UPLOADS = Counter("prshots_uploads", "Uploads by result.", ["result"], registry=_own)
+UPLOAD_BYTES = Counter("prshots_upload_bytes", "Bytes of stored images.", registry=_own)
 UNLIMITED_UPLOADS = Counter(
-    "prshots_uploads_not_limited", "Uploads let through because the counter did not answer.", registry=_own
+    "prshots_uploads_not_limited",
+    "Uploads accepted without a rate limit because the counter did not answer.",
+    registry=_own,
 )
-EXCHANGES = Counter(
-    "prshots_token_exchanges", "ID tokens of CI jobs, by what became of them.", ["result"], registry=_own
-)
-COUNTER_OUTAGES = Counter("prshots_counter_outages", "Times that the counter went away.", registry=_own)
-DELIVERIES = Counter("prshots_deliveries", "Requests for images, by their result.", ["result"], registry=_own)
+EXCHANGES = Counter("prshots_token_exchanges", "ID tokens of CI jobs by result.", ["result"], registry=_own)
+COUNTER_OUTAGES = Counter("prshots_counter_outages", "Outages of the counter.", registry=_own)
+DELIVERIES = Counter("prshots_deliveries", "Requests for images by result.", ["result"], registry=_own)
 DELIVERY_BYTES = Counter("prshots_delivery_bytes", "Bytes of images sent.", registry=_own)
 DELIVERY_SECONDS = Histogram(
     "prshots_delivery_seconds",
-    "From a request for an image to its decision; sending is not counted.",
+    "Time from a request for an image to the start of the reply.",
     buckets=BUCKETS,
     registry=_own,
 )
@@ -94,44 +98,48 @@ REQUESTS = Counter(
 )
 REQUEST_SECONDS = Histogram(
     "prshots_request_seconds",
-    "How long requests took, from head to reply.",
+    "Duration of requests to the API and the dashboard.",
     ["part", "route"],
     buckets=BUCKETS,
     registry=_own,
 )
 DATABASE_SECONDS = Histogram(
     "prshots_database_seconds",
-    "How long the database took, waiting for a connection included.",
+    "Duration of database operations, including the wait for a connection.",
     ["operation"],
     buckets=BUCKETS,
     registry=_own,
 )
 STORE_SECONDS = Histogram(
-    "prshots_store_seconds", "How long the image store took.", ["operation"], buckets=BUCKETS, registry=_own
+    "prshots_store_seconds",
+    "Duration of operations of the origin store.",
+    ["operation"],
+    buckets=BUCKETS,
+    registry=_own,
 )
 ENGINE_FAILURES = Counter(
-    "prshots_engine_failures", "Operations that an engine failed.", ["engine"], registry=_own
+    "prshots_engine_failures", "Failed operations by engine.", ["engine"], registry=_own
 )
-EXPIRED = Counter("prshots_expired_images", "Images deleted, by what asked for it.", ["by"], registry=_own)
-SWEEPS = Counter("prshots_sweeps", "Sweeps, by how they ended.", ["result"], registry=_own)
+EXPIRED = Counter("prshots_expired_images", "Expired images, by request or by sweep.", ["by"], registry=_own)
+SWEEPS = Counter("prshots_sweeps", "Sweeps by result.", ["result"], registry=_own)
 SWEEP_FAILED = Counter("prshots_sweep_failed_images", "Images that a sweep could not delete.", registry=_own)
-SWEEP_ORPHANS = Counter("prshots_sweep_orphans", "Stored files without a record, removed.", registry=_own)
-SWEEP_FREED_BYTES = Counter("prshots_sweep_freed_bytes", "Bytes that sweeps freed.", registry=_own)
+SWEEP_ORPHANS = Counter("prshots_sweep_orphans", "Files without a record that sweeps deleted.", registry=_own)
+SWEEP_FREED_BYTES = Counter("prshots_sweep_freed_bytes", "Bytes freed by sweeps.", registry=_own)
 SWEEP_SECONDS = Gauge(
     "prshots_last_sweep_seconds",
-    "How long the last sweep took.",
+    "Duration of the last sweep.",
     registry=_own,
     multiprocess_mode="mostrecent",
 )
 SWEPT_AT = Gauge(
     "prshots_last_sweep_timestamp_seconds",
-    "When a sweep last came to its end.",
+    "Unix time at which a sweep last completed.",
     registry=_own,
     multiprocess_mode="mostrecent",
 )
 
 BUILD_INFO.labels(__version__).set(1)
-# From zero on: what is there only after the first failure looks, to a rate, as if it had never begun.
+# Create all series at zero: rate() would not see the first increment of a series that starts at 1.
 for _counter, _values in (
     (UPLOADS, UPLOAD_RESULTS),
     (EXCHANGES, EXCHANGE_RESULTS),
@@ -157,9 +165,9 @@ def timed(histogram: Histogram, operation: str, engine: str) -> Iterator[None]:
 
 
 def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: float) -> None:
-    """Add what was observed elsewhere: how many in each bucket of DELIVERY_SECONDS, and their sum.
+    """Add observations that were counted elsewhere: how many per bucket, and their sum in seconds.
 
-    The library has no call for it; on the way of every image, its own would cost as much as the image.
+    The library has no call for this. Its own `observe` would cost as much as delivering an image.
     """
     for bucket, count in zip(histogram._buckets, in_buckets, strict=True):  # noqa: SLF001 - see above
         if count:
@@ -168,9 +176,9 @@ def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: f
 
 
 def render() -> bytes:
-    """Return all figures: of every process in the folder, or of this one alone if there is no folder."""
+    """Return the metrics of all processes in the folder, or of this process only if there is no folder."""
     if FOLDER is None or not FOLDER.is_dir():
         return generate_latest(_own)
-    everybodys = CollectorRegistry()
-    MultiProcessCollector(everybodys, path=str(FOLDER))  # type: ignore[no-untyped-call]
-    return generate_latest(everybodys)
+    combined = CollectorRegistry()
+    MultiProcessCollector(combined, path=str(FOLDER))  # type: ignore[no-untyped-call]
+    return generate_latest(combined)

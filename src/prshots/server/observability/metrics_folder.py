@@ -1,7 +1,7 @@
-"""The folder in which the processes of one `prshots serve` keep the figures of `/metrics`.
+"""The folder where the processes of one `prshots serve` keep their metrics.
 
-The supervisor holds a lock on it for as long as it runs. So a folder that nobody holds was left by one that
-was killed; and systemd's cleaning of /tmp leaves a locked folder alone.
+The supervisor locks it as long as it runs. So an unlocked folder was left behind by a supervisor that was
+killed. systemd's cleanup of /tmp also skips locked folders.
 """
 
 import contextlib
@@ -14,24 +14,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 FOLDER_VARIABLE, SLOT_VARIABLE = "PRSHOTS_METRICS_FOLDER", "PRSHOTS_METRICS_SLOT"
-"""Set by the supervisor for its children. Without them, as in a command, figures stay in the process."""
+"""Set by the supervisor for its children. Without them, as in a command, metrics stay in the process."""
 
 RESTARTED_VARIABLE = "PRSHOTS_WORKER_RESTARTED"
-"""Tells a worker that it follows one that died: it counts that, for the supervisor has no figures itself."""
+"""Set for a worker that replaces a dead one. The worker counts it, because the supervisor has no metrics."""
 
 PREFIX = "prshots-metrics-"
 KINDS = {"counter": 128 * 1024, "histogram": 256 * 1024, "gauge_max": 4096, "gauge_mostrecent": 4096}
-"""A slot's files, and the room that all its figures need. It is taken at once: the files are mapped into
-memory, and to touch a page that a full disk cannot give ends a process."""
+"""The files of a slot, with enough space for all its metrics. It is allocated at the start: the files are
+mapped into memory, and touching a page that a full disk cannot provide would kill the process."""
 
 JUST_MADE_SECONDS = 60.0
-"""Another supervisor may have made its folder this moment, and not locked it yet."""
+"""Another supervisor may have just created its folder and not locked it yet."""
 
 
 @contextlib.contextmanager
-def figures_folder(slots: Iterable[str]) -> Iterator[Path]:
-    """Make the folder, with room for these slots, and remove it at the end. Raises OSError."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # for this user only: mode 0700
+def metrics_folder(slots: Iterable[str]) -> Iterator[Path]:
+    """Create the folder with space for these slots, and remove it at the end. Raises OSError."""
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))  # mode 0700, for this user only
     lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,11 +47,11 @@ def figures_folder(slots: Iterable[str]) -> Iterator[Path]:
 
 def _remove_leftovers(parent: Path) -> None:
     for folder in parent.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):  # another user's, or gone this moment
-            _remove_if_nobodys(folder)
+        with contextlib.suppress(OSError):  # another user's, locked, or just removed
+            _remove_unless_locked(folder)
 
 
-def _remove_if_nobodys(folder: Path) -> None:
+def _remove_unless_locked(folder: Path) -> None:
     status = folder.lstat()
     if status.st_uid != os.getuid() or time.time() - status.st_mtime < JUST_MADE_SECONDS:
         return

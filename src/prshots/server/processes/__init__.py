@@ -8,13 +8,14 @@ from prshots.contract.errors import SettingsError
 from prshots.server.config.settings import Settings, load_settings
 
 BACKLOG = 1024
-"""Connections that may wait on a listening socket until a worker takes them."""
+"""How many connections may wait on a listening socket until a worker accepts them."""
 
 
 def settings_of_child() -> Settings:
-    """Load what the supervisor was started with: its children have its environment.
+    """Load the supervisor's settings, whose environment its children inherit.
 
-    Whoever has broken the file since then gets one line, as at the start; how to log stands in that file too.
+    If the file has become invalid since then, exit with one plain line. The log format is in the same file,
+    so logging is not set up yet.
     """
     config = os.environ.get("PRSHOTS_CONFIG")
     try:

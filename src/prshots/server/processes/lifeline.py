@@ -1,6 +1,6 @@
-"""How a child process dies with the supervisor, even with one that was killed and could say nothing.
+"""Ends a child process when the supervisor ends, even if the supervisor was killed.
 
-The supervisor holds the writing end of a pipe and never writes. When it is gone, the pipe reads as closed.
+The supervisor holds the write end of a pipe and never writes. When it ends, the pipe is closed.
 """
 
 import asyncio
@@ -8,8 +8,8 @@ import os
 
 
 def hold(lifeline_fd: int) -> None:
-    """End this process at once when the supervisor is gone.
+    """End this process immediately when the supervisor ends.
 
-    Nobody would restart or stop it any more, and a new supervisor needs its port.
+    Nothing would restart or stop it anymore, and a new supervisor needs its port.
     """
     asyncio.get_running_loop().add_reader(lifeline_fd, os._exit, 1)

@@ -1,4 +1,4 @@
-"""`prshots serve`: starts the parts, starts again what dies, sweeps every hour, and stops it all cleanly."""
+"""`prshots serve`: starts the components, restarts workers that die, sweeps every hour, and shuts down."""
 
 import asyncio
 import contextlib
@@ -20,24 +20,24 @@ from prshots.server.observability.metrics_folder import (
     FOLDER_VARIABLE,
     RESTARTED_VARIABLE,
     SLOT_VARIABLE,
-    figures_folder,
+    metrics_folder,
 )
 from prshots.server.processes import BACKLOG
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
-"""How long children may take to end: asked to, so much longer than their own time for it; and killed."""
+"""How long we wait for children beyond their own time to stop, and after that for killed ones."""
 
 SWEEP_INTERVAL_SECONDS = 3600.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0
-"""A worker that was up for this long is started again at once; one that was not waits longer each time."""
+"""A worker that was up for this long is restarted immediately. Otherwise the pause doubles each time."""
 
 PORT_TRIES, PORT_PAUSE_SECONDS = 10, 0.1
-"""The workers of a supervisor that was killed need a moment to notice, and until then they hold the port."""
+"""The workers of a supervisor that was killed take a moment to end, and hold the port until then."""
 
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
-"""For glibc's malloc, as it starts: keep the memory of an upload's chunks for the next upload. Given back to
-the kernel and asked for again each time, it would cost a tenth of an upload in page faults."""
+"""For glibc's malloc: keep the memory of an upload's chunks for the next upload. Returning it to the kernel
+each time would cost a tenth of an upload in page faults."""
 
 SWEEP_SLOT = "sweep"
 
@@ -52,12 +52,12 @@ class Part:
 
     @property
     def slots(self) -> list[str]:
-        """The places of its workers; whoever follows one that died takes over its place."""
+        """The names of its workers. A restarted worker keeps the slot of its predecessor."""
         return [f"{self.name}-{number}" for number in range(self.workers)]
 
 
 def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
-    """Bind here, once, so that a port in use is known before anything starts. Raises SettingsError."""
+    """Bind the port before anything starts, so that a conflict shows early. Raises SettingsError."""
     for tries_left in reversed(range(PORT_TRIES)):
         try:
             return _bound(host, port)
@@ -68,7 +68,7 @@ def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
             if tries_left:
                 time.sleep(PORT_PAUSE_SECONDS)
     raise SettingsError(
-        f"port {port} on {host} is in use: stop what listens there, or set {variable} to another"
+        f"port {port} on {host} is in use: stop the program that uses it, or set {variable} to another port"
     )
 
 
@@ -79,8 +79,8 @@ def _bound(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Every connection has it from the listener: a reply in several pieces, as the web component relays
-        # it, would else wait 40 ms for the client to acknowledge the first.
+        # Connections inherit this from the listener. Without it, a reply in several pieces, as from the web
+        # component's relay, would wait 40 ms for the client to acknowledge the first one.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listener.bind(address)
         listener.listen(BACKLOG)
@@ -109,7 +109,7 @@ class Supervisor:
     sweeps: bool
     config: Path | None
     stop_seconds: float
-    """How long a part may take to stop: the time to drain, and the grace."""
+    """How long a component may take to stop: the drain time and the grace period."""
     on_ready: Callable[[], None] = lambda: None
     _children: set[asyncio.subprocess.Process] = field(default_factory=set)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -117,19 +117,19 @@ class Supervisor:
     _failed: bool = False
 
     async def run(self) -> int:
-        """Run until told to stop; return the exit code."""
-        with self._figures():
+        """Run until a signal stops it. Return the exit code."""
+        with self._shared_metrics():
             return await self._run()
 
     @contextlib.contextmanager
-    def _figures(self) -> Iterator[None]:
-        """Have the children count into one folder. Without one they serve all the same, each with its own."""
+    def _shared_metrics(self) -> Iterator[None]:
+        """Give the children one folder for metrics. Without one they still work, but count separately."""
         slots = [SWEEP_SLOT, *(slot for part in self.parts for slot in part.slots)]
         with contextlib.ExitStack() as stack:
             try:
-                folder = stack.enter_context(figures_folder(slots))
+                folder = stack.enter_context(metrics_folder(slots))
             except OSError as error:
-                _log.warning("no folder for metrics; each process shows its own only", reason=str(error))
+                _log.warning("no folder for metrics; each process shows only its own", reason=str(error))
             else:
                 os.environ[FOLDER_VARIABLE] = str(folder)
             yield
@@ -139,7 +139,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # there is somebody to take it now
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the handler is set now
         workers = [(part, slot) for part in self.parts for slot in part.slots]
         ready: list[asyncio.Future[None]] = [loop.create_future() for _ in workers]
         tasks = [
@@ -149,7 +149,7 @@ class Supervisor:
             ),
             asyncio.create_task(self._after_start(ready)),
         ]
-        for task in tasks:  # one that ends by itself could not start, or is a fault of ours
+        for task in tasks:  # a task that ends by itself failed to start, or has a bug
             task.add_done_callback(lambda _: self._stopping.set())
         await self._stopping.wait()
         await self._stop(tasks)
@@ -171,24 +171,24 @@ class Supervisor:
             code, seconds_up = await self._run_worker(part, slot, first_ready)
             if self._stopping.is_set():
                 break
-            if not first_ready.done():  # it has said why, on standard error
+            if not first_ready.done():  # it has logged why it could not start
                 self._failed = True
                 break
             steady = seconds_up > STEADY_SECONDS
             pause = FIRST_PAUSE_SECONDS if steady else min(2 * pause, LONGEST_PAUSE_SECONDS)
             _log.error("worker died, starting it again", worker=slot, exit_code=code)
             await self._pause(pause)
-        first_ready.cancel()  # nobody need wait for it any more
+        first_ready.cancel()  # do not wait for it any longer
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep, but not through the word to stop."""
+        """Sleep, but wake up to stop."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _run_worker(
         self, part: Part, slot: str, first_ready: "asyncio.Future[None]"
     ) -> tuple[int | None, float]:
-        """Run a worker to its end; return its exit code and for how long it was up."""
+        """Run a worker until it ends. Return its exit code and how many seconds it was up."""
         ready_read, ready_write = os.pipe()
         watching = asyncio.create_task(_closed(ready_read))
         try:
@@ -197,7 +197,7 @@ class Supervisor:
             child = await self._spawn(
                 "worker", part.name, fds=(part.listener.fileno(), ready_write), variables=variables
             )
-        except OSError as error:  # no memory or no process to be had just now
+        except OSError as error:  # out of memory or processes
             _log.error("worker could not be started", worker=slot, reason=error.strerror)
             return None, 0.0
         finally:
@@ -205,7 +205,7 @@ class Supervisor:
         with self._registered(child):
             ended = asyncio.create_task(child.wait())
             await watching
-            # The pipe also closes when the worker dies; then it is not ready.
+            # The pipe also closes when the worker dies; it is not ready then.
             await asyncio.wait([ended], timeout=0.05)
             if not ended.done() and not first_ready.done():
                 first_ready.set_result(None)
@@ -238,7 +238,7 @@ class Supervisor:
     @contextlib.contextmanager
     def _registered(self, child: asyncio.subprocess.Process) -> Iterator[None]:
         self._children.add(child)
-        if self._stopping.is_set():  # said while it was being started
+        if self._stopping.is_set():  # the signal came during the start
             _signal(child, signal.SIGTERM)
         try:
             yield
@@ -266,13 +266,13 @@ def _is_fault(task: "asyncio.Task[None]") -> bool:
 
 
 def hold_back_ctrl_c() -> None:
-    """Let Ctrl-C wait until the supervisor runs: it would tear apart an event loop that is being made."""
+    """Delay Ctrl-C until the supervisor runs, because it would break an event loop that is being set up."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
 
 
 @contextlib.contextmanager
 def _sigint_blocked() -> Iterator[None]:
-    """Start children deaf to Ctrl-C, which reaches them too from their first moment: stopping is our word."""
+    """Start children with SIGINT blocked. The terminal sends them Ctrl-C too, but we stop them ourselves."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -281,7 +281,7 @@ def _sigint_blocked() -> Iterator[None]:
 
 
 async def _closed(fd: int) -> None:
-    """Wait until the other side of the pipe is closed."""
+    """Wait until the other end of the pipe is closed."""
     loop = asyncio.get_running_loop()
     closed = loop.create_future()
     loop.add_reader(fd, lambda: None if closed.done() else closed.set_result(None))

@@ -1,6 +1,6 @@
-"""One sweep in a process of its own: its memory is given back afterwards.
+"""Runs one sweep in its own process, which returns the memory afterwards.
 
-Run as `python -m prshots.server.processes.sweeper LIFELINE_FD` by the supervisor.
+The supervisor runs it as `python -m prshots.server.processes.sweeper LIFELINE_FD`.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import structlog
 from prshots.contract.errors import PrshotsError
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
-from prshots.server.domain.sweep import FOREIGN_STORE, Report, sweep
+from prshots.server.domain.sweep import FOREIGN_STORE, SweepReport, sweep
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.processes import settings_of_child
@@ -27,7 +27,7 @@ def main() -> None:
     try:
         asyncio.run(_sweep_once(settings, int(sys.argv[1])))
     except PrshotsError as error:
-        _log.error(f"sweep broke off: {error}")
+        _log.error(f"sweep failed: {error}")
         sys.exit(1)
 
 
@@ -41,10 +41,10 @@ async def _sweep_once(settings: Settings, lifeline_fd: int) -> None:
         metrics.SWEEPS.labels("failed").inc()
         raise
     _count(report, time.monotonic() - began)
-    _say(report)
+    _log_report(report)
 
 
-def _count(report: Report, seconds: float) -> None:
+def _count(report: SweepReport, seconds: float) -> None:
     metrics.SWEEPS.labels("ok").inc()
     metrics.EXPIRED.labels("sweep").inc(report.expired)
     metrics.SWEEP_FAILED.inc(report.failed)
@@ -54,10 +54,10 @@ def _count(report: Report, seconds: float) -> None:
     metrics.SWEPT_AT.set_to_current_time()
 
 
-def _say(report: Report) -> None:
+def _log_report(report: SweepReport) -> None:
     if report.foreign_store:
         _log.error(FOREIGN_STORE)
-    if report != Report(foreign_store=report.foreign_store):
+    if report != SweepReport(foreign_store=report.foreign_store):
         _log.info(
             "swept",
             expired=report.expired,

@@ -1,7 +1,7 @@
-"""One worker process of one part, started by the supervisor on a listening socket that it inherits.
+"""One worker process of one component, which inherits its listening socket from the supervisor.
 
-Run as `python -m prshots.server.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`. It says that it
-is ready by closing READY_FD, and stops on SIGTERM.
+The supervisor runs it as `python -m prshots.server.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`.
+It closes READY_FD when it is ready, and stops on SIGTERM.
 """
 
 import asyncio
@@ -53,8 +53,8 @@ async def _serve_delivery(
     from prshots.server.delivery.server import DeliveryServer
     from prshots.server.wiring import delivery
 
-    decides, readiness = delivery(settings)
-    server = DeliveryServer(decides, listener, readiness)
+    decision, readiness = delivery(settings)
+    server = DeliveryServer(decision, listener, readiness)
     server.start()
     os.close(ready_fd)
     await stop.wait()
@@ -76,11 +76,11 @@ async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.
 
 
 class App(Protocol):
-    """An ASGI app that can say that it is about to stop."""
+    """An ASGI app that can announce its shutdown."""
 
     def drain(self) -> None: ...
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...  # noqa: ANN401 - as ASGI has it
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...  # noqa: ANN401 - ASGI is untyped
 
 
 async def _serve_on_granian(
@@ -91,11 +91,11 @@ async def _serve_on_granian(
     from granian.server.embed import Server
 
     class InheritedSocketServer(Server):
-        """Granian on the socket we were given: its own would be bound anew by each worker."""
+        """Granian on the inherited socket. By default every worker would bind its own."""
 
         def _init_shared_socket(self) -> None:
-            # It closes the descriptor when it is done, so the socket is handed over, not lent.
-            # Its stubs leave out the holder's arguments, and type the attribute by its first value, None.
+            # Granian closes the descriptor at the end, so we hand it over with `detach`.
+            # Its stubs lack the holder's arguments, and give the attribute the type of its first value, None.
             self._shd = SocketHolder(listener.detach(), False, BACKLOG)  # type: ignore[call-arg, assignment]
 
     server = InheritedSocketServer(
@@ -111,10 +111,10 @@ async def _serve_on_granian(
     app.drain()
     if not serving.done():
         await asyncio.sleep(settings.drain_seconds)
-    server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, lets requests under way finish
+    server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, finishes requests in progress
     await asyncio.wait([serving], timeout=settings.grace_seconds)
     if not serving.done():
-        os._exit(0)  # somebody never finishes sending; Granian's threads would wait with him for ever
+        os._exit(0)  # a client never finishes sending, and Granian's threads would wait for it forever
     await serving
 
 

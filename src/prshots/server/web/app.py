@@ -1,6 +1,6 @@
-"""The web component: the dashboard's files, and the API behind the same origin.
+"""The web component: serves the dashboard's files and relays the API on the same origin.
 
-The browser sees one origin only, so no CORS header exists anywhere.
+The browser sees only one origin, so no CORS headers are needed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Router
 
-from prshots.server.http.error_boundary import App, Edge, Message, Receive, Send
+from prshots.server.http.error_boundary import App, ErrorBoundary, Message, Receive, Send
 from prshots.server.http.headers import origin_of
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import NO_STORE, Observer, service_routes
@@ -22,8 +22,8 @@ from prshots.server.web.relay import Relay, resumable
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
 NOT_BUILT = (
-    "this package of prshots was not built with the dashboard: install it again without "
-    "PRSHOTS_WITHOUT_DASHBOARD, or run make run in a checkout"
+    "prshots was installed without the dashboard: install it again without PRSHOTS_WITHOUT_DASHBOARD, or use "
+    "`make run` in a checkout"
 )
 
 _log = structlog.get_logger()
@@ -38,16 +38,16 @@ def create_web(
     avatar_origins: Sequence[str],
     log_requests: bool = False,
 ) -> "Web":
-    # The page's own icon is an image too, to a browser; nothing else of ours is.
+    # The favicon is the only image of our own; browsers apply img-src to it too.
     images = [origin_of(img_url), *avatar_origins, f"{web_url}/favicon.svg"]
     loaded = load_files(files)
-    if not loaded:  # the API is still reached through us, so this is no reason not to start
+    if not loaded:  # start anyway, because the relay to the API still works
         _log.warning("no dashboard", reason=NOT_BUILT)
     return Web(loaded, Relay(api_url), security_headers(images), log_requests=log_requests)
 
 
 def content_security_policy(images: Sequence[str]) -> str:
-    """Return the policy: nothing inline, no frames, nothing from elsewhere but these images."""
+    """Return a policy without inline code and frames, with only these images from other origins."""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         f"img-src {' '.join(dict.fromkeys(images))}; "
@@ -67,7 +67,7 @@ def security_headers(images: Sequence[str]) -> dict[str, str]:
 
 
 class Web:
-    """An ASGI app. Its own replies carry the security headers; the API's go out as they came."""
+    """An ASGI app. It adds the security headers to its own replies, and leaves the API's unchanged."""
 
     def __init__(
         self,
@@ -79,13 +79,15 @@ class Web:
     ) -> None:
         self._files, self._relay = files, relay
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        # Without the API its pages still open, and say so; a balancer's error page would not.
+        # Without the API the pages still open and say that it is down, unlike a load balancer's error page.
         readiness = Readiness({"api": relay.check}, optional=["api"])
         routes = service_routes(readiness)
         self._service: App = Router(routes, redirect_slashes=False)
         self._service_paths = {route.path for route in routes}
-        self._edge = Edge(self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note)
-        self.drain = self._edge.drain
+        self._boundary = ErrorBoundary(
+            self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note
+        )
+        self.drain = self._boundary.drain
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -97,7 +99,7 @@ class Web:
                 message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
-        await self._edge(scope, resumable(receive), send_finished)
+        await self._boundary(scope, resumable(receive), send_finished)
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
         await self._app_for(scope)(scope, receive, send)
@@ -125,7 +127,7 @@ class Web:
         await send({"type": "lifespan.shutdown.complete"})
 
     def _name_of(self, scope: Message) -> str:
-        """Return how a request is called in the figures: a few names for all paths there are."""
+        """Return the request's route label in the metrics: a few labels cover all paths."""
         if scope["path"] in self._service_paths:
             return f"GET {scope['path']}"
         beginnings = ("/v1/", "/auth/", ASSETS, "/")

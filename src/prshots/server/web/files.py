@@ -1,4 +1,4 @@
-"""The built dashboard, read into memory once: a few hundred kilobytes, compressed before anybody asks."""
+"""The built dashboard: a few hundred kilobytes, loaded into memory and compressed once at startup."""
 
 import gzip
 import hashlib
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from prshots.server.http.headers import names_tag
 
 ASSETS = "/assets/"
-"""Where the build puts files whose names change with their content."""
+"""The build puts files here whose names change with their content."""
 
 INDEX = "/index.html"
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -38,7 +38,7 @@ _GZIP = re.compile(r"(?:^|,)\s*(gzip|\*)\s*(?:;\s*q=([01](?:\.\d*)?)\s*)?(?=,|$)
 
 
 class Form(NamedTuple):
-    """A file's bytes as they are sent, compressed or not: each way has a tag of its own."""
+    """A file's bytes as sent, compressed or not. Each form has its own ETag."""
 
     body: bytes
     tag: str
@@ -52,7 +52,7 @@ class WebFile(NamedTuple):
 
 
 def load_files(folder: Path) -> dict[str, WebFile]:
-    """Return each file by its path in a URL; none if the folder is not there."""
+    """Return all files by their URL path; none if the folder does not exist."""
     paths = {f"/{path.relative_to(folder).as_posix()}": path for path in folder.rglob("*") if path.is_file()}
     return {url_path: _load(path, cache_control(url_path)) for url_path, path in paths.items()}
 
@@ -79,10 +79,9 @@ def cache_control(url_path: str) -> str:
 
 
 def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
-    """Return the file of this path, or the page that all other paths are views of.
+    """Return the file of this path, or index.html, which shows all other paths as views.
 
-    An asset that is not there is not found: a page of an older build fails clearly, instead of taking the
-    page for a script.
+    A missing asset returns None, so that a page of an older build gets a 404 and not HTML as a script.
     """
     if url_path in files or url_path.startswith(ASSETS):
         return files.get(url_path)
@@ -90,9 +89,9 @@ def choose_file(files: Mapping[str, WebFile], url_path: str) -> WebFile | None:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Tell whether gzip is wanted; what is said of gzip itself goes before what is said of the rest (*)."""
-    said = {name.lower(): float(q or 1) for name, q in _GZIP.findall(accept_encoding)}
-    return said.get("gzip", said.get("*", 0.0)) > 0
+    """Return whether the client accepts gzip. An entry for gzip takes precedence over one for `*`."""
+    weights = {name.lower(): float(q or 1) for name, q in _GZIP.findall(accept_encoding)}
+    return weights.get("gzip", weights.get("*", 0.0)) > 0
 
 
 def file_response(file: WebFile, accept_encoding: str, if_none_match: str) -> Response:

@@ -1,7 +1,7 @@
-"""How the web component passes requests on to the API, and its replies back, as they come.
+"""Streams requests of the web component to the API, and its replies back.
 
-It speaks HTTP/1.1 itself, because httpx sends a whole body before it looks for the reply: an API that refuses
-an upload halfway would be heard too late.
+It uses h11 instead of httpx, because httpx sends the whole body before it reads the reply. If the API refuses
+an upload halfway, we need its reply at that moment.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from prshots.server.http.error_boundary import REQUEST_ID, Message, Receive, Sen
 
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 150.0
-"""How long the API may say nothing; it gives a body that is slow to arrive 120 s."""
+"""How long the API may be silent. It waits up to 120 s for a slow body."""
 
 IDLE_SECONDS, MAX_IDLE = 15.0, 32
-"""How long a connection is kept for the next request, and how many are."""
+"""How long idle connections are kept, and how many."""
 
 PIECE_BYTES = 64 * 1024
 MAX_HEAD_BYTES = 64 * 1024
@@ -47,7 +47,7 @@ _log = structlog.get_logger()
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Leave out what is meant for one connection only. The names are lower-case."""
+    """Return the headers without the hop-by-hop ones. Names are lower case."""
     headers = list(headers)
     named = {
         token.strip().lower()
@@ -59,22 +59,22 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def outgoing_request(scope: Message, prefix: bytes = b"") -> tuple[h11.Request, bool]:
-    """Return the request as the API gets it, and whether a body follows. Raises h11.LocalProtocolError."""
+    """Return the request for the API, and whether a body follows. Raises h11.LocalProtocolError."""
     chunked = any(name == b"transfer-encoding" for name, _ in scope["headers"])
-    # Whoever asks before he sends (Expect) has had his answer from our own server.
+    # Our own server has already answered `Expect: 100-continue`.
     headers = [header for header in end_to_end(scope["headers"]) if header[0] != b"expect"]
-    if chunked:  # then a length, if any, says nothing
+    if chunked:  # a Content-Length, if any, is meaningless then
         headers = [header for header in headers if header[0] != b"content-length"]
         headers.append((b"transfer-encoding", b"chunked"))
     has_body = chunked or any(name == b"content-length" and value != b"0" for name, value in headers)
     target = prefix + scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
-    # Bytes that no target may hold, and that some clients send, go on in the form that it may hold.
+    # Some clients send bytes that are invalid in a target. Percent-encode them.
     target = _NOT_IN_A_TARGET.sub(lambda found: b"%%%02X" % ord(found[0]), target)
     return h11.Request(method=scope["method"], target=target, headers=headers), has_body
 
 
 def resumable(receive: Receive) -> Receive:
-    """Make `receive` safe to cancel: what was about to arrive is kept for the next call."""
+    """Make `receive` safe to cancel: the next call gets the message that a cancelled one waited for."""
     pending: asyncio.Future[Message] | None = None
 
     async def receive_or_resume() -> Message:
@@ -88,7 +88,7 @@ def resumable(receive: Receive) -> Receive:
 
 
 class Relay:
-    """An ASGI app that is the API, seen from here. Its `receive` must be safe to cancel."""
+    """An ASGI app that forwards requests to the API. Its `receive` must be safe to cancel."""
 
     def __init__(self, api_url: str) -> None:
         address = urlsplit(api_url)
@@ -109,24 +109,24 @@ class Relay:
             self._note(error)
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
         self._note(None)
-        # The API has taken our request id for its own, and the edge adds it.
+        # The API uses our request id, and the error boundary adds it to the reply.
         headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]
         start = {"status": response.status_code, "headers": headers, "relayed": True}
         try:
             await send({"type": "http.response.start", **start})
-            await send({"type": "http.response.body", "body": b"", "more_body": True})  # or the head waits
+            await send({"type": "http.response.body", "body": b"", "more_body": True})  # flushes the head
             async for piece in connection.body():
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except (OSError, h11.RemoteProtocolError) as error:
-            # The reply stays unfinished, so the server breaks the client's connection off too.
-            _log.warning("the api broke off a reply", reason=str(error))
+            # The reply stays incomplete, so our server closes the client's connection too.
+            _log.warning("the api aborted a reply", reason=str(error))
             return
         finally:
             self._keep_or_close(connection)
         await send({"type": "http.response.body", "body": b""})
 
     async def check(self) -> None:
-        """Raise OSError when the API does not answer."""
+        """Raise OSError if the API does not answer."""
         host = ("Host", self._address[0] or "")
         request = h11.Request(method="GET", target=self._prefix + b"/healthz", headers=[host])
         try:
@@ -137,9 +137,9 @@ class Relay:
             finally:
                 self._keep_or_close(connection)
         except h11.RemoteProtocolError as error:
-            raise ConnectionError(f"what answers there speaks no HTTP: {error}") from error
+            raise ConnectionError(f"the api's address does not speak HTTP: {error}") from error
         if response.status_code != HTTPStatus.OK:
-            raise ConnectionError(f"its /healthz answers {response.status_code}")
+            raise ConnectionError(f"the api's /healthz returned {response.status_code}")
 
     def close(self) -> None:
         while self._idle:
@@ -147,11 +147,11 @@ class Relay:
 
     async def _ask(self, request: h11.Request, body: Receive | None) -> tuple["_Connection", h11.Response]:
         """Send the request and return the reply's head. Raises OSError, h11.RemoteProtocolError."""
-        # The API may close a kept connection in the very moment in which we use it. What can be asked twice
-        # is asked again; anything else has a connection of its own from the start.
-        if body is None and request.method in REPEATABLE and (kept := self._kept()):
+        # The API may close an idle connection just when we use it. Repeatable requests are then sent again.
+        # All others get a new connection from the start.
+        if body is None and request.method in REPEATABLE and (idle := self._idle_connection()):
             with contextlib.suppress(ConnectionError, h11.RemoteProtocolError):
-                return kept, await kept.exchange(request, None)
+                return idle, await idle.exchange(request, None)
         fresh = await self._connect()
         return fresh, await fresh.exchange(request, body)
 
@@ -160,7 +160,7 @@ class Relay:
             streams = await asyncio.open_connection(*self._address, ssl=self._tls or None, limit=PIECE_BYTES)
         return _Connection(*streams)
 
-    def _kept(self) -> "_Connection | None":
+    def _idle_connection(self) -> "_Connection | None":
         while self._idle:
             connection = self._idle.pop()
             if connection.is_usable():
@@ -175,14 +175,14 @@ class Relay:
             connection.close()
 
     def _note(self, error: Exception | None) -> None:
-        """Log the beginning of an outage, not each request that meets it."""
+        """Log an outage once, not for each request."""
         if error is not None and self._is_up:
             _log.error("api unavailable", reason=str(error) or type(error).__name__)
         self._is_up = error is None
 
 
 class _Connection:
-    """A connection to the API. It listens for the reply while it still sends the body."""
+    """A connection to the API that reads the reply while it still sends the body."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -190,11 +190,11 @@ class _Connection:
         self._idle_since = 0.0
 
     async def exchange(self, request: h11.Request, body: Receive | None) -> h11.Response:
-        """Send until the reply begins: a body that the API has replied to already is of no use to it."""
+        """Send until the reply starts. After that the API does not need the rest of the body."""
         sending = asyncio.create_task(self._send_all(request, body))
         try:
             while not isinstance(event := await self._next_event(), h11.Response):
-                pass  # an informational reply; those are for us alone
+                pass  # informational replies are not passed on
         except BaseException:
             self.close()
             raise
@@ -221,7 +221,7 @@ class _Connection:
         self._writer.transport.abort()
 
     async def _send_all(self, request: h11.Request, body: Receive | None) -> None:
-        with contextlib.suppress(ConnectionError):  # what the API has to say to that, it says in its reply
+        with contextlib.suppress(ConnectionError):  # the API's reply says why it stopped reading
             await self._send(request)
             more = body is not None
             while body is not None and more:
@@ -234,7 +234,7 @@ class _Connection:
             await self._send(h11.EndOfMessage())
 
     def _break_off(self) -> None:
-        """End the request where the client ended it, but listen on: it may have closed only its own half."""
+        """End the request where the client ended it, but keep reading: it may have closed only its half."""
         if self._writer.can_write_eof():
             self._writer.write_eof()
         else:

@@ -1,6 +1,6 @@
-"""Settings in, parts of the service out: the only place that picks an adapter.
+"""Builds components from settings. This is the only place that chooses adapters.
 
-Imports stand inside the functions, so that a process loads only what its part needs.
+Imports are inside the functions, so that a process only loads what its component needs.
 """
 
 from prshots.server.wiring.components import api, avatar_origins, delivery, opened_sign_in, web

@@ -1,4 +1,4 @@
-"""Settings in, the parts of the service out: API, delivery, web."""
+"""Builds the components from settings: API, delivery, web."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.projects import Projects
     from prshots.server.domain.sign_in import SignIn
     from prshots.server.domain.thumbnails import Thumbnails
-    from prshots.server.http.error_boundary import Edge
+    from prshots.server.http.error_boundary import ErrorBoundary
     from prshots.server.http.readiness import Readiness
     from prshots.server.web.app import Web
 
@@ -47,19 +47,19 @@ def sign_in(settings: Settings, database: Database) -> SignIn:
 
 
 def login_providers(settings: Settings) -> dict[str, LoginProvider]:
-    """Return the providers that are set up, by id. Raises SettingsError for half a provider."""
+    """Return the configured providers by id. Raises SettingsError for a half-configured one."""
     settings.check_providers()
     if not settings.providers:
         return {}
     from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 
     def github() -> LoginProvider:
-        own = settings.github_url != "https://github.com"
+        is_enterprise = settings.github_url != "https://github.com"
         return GitHubProvider(
             client_id=settings.github_client_id,
             client_secret=settings.github_client_secret,
             url=settings.github_url,
-            api_url=f"{settings.github_url}/api/v3" if own else "https://api.github.com",
+            api_url=f"{settings.github_url}/api/v3" if is_enterprise else "https://api.github.com",
             asks_for_organizations=bool(settings.allowed_organizations),
         )
 
@@ -82,8 +82,8 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
     return {name: make[name]() for name in settings.providers}
 
 
-class _IssuersWhenNeeded:
-    """The issuers of CI jobs' ID tokens. Their 13 MB of code come with the first token, if one ever does."""
+class _LazyIssuers:
+    """The issuers of CI jobs' ID tokens. Their code takes 13 MB, so it is loaded with the first token."""
 
     def __init__(self, addresses: Collection[str]) -> None:
         self._addresses = addresses
@@ -91,17 +91,17 @@ class _IssuersWhenNeeded:
 
     async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
         if self._issuers is None:
-            made = await asyncio.to_thread(self._made)  # requests go on meanwhile
-            self._issuers = self._issuers or made
+            loaded = await asyncio.to_thread(self._load)  # in a thread, so that other requests continue
+            self._issuers = self._issuers or loaded
         return await self._issuers.verified_claims(issuer, id_token)
 
-    def _made(self) -> Issuers:
+    def _load(self) -> Issuers:
         from prshots.server.adapters.identity.issuers import CiIssuers
 
         return CiIssuers(self._addresses)
 
 
-def api(settings: Settings) -> Edge:
+def api(settings: Settings) -> ErrorBoundary:
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.adapters.thumbnail_rendering import render_thumbnail
@@ -131,7 +131,7 @@ def api(settings: Settings) -> Edge:
     )
     exchange = Exchange(
         SqlTrusts(database),
-        _IssuersWhenNeeded(settings.issuers),
+        _LazyIssuers(settings.issuers),
         allowed=settings.issuers,
         audiences=[settings.base_url, settings.web_url],
     )
@@ -152,7 +152,7 @@ def api(settings: Settings) -> Edge:
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
         readiness=Readiness(
             {"database": records.check, "store": store.check, "counter": counter.check},
-            optional={"counter"},  # without it uploads go on, only unlimited
+            optional={"counter"},  # without it uploads continue, without a rate limit
         ),
         close=close,
         log_requests=settings.log_requests,
@@ -238,7 +238,7 @@ def web(settings: Settings) -> Web:
 
 
 def avatar_origins(settings: Settings) -> list[str]:
-    """Return where the login providers that are set up keep people's pictures."""
+    """Return the origins where the configured login providers keep avatars."""
     from prshots.server.http.headers import origin_of
 
     github = origin_of(settings.github_url)

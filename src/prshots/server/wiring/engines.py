@@ -1,4 +1,4 @@
-"""Settings in, engines out: keys, database, image store, counter, and what the commands do with them."""
+"""Builds the engines from settings: keys, database, origin store, counter; and opens them for commands."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def key_file(settings: Settings) -> KeyFile:
-    """Return the file the keys are kept in. Raises SettingsError when they are fixed by a setting."""
+    """Return the file with the keys. Raises SettingsError if they come from a setting."""
     from prshots.server.adapters.keys import KeyFile
 
     if settings.signing_keys:
-        raise SettingsError("the keys come from PRSHOTS_SIGNING_KEYS: change them there and restart")
+        raise SettingsError("the signing keys come from PRSHOTS_SIGNING_KEYS: change them there and restart")
     return KeyFile(settings.signing_keys_file)
 
 
 def key_source(settings: Settings) -> KeySource:
-    """Return the signing keys, made if this is the first start. Never none: no key, no start."""
+    """Return the signing keys, and create them at the first start. Raises SettingsError without a key."""
     if not settings.signing_keys:
         keys = key_file(settings)
         try:
@@ -42,7 +42,7 @@ def key_source(settings: Settings) -> KeySource:
 
 
 def existing_keys(settings: Settings) -> KeySource:
-    """Return the signing keys, but make none. Raises SettingsError when there are none to be read."""
+    """Return the signing keys without creating any. Raises SettingsError if there are none."""
     from prshots.server.adapters.keys import FixedKeys
 
     if settings.signing_keys:
@@ -53,13 +53,13 @@ def existing_keys(settings: Settings) -> KeySource:
 
 
 def open_database(settings: Settings) -> Database:
-    """Open the database, migrated. Raises RecordsError; and SettingsError for an address that is none."""
+    """Open the database and migrate it. Raises RecordsError, or SettingsError for an invalid URL."""
     database, _ = _opened_database(settings)
     return database
 
 
 def migrate_database(settings: Settings) -> tuple[str | None, str]:
-    """Migrate the database and return its schema's version before and now. Raises as `open_database`."""
+    """Migrate the database. Return the schema versions before and after. Raises like `open_database`."""
     from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 
     database, before = _opened_database(settings)
@@ -88,7 +88,7 @@ def _opened_database(settings: Settings) -> tuple[Database, str | None]:
 
 
 def database_as_it_is(settings: Settings) -> Database:
-    """Return the database neither made nor migrated, and not yet connected to. Raises RecordsError."""
+    """Return the database without creating, migrating or connecting to it. Raises RecordsError."""
     if settings.on_sqlite and not settings.database_path.exists():
         raise RecordsError(f"there is no database at {settings.database_path}")
     return _database(settings)
@@ -107,7 +107,7 @@ def _database(settings: Settings) -> Database:
 
 @contextlib.contextmanager
 def _extra(name: str) -> Iterator[None]:
-    """Import what not everybody has installed. Raises SettingsError, with how to."""
+    """Import from an optional dependency. If it is missing, raise SettingsError with how to install it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -117,14 +117,14 @@ def _extra(name: str) -> Iterator[None]:
 
 
 def open_records(settings: Settings) -> SqlRecords:
-    """Open the database for its records alone. Raises RecordsError."""
+    """Open the database for its records only. Raises RecordsError."""
     from prshots.server.adapters.sql.records import SqlRecords
 
     return SqlRecords(open_database(settings))
 
 
 def open_store(settings: Settings) -> ObjectStore:
-    """Open the image store. Raises SettingsError for an address that the store's kind does not take."""
+    """Open the origin store. Raises SettingsError for an invalid URL."""
     if settings.on_disk:
         from prshots.server.adapters.objects.disk import DiskStore
 
@@ -136,7 +136,7 @@ def open_store(settings: Settings) -> ObjectStore:
 
 
 def open_reader(settings: Settings) -> FileReader | RemoteReader:
-    """Open the image store for delivery, which only reads. Raises SettingsError as `open_store` does."""
+    """Open the origin store read-only, for delivery. Raises SettingsError for an invalid URL."""
     if settings.on_disk:
         from prshots.server.adapters.objects.disk import DiskReader
 
@@ -171,7 +171,7 @@ async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
 
 @contextlib.asynccontextmanager
 async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
-    """Open projects and what they trust. Raises RecordsError."""
+    """Open projects and their trusts. Raises RecordsError."""
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.domain.keyless import Trusts

@@ -1,4 +1,4 @@
-"""Upload counters: a moving minute per project."""
+"""The upload counter in memory: a moving 60 s window per project."""
 
 import time
 from collections import defaultdict, deque
@@ -8,7 +8,7 @@ WINDOW_SECONDS = 60.0
 
 
 class MemoryCounter:
-    """Counts in this process, so it is exact only while there is one API process."""
+    """Counts in this process only, so it is exact only with a single API process."""
 
     def __init__(self, uploads_per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = uploads_per_minute
@@ -25,7 +25,7 @@ class MemoryCounter:
         return True
 
     async def check(self) -> None:
-        """Find nothing wrong: it is this process."""
+        """Do nothing: memory does not fail."""
 
     async def close(self) -> None:
-        """Have nothing to close."""
+        """Do nothing: there is nothing to close."""

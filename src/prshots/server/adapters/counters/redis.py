@@ -1,4 +1,4 @@
-"""Upload counters in Valkey or Redis: one moving minute per project, however many API processes there are."""
+"""The upload counter in Valkey or Redis: a moving 60 s window per project, shared by all API processes."""
 
 import asyncio
 from collections import Counter
@@ -16,27 +16,28 @@ from prshots.server.adapters.counters.memory import WINDOW_SECONDS
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 
 HIT_SECONDS = (0.02, 0.01, 0.005, 0.005)
-"""How long an upload waits for its answer, a little less than the 50 ms that it may lose.
+"""How long an upload waits for the counter: a little less than the 50 ms that it may cost.
 
-In parts: an event loop that is busy with other uploads has to get round some times before an answer is read,
-and what it is late for is not the server's fault."""
+It waits in several steps, because a busy event loop needs several turns before it reads an answer that is
+already there. The server is not to blame for that delay."""
 
 SERVER_SECONDS = 1.0
-"""How long the server may take for a connection, and for an answer, before the connection is given up.
+"""The timeout for connecting and for an answer, after which the connection is closed.
 
-Nobody waits for that long, but a handshake over TLS may well take more than an upload's patience."""
+No upload waits this long, but a TLS handshake can take longer than an upload does."""
 
 RETRY_SECONDS = 0.5
-"""How long nobody asks after a failure. So an outage costs few uploads anything, and its end is soon seen.
+"""How long uploads skip the counter after a failure. An outage then slows down few uploads, and ends soon
+after the server is back.
 
-An answer that comes too late is no failure: who waited for it goes uncounted, and the next one asks again."""
+A late answer is not a failure: the upload that waited is not counted, and the next one asks again."""
 
-# In one hash slot, where a server has those, because one call counts for several projects.
+# The braces put all keys into one hash slot of a cluster, because one call counts for several projects.
 _KEY = "{prshots}:uploads:"
 
-# By the server's own clock, so that those of the API's machines do not matter. A list holds the times of a
-# project's counted uploads, oldest first. A time to come was written before that clock was set back: it would
-# stay for as long as it was set back by.
+# Uses the server's clock, so that the clocks of the API machines do not matter. A list holds the times of a
+# project's counted uploads, oldest first. A time in the future means that the clock was set back since. It is
+# dropped, or it would count for as long as the clock was set back.
 _COUNT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -61,10 +62,10 @@ return passed
 
 
 class RedisCounter:
-    """Counts on a server, over one connection and one call at a time.
+    """Counts on a server, with one connection and one call at a time.
 
-    What arrives while a call is under way goes together with the next one. So a burst takes two round trips,
-    and however many uploads come during an outage, one call is all that waits for the server.
+    Uploads that arrive during a call share the next one. So a burst takes two round trips, and during an
+    outage only one call waits for the server.
     """
 
     def __init__(
@@ -83,13 +84,13 @@ class RedisCounter:
         self._waiting: list[tuple[str, asyncio.Future[bool | None]]] = []
         self._call: asyncio.Task[None] | None = None
         self._is_connected = False
-        self._is_down = False  # since no upload got its answer in time
-        self._is_silent = False  # since it was last heard of
+        self._is_down = False  # the last upload got no answer in time
+        self._is_silent = False  # the server has not answered since then
         self._asks_again_at = 0.0
         self._reason = ""
 
     async def hit(self, project_id: str) -> bool:
-        if self._is_to_be_left_alone():
+        if self._is_pausing():
             UNLIMITED_UPLOADS.inc()
             raise CounterUnavailableError(self._reason)
         try:
@@ -104,7 +105,7 @@ class RedisCounter:
         return allowed
 
     async def check(self) -> None:
-        """Count something that is nobody's: a server that answers may still take no writes."""
+        """Count for an empty project id, because a server that answers may still reject writes."""
         await self._ask("", [SERVER_SECONDS])
 
     async def close(self) -> None:
@@ -113,10 +114,10 @@ class RedisCounter:
             await asyncio.wait({self._call})
         await self._client.aclose(close_connection_pool=True)
 
-    def _is_to_be_left_alone(self) -> bool:
-        """Tell whether it failed a moment ago, or somebody is finding out whether it is back."""
-        pauses = asyncio.get_running_loop().time() < self._asks_again_at
-        return self._is_silent and (pauses or self._call is not None)
+    def _is_pausing(self) -> bool:
+        """Return whether the server failed a moment ago, or a call is testing whether it is back."""
+        failed_recently = asyncio.get_running_loop().time() < self._asks_again_at
+        return self._is_silent and (failed_recently or self._call is not None)
 
     async def _ask(self, project_id: str, patience: Sequence[float]) -> bool:
         answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
@@ -131,7 +132,7 @@ class RedisCounter:
                 self._reason = f"no answer from {self._host}:{self._port} within {waited} ms"
             allowed = answer.result() if answer.done() else None
         finally:
-            answer.cancel()  # who waits no longer is not counted, if that is not under way already
+            answer.cancel()  # an upload that stops waiting is not counted, unless the call has been sent
         if allowed is None:
             raise CounterUnavailableError(self._reason)
         return allowed
@@ -149,7 +150,7 @@ class RedisCounter:
         passed: dict[str, int] | None = None
         try:
             passed = await self._passed(asked)
-        except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
+        except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
             ENGINE_FAILURES.labels("counter").inc()
             self._is_connected = False
             self._asks_again_at = asyncio.get_running_loop().time() + RETRY_SECONDS
@@ -161,10 +162,10 @@ class RedisCounter:
                 answer.set_result(None if passed is None else passed[project_id] >= 0)
 
     async def _passed(self, asked: Counter[str]) -> dict[str, int]:
-        """Return how many uploads of each project are within its limit, and now counted."""
+        """Return how many uploads of each project are within its limit. They are now counted."""
         if not self._is_connected:
-            # Without a limit of time, unlike what follows: given up, a look-up of a name goes on in its
-            # thread, and while no name server answers they would become more and more.
+            # Without a timeout: an abandoned DNS lookup keeps its thread, so while no name server answers,
+            # threads would pile up.
             await asyncio.get_running_loop().getaddrinfo(self._host, self._port)
         keys = [_KEY + project_id for project_id in asked]
         passed = await self._count(keys=keys, args=[*self._limits, *asked.values()])
@@ -173,9 +174,9 @@ class RedisCounter:
 
 
 class _OneConnection(ConnectionPool):
-    """A pool of one connection, which is made, though not connected, before anybody waits for it.
+    """A pool with one connection object, created at startup but not connected yet.
 
-    So wrong options show at the start, and the certificates to trust are not read on the event loop.
+    So invalid options fail at startup, and the trusted certificates are not read on the event loop.
     """
 
     def prepare(self) -> None:
@@ -189,12 +190,12 @@ class _OneConnection(ConnectionPool):
 
 
 def _client(url: str) -> "Redis":
-    """Raise SettingsError for what redis-py does not take, without a word of it: it may hold a password."""
+    """Raise SettingsError if redis-py rejects the URL. The message leaves it out: it may hold a password."""
     scheme, _, rest = url.partition("://")
-    same = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
+    redis_scheme = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
     try:
         pool = _OneConnection.from_url(
-            f"{same}://{rest}",
+            f"{redis_scheme}://{rest}",
             socket_connect_timeout=SERVER_SECONDS,
             socket_timeout=SERVER_SECONDS,
             retry=Retry(NoBackoff(), 0),
@@ -203,7 +204,8 @@ def _client(url: str) -> "Redis":
         pool.prepare()
     except (ValueError, TypeError, RedisError, OSError) as error:
         raise SettingsError(
-            "PRSHOTS_COUNTER_URL: got a value, takes redis://<user>:<password>@<host>:<port>/<number> with "
-            f"options that redis-py knows, such as ?ssl_ca_certs=<file> ({type(error).__name__})"
+            "PRSHOTS_COUNTER_URL: got an invalid value, takes "
+            "redis://<user>:<password>@<host>:<port>/<number> with options of redis-py, such as "
+            f"?ssl_ca_certs=<file> ({type(error).__name__})"
         ) from error
     return Redis(connection_pool=pool)

@@ -1,1 +1,1 @@
-"""Login providers and the issuers of ID tokens."""
+"""Login providers and issuers of ID tokens."""

@@ -1,8 +1,8 @@
-"""OpenID issuers: their documents and keys, and what is signed with them.
+"""OpenID issuers: their discovery documents and keys, and the tokens they sign.
 
-For sign-in and for keyless upload alike. What is fetched is kept for ten minutes, so that a key that was
-withdrawn stops working; while the issuer does not answer, known keys go on for up to an hour. A key that is
-not known is looked for at once, but not more often than every ten seconds: anybody can send us such a token.
+Used by sign-in and keyless upload. Documents and keys are cached for ten minutes, so that a withdrawn key
+stops working. If the issuer does not answer, known keys are used for up to an hour. An unknown key is fetched
+immediately, but at most every ten seconds, because anyone can send us a token with an invented key id.
 """
 
 import asyncio
@@ -20,26 +20,26 @@ from prshots.contract.errors import ExchangeRefusedError, ProviderError
 from prshots.server.adapters.identity.oauth import get_json
 
 FRESH_SECONDS = 600
-"""How long a document and keys are taken for what the issuer has."""
+"""How long a document and keys are cached."""
 
 STALE_SECONDS = 3600
-"""How long keys are good while the issuer does not answer."""
+"""How long cached keys are used while the issuer does not answer."""
 
 PAUSE_SECONDS = 10
-"""How long an issuer is left alone after it did not answer, or had no key of the name that was looked for."""
+"""How long we wait after an issuer did not answer, or did not have the wanted key, before we ask again."""
 
 CLOCK_LEEWAY_SECONDS = 60
 
-# Only signatures that nobody but the issuer can make: a client secret may be known to more.
+# Only signatures that the issuer alone can make. HMAC is not among them: others may know a client secret.
 _SIGNATURES = JWSRegistry(
     algorithms=[
         *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
         *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
     ],
-    strict_check_header=False,  # some issuers add headers of their own
+    strict_check_header=False,  # some issuers add their own headers
 )
 BAD_TOKEN = (JoseError, ValueError, TypeError, KeyError, RecursionError)
-"""What the library raises over a token that is none, or that does not hold."""
+"""What the library raises for an invalid token."""
 
 _log = structlog.get_logger()
 
@@ -55,18 +55,18 @@ class Issuer:
         self._document_at = 0.0
         self._keys: KeySet | None = None
         self._keys_at = 0.0
-        self._in_vain_at = float("-inf")
+        self._fetch_failed_at = float("-inf")
         self._problem = ""
 
     async def document(self) -> dict[str, Any]:
-        """Return what the issuer says of itself. Raises ProviderError."""
+        """Return the issuer's discovery document. Raises ProviderError."""
         async with self._fetching:
             return await self._discovered()
 
     async def verified(self, token: str) -> jwt.Token:
-        """Return a token whose signature is this issuer's. Raises ProviderError, or one of BAD_TOKEN."""
+        """Return the token if this issuer signed it. Raises ProviderError, or one of BAD_TOKEN."""
         kid = _kid_of(token)
-        async with self._fetching:  # of those who need the same keys at once, one fetches them
+        async with self._fetching:  # concurrent calls share one fetch
             keys = await self._keys_for(kid)
         return jwt.decode(token, keys, registry=_SIGNATURES)
 
@@ -74,7 +74,7 @@ class Issuer:
         url = document.get(name)
         schemes = ("https://",) if self.address.startswith("https://") else ("https://", "http://")
         if not isinstance(url, str) or not url.startswith(schemes):
-            raise ProviderError(f"the issuer {self.address} has no {name} that can be used")
+            raise ProviderError(f"the issuer {self.address} has no usable {name}")
         return url
 
     async def _discovered(self) -> dict[str, Any]:
@@ -82,23 +82,23 @@ class Issuer:
         if self._document is None or now - self._document_at >= FRESH_SECONDS:
             url = f"{self.address}/.well-known/openid-configuration"
             document = await get_json(url)
-            # Some issuers' names end in a slash, and settings never do.
+            # Some issuers' names end with a slash; the settings never do.
             if not isinstance(document, dict) or str(document.get("issuer")).rstrip("/") != self.address:
-                raise ProviderError(f"{url} is not the document of the issuer {self.address}")
+                raise ProviderError(f"{url} is not the discovery document of the issuer {self.address}")
             self._document, self._document_at = document, now
         return self._document
 
     async def _keys_for(self, kid: str | None) -> KeySet:
-        """Return the keys: with the one of this name, or as of now. Raises ProviderError."""
+        """Return the cached keys if they have this kid, else the current ones. Raises ProviderError."""
         now, keys = self._clock(), self._keys
         if keys and _has(keys, kid) and now - self._keys_at < FRESH_SECONDS:
             return keys
-        if now - self._in_vain_at >= PAUSE_SECONDS:
+        if now - self._fetch_failed_at >= PAUSE_SECONDS:
             await self._fetch_keys(kid, now)
         if self._keys and not self._problem:
             return self._keys
         if keys and _has(keys, kid) and now - self._keys_at < STALE_SECONDS:
-            _log.warning("an issuer does not answer; its known keys go on", reason=self._problem)
+            _log.warning("issuer does not answer; using its cached keys", reason=self._problem)
             return keys
         raise ProviderError(self._problem)
 
@@ -109,7 +109,7 @@ class Issuer:
         except ProviderError as error:
             self._problem = str(error)
         if self._problem or not (self._keys and _has(self._keys, kid)):
-            self._in_vain_at = now
+            self._fetch_failed_at = now
 
 
 class CiIssuers:
@@ -130,19 +130,19 @@ class CiIssuers:
             token = await self._issuers[issuer].verified(id_token)
             registry.validate(token.claims)
         except BAD_TOKEN as error:
-            raise ExchangeRefusedError(f"the token does not hold: {error}") from error
+            raise ExchangeRefusedError(f"the token is invalid: {error}") from error
         return token.claims
 
 
 def _imported(key_set: object, address: str) -> KeySet:
     try:
-        return KeySet.import_key_set(key_set)  # type: ignore[arg-type]  # whatever the issuer says
+        return KeySet.import_key_set(key_set)  # type: ignore[arg-type]  # it validates what the issuer sent
     except BAD_TOKEN as error:
-        raise ProviderError(f"the issuer {address} has keys that cannot be used: {error}") from error
+        raise ProviderError(f"the keys of the issuer {address} are unusable: {error}") from error
 
 
 def _kid_of(token: str) -> str | None:
-    """Return the name of the key that a token is signed with. Raises one of BAD_TOKEN."""
+    """Return the id of the key that signed a token. Raises one of BAD_TOKEN."""
     header = jws.extract_compact(token.encode()).headers()
     _SIGNATURES.get_alg(header["alg"])
     if "crit" in header:

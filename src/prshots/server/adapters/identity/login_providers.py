@@ -1,6 +1,6 @@
-"""Login providers: GitHub, and whatever speaks OpenID Connect, which GitLab, Gitea and Forgejo do.
+"""Login providers: GitHub, and everything with OpenID Connect, including GitLab, Gitea and Forgejo.
 
-A subject names its issuer too: where the settings move on to another one, its user 1 is somebody else.
+A subject includes its issuer. If the settings change to another issuer, its user 1 is a different person.
 """
 
 import time
@@ -68,11 +68,11 @@ class OidcProvider:
         url = self._issuer.endpoint(document, "userinfo_endpoint")
         userinfo = await get_json(url, tokens["access_token"])
         if not isinstance(userinfo, dict) or userinfo.get("sub") != claims["sub"]:
-            raise ProviderError(f"{host_of(url)} speaks of somebody else than the ID token does")
+            raise ProviderError(f"{host_of(url)} returned a different user than the ID token")
         return _identity_of(claims, userinfo)
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
-        """Return what the ID token says, if the issuer has signed it, for us, for this very sign-in."""
+        """Return the claims of an ID token that the issuer signed for us and for this sign-in."""
         registry = jwt.JWTClaimsRegistry(
             now=int(self._clock()),
             leeway=CLOCK_LEEWAY_SECONDS,
@@ -87,12 +87,12 @@ class OidcProvider:
             token = await self._issuer.verified(str(id_token))
             registry.validate(token.claims)
         except BAD_TOKEN as error:
-            raise ProviderError(f"the ID token of {self._issuer.address} does not hold: {error}") from error
+            raise ProviderError(f"the ID token of {self._issuer.address} is invalid: {error}") from error
         return token.claims
 
 
 class GitHubProvider:
-    """GitHub, or a GitHub Enterprise by its addresses. It speaks OAuth 2.0 and an API of its own."""
+    """GitHub or GitHub Enterprise: OAuth 2.0, and GitHub's own API instead of OpenID Connect."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class GitHubProvider:
         self._client = OAuthClient(client_id, client_secret)
 
     async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
-        del nonce  # OpenID's alone
+        del nonce  # only OpenID Connect has it
         scope = "read:user user:email" + " read:org" * self._asks_for_organizations
         return self._client.authorization_url(
             f"{self._url}/login/oauth/authorize",
@@ -135,7 +135,7 @@ class GitHubProvider:
         token = tokens["access_token"]
         user = await get_json(f"{self._api_url}/user", token)
         if not isinstance(user, dict) or not isinstance(user.get("id"), int):
-            raise ProviderError(f"{host_of(self._api_url)} does not say who it is")
+            raise ProviderError(f"{host_of(self._api_url)} did not say who signed in")
         emails = await self._list("/user/emails", token)
         organizations = await self._list("/user/orgs", token) if self._asks_for_organizations else []
         login = _text(user.get("login")) or str(user["id"])
@@ -151,19 +151,17 @@ class GitHubProvider:
     async def _list(self, path: str, token: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         for page in range(1, MAX_PAGES + 1):
-            some = await get_json(f"{self._api_url}{path}?per_page={PAGE}&page={page}", token)
-            if not isinstance(some, list) or not all(isinstance(entry, dict) for entry in some):
-                raise ProviderError(
-                    f"{host_of(self._api_url)} answers {path} with something else than a list"
-                )
-            found += some
-            if len(some) < PAGE:
+            entries = await get_json(f"{self._api_url}{path}?per_page={PAGE}&page={page}", token)
+            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+                raise ProviderError(f"{host_of(self._api_url)} did not answer {path} with a list")
+            found += entries
+            if len(entries) < PAGE:
                 break
         return found
 
 
 def _identity_of(claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Identity:
-    """Put together what the ID token and the userinfo say; of the same thing, the userinfo is the newer."""
+    """Combine ID token and userinfo. Where both have a value, the userinfo's is newer and wins."""
     known = {**claims, **userinfo}
     verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]
     emails = list(_texts(source.get("email") for source in verified))
@@ -189,7 +187,7 @@ def _texts(values: Iterable[object]) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """Return a name that is fit to be shown and kept; "" for anything else."""
+    """Return the value if it is a short printable text, else ""."""
     text = value.strip() if isinstance(value, str) else ""
     return text if text.isprintable() and len(text) <= MAX_TEXT else ""
 

@@ -1,6 +1,6 @@
-"""Our side of OAuth 2.0: the code flow with PKCE, and JSON over HTTP with a provider nobody here runs.
+"""The client side of OAuth 2.0: the code flow with PKCE, and JSON requests to a provider.
 
-Every call has its time and its size. Errors name the host and the reason, and hold no secret.
+Every request has a timeout and a size limit. Errors name the host and the reason, and contain no secret.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ _STALE_CODE = {"invalid_grant", "bad_verification_code"}
 _ERROR_CODE = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
-class Reply(NamedTuple):
+class JsonReply(NamedTuple):
     status: int
     value: Any
 
 
 class OAuthClient:
-    """What we are to one provider: a client with an id and a secret."""
+    """Our client id and secret at one provider."""
 
     def __init__(self, client_id: str, client_secret: str) -> None:
         self.client_id = client_id
@@ -41,7 +41,7 @@ class OAuthClient:
         self, endpoint: str, *, redirect_uri: str, scope: str, state: str, verifier: str, **more: str
     ) -> str:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self.client_id,
             "redirect_uri": redirect_uri,
@@ -50,12 +50,12 @@ class OAuthClient:
             "code_challenge": challenge.decode(),
             "code_challenge_method": "S256",
         }
-        return str(httpx.URL(endpoint).copy_merge_params(asked | more))
+        return str(httpx.URL(endpoint).copy_merge_params(parameters | more))
 
     async def exchange(
         self, endpoint: str, *, code: str, redirect_uri: str, verifier: str, in_header: bool
     ) -> dict[str, Any]:
-        """Exchange a code for tokens. Raises SignInRefusedError for one that is used or too old."""
+        """Exchange a code for tokens. Raises ProviderError, or SignInRefusedError for an expired code."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -71,51 +71,51 @@ class OAuthClient:
         status, reply = await _fetch("POST", endpoint, headers=headers, data=form)
         error = reply.get("error") if isinstance(reply, dict) else None
         if error in _STALE_CODE:
-            raise SignInRefusedError(Refusal.EXPIRED, f"{host_of(endpoint)} says {error}")
+            raise SignInRefusedError(Refusal.EXPIRED, f"{host_of(endpoint)} returned {error}")
         if isinstance(error, str) and _ERROR_CODE.fullmatch(error):
-            raise ProviderError(f"{host_of(endpoint)} gave no token: {error}")
+            raise ProviderError(f"{host_of(endpoint)} returned no token: {error}")
         if not isinstance(reply, dict) or not isinstance(reply.get("access_token"), str):
-            raise ProviderError(f"{host_of(endpoint)} answered {status}, without a token")
+            raise ProviderError(f"{host_of(endpoint)} returned {status} without a token")
         return reply
 
 
-async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - anything JSON can say
+async def get_json(url: str, access_token: str = "") -> Any:  # noqa: ANN401 - any JSON value
     headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
     status, value = await _fetch("GET", url, headers=headers)
     if status != httpx.codes.OK:
-        raise ProviderError(f"{host_of(url)} answered {status} for {urlsplit(url).path}")
+        raise ProviderError(f"{host_of(url)} returned {status} for {urlsplit(url).path}")
     return value
 
 
 async def _fetch(
     method: str, url: str, *, headers: Mapping[str, str], data: Mapping[str, str] | None = None
-) -> Reply:
-    # Uncompressed, so that what is counted is what is kept.
-    said = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
+) -> JsonReply:
+    # Uncompressed, so that the size limit holds for the bytes in memory.
+    sent = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "prshots", **headers}
     try:
         async with (
             asyncio.timeout(TIMEOUT_SECONDS),
             httpx.AsyncClient(verify=_trusted(), timeout=TIMEOUT_SECONDS) as client,
-            client.stream(method, url, headers=said, data=data) as reply,
+            client.stream(method, url, headers=sent, data=data) as reply,
         ):
             body = bytearray()
             async for chunk in reply.aiter_raw():
                 body += chunk
                 if len(body) > MAX_REPLY_BYTES:
-                    raise ProviderError(f"{host_of(url)} answered with more than {MAX_REPLY_BYTES} bytes")
+                    raise ProviderError(f"{host_of(url)} returned more than {MAX_REPLY_BYTES} bytes")
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ProviderError(f"{host_of(url)} did not answer: {error or type(error).__name__}") from error
     except TimeoutError as error:
         raise ProviderError(f"{host_of(url)} did not answer within {TIMEOUT_SECONDS:.0f} s") from error
     try:
-        return Reply(reply.status_code, json.loads(body))
+        return JsonReply(reply.status_code, json.loads(body))
     except (ValueError, RecursionError) as error:
-        raise ProviderError(f"{host_of(url)} answered {reply.status_code}, and not in JSON") from error
+        raise ProviderError(f"{host_of(url)} returned {reply.status_code} without valid JSON") from error
 
 
 @cache
 def _trusted() -> ssl.SSLContext:
-    return httpx.create_ssl_context()  # slow to make, so once
+    return httpx.create_ssl_context()  # slow, so only once
 
 
 def host_of(url: str) -> str:

@@ -1,1 +1,1 @@
-"""Where the bytes are: a folder, or a bucket."""
+"""The origin store: a folder or a bucket."""

@@ -1,8 +1,8 @@
 """The origin store in a bucket: S3, Google Cloud Storage or Azure Blob Storage.
 
-An object is written by one PUT, so it is there whole or not at all. A PUT that was given up may still arrive:
-then it is bytes without a record, which the sweep takes away. Only a store that says in so many words that it
-has no such object makes an object missing; whatever else it says, or does not say, is an error.
+One PUT writes an object, so it exists completely or not at all. A PUT that timed out may still succeed later;
+the sweep then deletes the file without a record. An object only counts as missing if the store explicitly
+says so. Every other answer, and no answer, is an error.
 """
 
 import asyncio
@@ -23,23 +23,23 @@ from prshots.server.adapters.objects.disk import OWNER_MARK
 from prshots.server.domain.ports import ObjectStream
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 
-if TYPE_CHECKING:  # they are there for the type checker only
+if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore import GetOptions, GetResult, ObjectMeta
 
 READING = Limits(silence_seconds=3, total_seconds=8)
-"""For delivery. GitHub's image proxy gives up after 10 s, and a reply that says 503 beats none."""
+"""For delivery. GitHub's image proxy gives up after 10 s, and a 503 is better than no response."""
 
 WRITING = Limits(silence_seconds=10, total_seconds=25)
-"""For everything else. Who uploads waits for 30 s or so."""
+"""For everything else. Uploading clients wait for about 30 s."""
 
 CHUNK_BYTES = 64 * 1024
-"""What is read of an object at a time, at least. It is all that a slow reader of an image costs."""
+"""The minimum read size. A slow reader of an image takes no more memory than this."""
 
 PAGE = 1000
-"""Names per page of a list; no cloud gives more."""
+"""Names per page of a list, the maximum of every cloud."""
 
 DELETES = {"s3": 1000, "gs": 1, "az": 1}
-"""Objects deleted by one request. The other two may take several, but fail if one of them is not there."""
+"""Objects per delete request. GCS and Azure accept several, but fail if one of them does not exist."""
 
 DELETES_AT_ONCE = 16
 
@@ -54,14 +54,14 @@ _log = structlog.get_logger()
 
 
 class CloudReader:
-    """Reads objects under the prefix of the address; all that delivery gets to see."""
+    """Reads objects under the prefix of the URL. Delivery has no access beyond this."""
 
     def __init__(self, url: str, limits: Limits = READING) -> None:
         self._limits = limits
         self._client = open_client(url, limits)
 
     async def size(self, key: str) -> int | None:
-        """Ask for the head alone; if that is missing, in full: it cannot tell that the bucket is missing."""
+        """Send a HEAD. On 404 send a GET, because only that tells a missing object from a missing bucket."""
         with _asking("get"), contextlib.suppress(FileNotFoundError):
             async with asyncio.timeout(self._limits.total_seconds):
                 return (await obstore.head_async(self._client, key))["size"]
@@ -73,7 +73,7 @@ class CloudReader:
         return None if found is None else ObjectStream(found.meta["size"], self._chunks(found))
 
     async def check(self) -> None:
-        """Ask for the owner's mark: it need not be there, but the bucket has to say so."""
+        """Read the owner mark. It may be missing, but the bucket must answer."""
         await self._get(OWNER_MARK)
 
     async def _get(self, key: str, part: range | None = None) -> "GetResult | None":
@@ -106,7 +106,7 @@ class CloudStore(CloudReader):
         self._may_delete = asyncio.Semaphore(DELETES_AT_ONCE)
 
     def close(self) -> None:
-        """Have nothing to close: connections go with the client."""
+        """Do nothing: connections close with the client."""
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
         with _asking("put"):
@@ -133,13 +133,13 @@ class CloudStore(CloudReader):
         return set().union(*failed)
 
     async def owner(self, claimant: str) -> str:
-        """Claim by a PUT that the store refuses if the mark is there: of many at once, one gets it."""
+        """Claim the store with a PUT that fails if the mark exists, so one of concurrent claimants wins."""
         mark = await self.read(OWNER_MARK)
         if mark is None:
             await self._claim(claimant)
             mark = await self.read(OWNER_MARK)
         if mark is None:
-            raise StoreError("the mark of whose images these are is gone as soon as it is written")
+            raise StoreError(f"the store has lost {OWNER_MARK} right after it was written")
         return mark.decode("utf-8", errors="replace")
 
     async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
@@ -154,24 +154,24 @@ class CloudStore(CloudReader):
             yield [entry["path"] for entry in page if _is_ours(entry, cutoff)]
 
     async def discard_unfinished(self, cutoff: float) -> int:
-        """Find nothing: what a PUT cut short has sent is thrown away by the store itself."""
+        """Do nothing: the store itself discards incomplete PUTs."""
         del cutoff
         return 0
 
     async def _claim(self, claimant: str) -> None:
         with _asking("put"):
             async with asyncio.timeout(self._limits.total_seconds):
-                with contextlib.suppress(AlreadyExistsError):  # somebody was faster
+                with contextlib.suppress(AlreadyExistsError):  # another process was faster
                     await obstore.put_async(
                         self._client, OWNER_MARK, claimant.encode(), mode="create", use_multipart=False
                     )
 
     async def _delete(self, keys: list[str]) -> set[str]:
-        """Delete some at once and return those that failed."""
+        """Delete with one request, if possible, and return the keys that failed."""
         try:
             async with self._may_delete:
-                await self._ask_to_delete(keys)
-        except _SomeFailedError:  # it told of one of them, and there may be more
+                await self._send_delete(keys)
+        except _SomeFailedError:  # the error names only one of them
             middle = len(keys) // 2
             first, second = await asyncio.gather(self._delete(keys[:middle]), self._delete(keys[middle:]))
             return first | second
@@ -180,7 +180,7 @@ class CloudStore(CloudReader):
             return set(keys)
         return set()
 
-    async def _ask_to_delete(self, keys: list[str]) -> None:
+    async def _send_delete(self, keys: list[str]) -> None:
         with _asking("delete"):
             try:
                 async with asyncio.timeout(self._limits.total_seconds):
@@ -189,20 +189,20 @@ class CloudStore(CloudReader):
                 if _code(error) not in _NO_SUCH_OBJECT:
                     raise
             except BaseError as error:
-                if len(keys) > 1 and _is_of_one_object(error):
+                if len(keys) > 1 and _is_about_one_object(error):
                     raise _SomeFailedError from None
                 raise
 
 
 class _SomeFailedError(StoreError):
-    """Of several objects in one request, some could not be deleted."""
+    """Some of the objects in one request could not be deleted."""
 
 
 def _is_ours(entry: "ObjectMeta", cutoff: float) -> bool:
     return ORIGIN_KEY.fullmatch(entry["path"]) is not None and entry["last_modified"].timestamp() < cutoff
 
 
-def _is_of_one_object(error: BaseException) -> bool:
+def _is_about_one_object(error: BaseException) -> bool:
     return "DeleteObjects request failed for key" in str(error)
 
 
@@ -214,7 +214,7 @@ def _asking(operation: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _translating() -> Iterator[None]:
-    """Raise what a client raises as ours. Its own is not kept beside: its text may hold a signature."""
+    """Turn the client's exceptions into ours. The original is dropped: its text may contain a signature."""
     try:
         yield
     except TimeoutError:
@@ -229,6 +229,6 @@ def _translating() -> Iterator[None]:
 
 
 def _code(error: BaseException) -> str:
-    """Return the error's name in the store's own words, if it gave any."""
+    """Return the store's own error code, or ""."""
     found = _CODE.search(str(error))
     return found[1] if found else ""

@@ -1,7 +1,7 @@
-"""From PRSHOTS_STORE_URL to a client of S3, Google Cloud Storage or Azure Blob Storage, by way of obstore.
+"""Turns PRSHOTS_STORE_URL into an obstore client for S3, Google Cloud Storage or Azure Blob Storage.
 
-Credentials are never in the address. They come from where each cloud's own tools take them: the environment,
-a file that it names, or the role of the machine.
+The URL never contains credentials. They come from where each cloud's own tools read them: the environment, a
+file that it names, or the role of the machine.
 """
 
 import re
@@ -16,14 +16,14 @@ from obstore.store import AzureStore, GCSStore, S3Store
 
 from prshots.contract.errors import SettingsError
 
-if TYPE_CHECKING:  # they are there for the type checker only
+if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore.store import AzureConfig, ClientConfig, RetryConfig, S3Config
 
 CONNECT_SECONDS = 2
-"""A store is near its service and answers a handshake in milliseconds: one that takes longer is not there."""
+"""A store is close and answers a handshake in milliseconds. One that takes longer is down."""
 
 STREAM_SECONDS = 24 * 3600
-"""The longest that one answer may take to arrive. While it moves, a slow reader is no trouble of ours."""
+"""The limit for a whole response. It is generous, because a slow reader slows down the transfer."""
 
 Client = S3Store | GCSStore | AzureStore
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -32,7 +32,7 @@ _URL_QUERY = re.compile(r"\?[^\s)]*")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long the store may be silent in one try, and how long all tries of one question may take."""
+    """How long the store may be silent in one attempt, and how long a request may take with all retries."""
 
     silence_seconds: float
     total_seconds: float
@@ -46,7 +46,7 @@ class _Address:
 
 
 def open_client(url: str, limits: Limits) -> Client:
-    """Make a client; nothing is asked of the store yet. Raises SettingsError."""
+    """Create a client without contacting the store. Raises SettingsError."""
     parts = urlsplit(url)
     kinds: dict[str, tuple[Callable[[_Address, Limits], Client], str, str]] = {
         "s3": (_s3, "s3://<bucket>/<prefix>", "endpoint region addressing"),
@@ -56,31 +56,31 @@ def open_client(url: str, limits: Limits) -> Client:
     make, form, options = kinds[parts.scheme]
     try:
         return make(_parsed(parts, frozenset(options.split())), limits)
-    except ValueError as error:  # ours, or about the prefix
-        listed = f" with the options {', '.join(options.split())}" if options else ", without options"
+    except ValueError as error:  # raised by us, or by obstore for the prefix
+        listed = f" with the options {', '.join(options.split())}" if options else " without options"
         raise SettingsError(f"PRSHOTS_STORE_URL: {error}; it takes {form}{listed}") from None
     except BaseError as error:
         raise SettingsError(f"PRSHOTS_STORE_URL: {first_line(error)}") from None
 
 
 def first_line(error: BaseException) -> str:
-    """Return what a client's error says, without what follows of its insides.
+    """Return the first line of a client's error, without its internals.
 
-    An address loses its query: there an Azure client puts its signature.
+    URLs lose their query, where an Azure client puts its signature.
     """
     return _URL_QUERY.sub("", str(error).partition("\n")[0])[:300]
 
 
 def _parsed(parts: SplitResult, known: frozenset[str]) -> _Address:
-    # No message repeats what it refuses: somebody may have written a secret there.
+    # No message quotes the value, because it may contain a secret.
     if "@" in parts.netloc:
-        raise ValueError("credentials belong in the environment, not in the address")
+        raise ValueError("credentials belong in the environment, not in the URL")
     if not _BUCKET.fullmatch(parts.netloc) or parts.fragment:
-        raise ValueError("no such name of a bucket or container is possible")
+        raise ValueError("the name of the bucket or container is invalid")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     options = dict(pairs)
     if len(pairs) != len(options) or not known.issuperset(options) or not all(options.values()):
-        raise ValueError("an option is unknown, empty or there twice")
+        raise ValueError("an option is unknown, empty or given twice")
     if "endpoint" in options:
         _check_endpoint(options["endpoint"])
     return _Address(parts.netloc, parts.path.strip("/") or None, options)
@@ -90,14 +90,14 @@ def _check_endpoint(url: str) -> None:
     parts = urlsplit(url)
     is_plain = not (parts.query or parts.fragment or "@" in parts.netloc or parts.path.strip("/"))
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or not is_plain:
-        raise ValueError("endpoint is not http:// or https:// with a host, and a port perhaps")
+        raise ValueError("endpoint is not http:// or https:// with a host and an optional port")
 
 
 def _s3(address: _Address, limits: Limits) -> S3Store:
     endpoint, region = address.options.get("endpoint"), address.options.get("region")
     addressing = address.options.get("addressing", "path" if endpoint else "virtual")
     if addressing not in {"path", "virtual"}:
-        raise ValueError("addressing is neither path nor virtual")
+        raise ValueError("addressing must be path or virtual")
     is_virtual = addressing == "virtual"
     if endpoint and is_virtual:
         endpoint = endpoint.replace("://", f"://{address.bucket}.")
@@ -142,7 +142,7 @@ def _az(address: _Address, limits: Limits) -> AzureStore:
 
 def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
     return {
-        "allow_http": endpoint is not None and endpoint.startswith("http://"),  # it was written so
+        "allow_http": endpoint is not None and endpoint.startswith("http://"),  # the operator chose it
         "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
         "read_timeout": timedelta(seconds=limits.silence_seconds),
         "timeout": timedelta(seconds=STREAM_SECONDS),
@@ -150,7 +150,7 @@ def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
 
 
 def _retries(limits: Limits) -> "RetryConfig":
-    """Try again what did not reach the store, or what it failed: another of its nodes may do better."""
+    """Retry lost and failed requests: another node of the store may succeed."""
     return {
         "max_retries": 3,
         "retry_timeout": timedelta(seconds=limits.total_seconds),

@@ -1,4 +1,4 @@
-"""The origin store on a local disk: it survives a power cut, and hands the kernel a file to send."""
+"""The origin store on a local disk: survives power cuts, and lets delivery use sendfile."""
 
 import asyncio
 import contextlib
@@ -21,11 +21,11 @@ from prshots.server.domain.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 
 WRITERS = 16
-"""Threads that write. An fsync waits on the disk, not on the processor, and the disk takes many at once."""
+"""Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
 
 OWNER_MARK = ".installation"
 
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 _IOV_MAX = 1024
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.[a-z]{3,4}")
@@ -35,7 +35,7 @@ _log = structlog.get_logger()
 
 
 class DiskReader:
-    """Reads `<root>/<id[:2]>/<id>.<ext>`; all that delivery gets to see."""
+    """Reads `<root>/<id[:2]>/<id>.<ext>`. Delivery has no access beyond this."""
 
     def __init__(self, root: Path) -> None:
         self._root = f"{root}/"
@@ -57,7 +57,7 @@ class DiskReader:
         try:
             os.listdir(self._root)
         except FileNotFoundError:
-            pass  # nothing has been stored yet
+            pass  # nothing is stored yet
         except OSError as error:
             raise StoreError(f"cannot read {self._root}: {error.strerror}") from error
 
@@ -65,8 +65,8 @@ class DiskReader:
 class DiskStore:
     """Writes a temporary file, fsyncs it, renames it into place and fsyncs the folder.
 
-    The temporary file lies in the same folder, under a name of its own with a dot before it: one folder for
-    all of them would be the one place where every upload waits for every other.
+    The temporary file is in the same folder, with a random name that starts with a dot. In one folder for all
+    temporary files, uploads would wait for each other.
     """
 
     def __init__(self, root: Path) -> None:
@@ -93,26 +93,26 @@ class DiskStore:
         return await self._in_thread("get", read)
 
     async def check(self) -> None:
-        """Look whether the folder, or the one that it will be made in, can be read and written to."""
+        """Raise StoreError unless the folder, or the one it will be created in, is readable and writable."""
 
         def check() -> None:
             folder = os.path.abspath(self.root)
             while not os.path.exists(folder):
                 folder = os.path.dirname(folder)
             if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-                raise StoreError(f"cannot read and write in {folder}")
+                raise StoreError(f"cannot read and write {folder}")
 
         await self._in_thread("list", check)
 
     async def delete(self, keys: Collection[str]) -> set[str]:
-        """Delete folder by folder, several at a time: unlinking waits for the disk, and so does syncing."""
+        """Delete folder by folder, several folders at a time, because unlink and fsync wait for the disk."""
         by_shard: dict[str, list[str]] = {}
         for key in keys:
             by_shard.setdefault(key.rpartition("/")[0], []).append(key)
         failed = await asyncio.gather(
             *(
-                self._in_thread("delete", partial(self._delete_in, shard, some))
-                for shard, some in by_shard.items()
+                self._in_thread("delete", partial(self._delete_in, shard, its_keys))
+                for shard, its_keys in by_shard.items()
             )
         )
         return set().union(*failed)
@@ -136,7 +136,7 @@ class DiskStore:
                 with _new_file(str(claim)) as fd:
                     _write_all(fd, [claimant.encode()])
                     os.fsync(fd)
-                with contextlib.suppress(FileExistsError):  # somebody was faster
+                with contextlib.suppress(FileExistsError):  # another process was faster
                     mark.hardlink_to(claim)
                 claim.unlink()
             return mark.read_text("utf-8", errors="replace")
@@ -159,7 +159,7 @@ class DiskStore:
             try:
                 return await asyncio.get_running_loop().run_in_executor(self._threads, work)
             except OSError as error:
-                kind = StoreFullError if error.errno in _NO_ROOM else StoreError
+                kind = StoreFullError if error.errno in _DISK_FULL else StoreError
                 raise kind(f"{error.strerror}: {error.filename or self.root}") from error
 
     def _put(self, key: str, chunks: Sequence[bytes]) -> None:
@@ -176,7 +176,7 @@ class DiskStore:
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(written)
-            self._ready_folders.clear()  # perhaps somebody took a folder away
+            self._ready_folders.clear()  # perhaps someone removed a folder
             raise
 
     def _make_ready(self, folder: str) -> None:
@@ -184,7 +184,7 @@ class DiskStore:
             return
         parent = os.path.dirname(folder)
         if not os.path.exists(parent):
-            self._make_ready(parent)  # each new folder on the way has to survive a power cut too
+            self._make_ready(parent)  # every new parent folder must survive a power cut too
         with contextlib.suppress(FileExistsError):
             os.mkdir(folder)
         sync_folder(parent)
@@ -195,9 +195,9 @@ class DiskStore:
         try:
             sync_folder(self._root + shard)
         except FileNotFoundError:
-            pass  # no folder, so no bytes either
+            pass  # no folder, so no files either
         except OSError as error:
-            _log.error("a delete could not be made durable", folder=shard, reason=error.strerror)
+            _log.error("cannot sync the folder after a delete", folder=shard, reason=error.strerror)
             failed.update(keys)
         return failed
 
@@ -207,14 +207,14 @@ def _unlinked(path: str) -> bool:
         os.unlink(path)
     except FileNotFoundError:
         pass
-    except OSError as error:  # one that cannot be deleted must not keep the others
+    except OSError as error:  # the others must still be deleted
         _log.error("image bytes could not be deleted", file=path, reason=error.strerror)
         return False
     return True
 
 
 def _names(folder: Path, pattern: re.Pattern[str], written_before: float | None = None) -> list[str]:
-    """List entries that are ours by name: what somebody else put there is left alone."""
+    """List entries whose names match the pattern, so that we never touch files of others."""
     try:
         with os.scandir(folder) as entries:
             return [

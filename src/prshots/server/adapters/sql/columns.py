@@ -1,4 +1,4 @@
-"""From rows to records: what the stores on the same database share."""
+"""Columns and row conversions that the SQL adapters share."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -27,8 +27,8 @@ PROJECT = [
 ]
 PROJECTS = projects.join(organizations)
 SCHEDULED = images.c.scheduled_at.is_not(None)
-WAITING = images.c.scheduled_at.is_(None)
-LASTING = tokens.c.expires_at.is_(None)
+ACTIVE = images.c.scheduled_at.is_(None)
+LONG_LIVED = tokens.c.expires_at.is_(None)
 
 
 def project_from(row: Sequence[Any]) -> Project:
@@ -38,7 +38,7 @@ def project_from(row: Sequence[Any]) -> Project:
 
 @contextlib.contextmanager
 def conflict_as(message: str) -> Iterator[None]:
-    """Raise ConflictError with this message where the database found that something is there already."""
+    """Raise ConflictError with this message if the database reports a duplicate."""
     try:
         yield
     except RecordsError as error:

@@ -1,7 +1,7 @@
-"""Open a database, and run statements on it off the event loop.
+"""Opens a database and runs statements on it off the event loop.
 
-SQLAlchemy is used synchronously, in threads of our own: one hop to a thread per operation, where an async
-driver hops once per statement, and once more for BEGIN, COMMIT and the clean-up. A look-up by key makes none.
+SQLAlchemy runs synchronously in our own threads. That takes one switch to a thread per operation. An async
+driver switches once per statement, and again for BEGIN, COMMIT and cleanup. A look-up by key does not switch.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILUR
 
 READERS = 4
 BUSY_SECONDS = 10
-"""How long a writer waits for another process's transaction. Ours are all short."""
+"""How long a writer waits for the transaction of another process. All of ours are short."""
 
-# Made once: on the way of every request, finding a figure by its labels costs as much as changing it.
+# Looked up once: for every request, finding a metric by its labels would cost as much as updating it.
 LOOK_UP, READ, WRITE = (DATABASE_SECONDS.labels(operation) for operation in ("look_up", "read", "write"))
 _FAILURES = ENGINE_FAILURES.labels("database")
 _DISK_FULL = "53100"  # PostgreSQL's code for it
@@ -37,14 +37,14 @@ T = TypeVar("T")
 def open_sqlite(path: Path) -> Engine:
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
-        URL.create("sqlite", database=str(path)),  # a path may hold what a URL would give another meaning
-        pool_size=READERS + 2,  # and the two that are kept, to look up and to write
+        URL.create("sqlite", database=str(path)),  # not as text: a path may contain URL syntax
+        pool_size=READERS + 2,  # the two permanent connections for look-ups and writes
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
     )
 
     @event.listens_for(engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        connection.isolation_level = None  # BEGIN and COMMIT are ours
+        connection.isolation_level = None  # we send BEGIN and COMMIT ourselves
         cursor = connection.cursor()
         _switch_to_wal(cursor)
         cursor.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
@@ -53,7 +53,7 @@ def open_sqlite(path: Path) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        # Writers take the lock at once: a transaction that began by reading could not wait for it later.
+        # Writers lock immediately: a transaction that started with a read could not wait for the lock.
         if connection.get_execution_options().get("writes"):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -61,7 +61,7 @@ def open_sqlite(path: Path) -> Engine:
 
 
 def _switch_to_wal(cursor: DBAPICursor) -> None:
-    """Switch a new file to WAL. Of several processes that do at once, SQLite refuses one without waiting."""
+    """Switch a new file to WAL. Retries, because concurrent processes get SQLITE_BUSY without waiting."""
     until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -75,25 +75,25 @@ def _switch_to_wal(cursor: DBAPICursor) -> None:
 
 
 class Database:
-    """Runs work on SQLite: look-ups right here, the rest in threads.
+    """Runs work on SQLite: look-ups on the event loop, everything else in threads.
 
-    The writer is one thread, so that our own writes never wait for each other in SQLite. `postgresql.py` has
-    the same for a server.
+    There is one writer thread, so that our own writes never wait for each other inside SQLite.
+    `postgresql.py` has the same interface for a server.
     """
 
     def __init__(self, engine: Engine, readers: int = READERS, writers: int = 1) -> None:
         self.engine = engine
-        self._looking_up = _Kept(engine)
+        self._looking_up = _PermanentConnection(engine)
         self._texts: dict[Select[Any], tuple[str, list[str]]] = {}
-        self._writing = _Kept(engine.execution_options(writes=True))
+        self._writing = _PermanentConnection(engine.execution_options(writes=True))
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="records-read")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="records-write")
 
     async def look_up(self, query: Select[Any], **parameters: object) -> Sequence[Any] | None:
-        """Read a row by its key, on the event loop itself and without SQLAlchemy's result objects.
+        """Read a row by its key, directly on the event loop and without SQLAlchemy's result objects.
 
-        SQLite does it in a fifth of the time that a thread would take to be asked and to answer, and in WAL
-        mode a reader waits for nobody.
+        SQLite needs a fifth of the time that a switch to a thread and back takes, and in WAL mode readers
+        never wait.
         """
         text, names = self._as_text(query)
         with timed(LOOK_UP), translating(), self._looking_up.connection() as connection:
@@ -104,7 +104,7 @@ class Database:
             return row
 
     def _as_text(self, query: Select[Any]) -> tuple[str, list[str]]:
-        """Return the query's SQL and the names of its parameters in their order, compiled once."""
+        """Return the query's SQL and the names of its parameters in order. Compiled only once."""
         if query not in self._texts:
             compiled = query.compile(self.engine)
             self._texts[query] = compiled.string, list(compiled.positiontup or ())
@@ -115,7 +115,7 @@ class Database:
             return await self._in_thread(self._readers, lambda: self._read(work))
 
     async def write(self, work: Callable[[Connection], T]) -> T:
-        """Run in a transaction, committed and durable on return. The work may be run more than once."""
+        """Run in a transaction that is durably committed on return. The work may run more than once."""
         with timed(WRITE):
             return await self._in_thread(self._writers, lambda: self._write(work))
 
@@ -142,8 +142,8 @@ class Database:
             return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
-class _Kept:
-    """A connection that is kept from one use to the next; one that failed is not used again."""
+class _PermanentConnection:
+    """A connection that stays open between uses. After an error it is replaced."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -165,10 +165,10 @@ class _Kept:
             connection.close()
 
 
-class timed:  # noqa: N801 - read as the others: with timed(READ)
-    """Times an operation, and counts it if the database failed it: what it refused, it did not fail.
+class timed:  # noqa: N801 - used like a function: with timed(READ)
+    """Times an operation, and counts database failures. Rejected data is not a failure.
 
-    A class, because a generator would take longer than to note the time.
+    A class, because a generator would take longer than the measurement itself.
     """
 
     __slots__ = ("_seconds", "_started")
@@ -187,7 +187,7 @@ class timed:  # noqa: N801 - read as the others: with timed(READ)
 
 @contextlib.contextmanager
 def translating() -> Iterator[None]:
-    """Turn SQLAlchemy's exceptions and the driver's own into ours, with the reason but without the SQL."""
+    """Turn exceptions of SQLAlchemy and the driver into ours, with the reason but without the SQL."""
     try:
         yield
     except DBAPIError as error:
@@ -195,22 +195,22 @@ def translating() -> Iterator[None]:
     except sqlite3.Error as error:
         raise _ours(error) from error
     except UnicodeEncodeError as error:
-        raise RecordsError("the database takes no text that is not Unicode") from error
+        raise RecordsError("the database only accepts valid Unicode text") from error
 
 
 def is_refusal(error: RecordsError) -> bool:
-    """Tell whether it was the data that the database did not take, while it works well enough."""
+    """Return whether a working database rejected the data."""
     return isinstance(error.__cause__, IntegrityError | DataError | UnicodeEncodeError)
 
 
 def _ours(error: BaseException | None) -> RecordsError:
     sqlite_code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the primary code
     if sqlite_code == sqlite3.SQLITE_FULL or getattr(error, "sqlstate", None) == _DISK_FULL:
-        return RecordsFullError("the database has no room left on its disk")
+        return RecordsFullError("the disk of the database is full")
     return RecordsError(f"the database did not answer: {_reason(error)}")
 
 
 def _reason(error: BaseException | None) -> str:
-    """Return what went wrong in one line; what else PostgreSQL tells may hold what was to be written."""
-    told = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
-    return told.strip().partition("\n")[0] or type(error).__name__
+    """Return the reason in one line. Other parts of PostgreSQL's message may contain the data."""
+    message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
+    return message.strip().partition("\n")[0] or type(error).__name__

@@ -1,7 +1,7 @@
-"""When a policy wants an image gone: the two rules, and where to look for images that meet one.
+"""When an image is due to expire: the two rules, and how to find images that meet one.
 
-Whoever looks for a few names an order, that of the rule's index. Without one, PostgreSQL may expect such rows
-to turn up soon wherever it begins, and read a whole table that has none.
+Queries for a few images are ordered like the rule's index. Without an order, PostgreSQL may assume that it
+finds such rows soon, and read a whole table that has none.
 """
 
 from typing import Any, NamedTuple
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, cast, or_, select
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.columns import WAITING
+from prshots.server.adapters.sql.columns import ACTIVE
 from prshots.server.adapters.sql.schema import images, projects
 from prshots.server.domain.models import SECONDS_PER_DAY
 
 
 class Rule(NamedTuple):
-    """A condition that makes a waiting image due, and the order of the index that has those images."""
+    """A condition that makes an active image due, and the order of the index for it."""
 
     condition: ColumnElement[bool]
     order: ColumnElement[int]
@@ -29,7 +29,7 @@ def _past(retain_days: int | ColumnElement[int], now: int | ColumnElement[int]) 
 
 
 def due_in(policy: str, retain_days: int | None, now: int) -> list[Rule]:
-    """Return the rules of such a project; an image is due by any one of them."""
+    """Return the rules for a project with this policy. An image is due if it meets any of them."""
     due: list[Rule] = []
     if retain_days is not None:
         due.append(_past(retain_days, now))
@@ -40,7 +40,7 @@ def due_in(policy: str, retain_days: int | None, now: int) -> list[Rule]:
 
 def _first(rule: Rule) -> Select[Any]:
     of_project = images.c.project_id == projects.c.id
-    return select(images.c.seq).where(of_project, WAITING, rule.condition).order_by(rule.order).limit(1)
+    return select(images.c.seq).where(of_project, ACTIVE, rule.condition).order_by(rule.order).limit(1)
 
 
 _OLD = _first(_past(cast(projects.c.retain_days, BigInteger), bindparam("now", type_=BigInteger)))
@@ -53,17 +53,17 @@ _WITH_DUE = select(projects.c.id, projects.c.policy, projects.c.retain_days).whe
 
 
 def projects_with_due(connection: Connection, now: int) -> list[tuple[str, str, int | None]]:
-    """Return (id, policy, retain_days) of those that have images due: one question for all the projects."""
+    """Return (id, policy, retain_days) of all projects with due images, with a single query."""
     return [tuple(row) for row in connection.execute(_WITH_DUE, {"now": now})]
 
 
 def some_due(connection: Connection, project_id: str, rule: Rule, limit: int) -> list[int]:
-    """Return the `seq` of up to `limit` images of a project that are due by this rule, and take those rows.
+    """Lock up to `limit` images of a project that are due by this rule, and return their `seq`.
 
-    Another's are left out, not waited for: another sweep marks them itself, and what somebody is changing in
-    this very moment is due in the next sweep too.
+    Rows that another transaction has locked are skipped: a concurrent sweep handles them itself, and anything
+    else is still due in the next sweep.
     """
     mine = images.c.project_id == project_id
-    due = select(images.c.seq).where(mine, WAITING, rule.condition)
+    due = select(images.c.seq).where(mine, ACTIVE, rule.condition)
     some = due.order_by(rule.order).limit(limit).with_for_update(skip_locked=True)
     return list(connection.execute(some).scalars())

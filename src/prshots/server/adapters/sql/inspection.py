@@ -1,4 +1,4 @@
-"""What `prshots doctor` asks of a database as it is, whatever its schema."""
+"""Inspects a database for `prshots doctor`, whatever its schema, without changing it."""
 
 import time
 from collections.abc import Collection
@@ -13,9 +13,9 @@ from prshots.server.adapters.sql.schema import SCHEMA_VERSION, images, installat
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`version` is None where nobody has made the tables yet. The rest is known with our own schema only.
+    """`version` is None if there are no tables yet. The rest is only known for our own schema version.
 
-    `dead` is how many images, by key, have URLs signed with a key that is not among those we know.
+    `dead` is the number of images by kid whose URLs are signed with a key that we do not have.
     """
 
     version: str | None
@@ -29,7 +29,7 @@ class Condition:
 
 
 async def condition_of(database: Database, known_kids: Collection[str]) -> Condition:
-    """Raise RecordsError when it does not answer."""
+    """Raise RecordsError if the database does not answer."""
 
     def ask(connection: Connection) -> Condition:
         version, ahead = schema_version(connection), _clock_ahead(connection)
@@ -44,7 +44,7 @@ async def condition_of(database: Database, known_kids: Collection[str]) -> Condi
 
 
 def _clock_ahead(connection: Connection) -> float:
-    """Return by how many seconds the server's clock is ahead of ours; SQLite has ours."""
+    """Return how many seconds the server's clock is ahead of ours; 0 for SQLite, which uses ours."""
     if connection.dialect.name == "sqlite":
         return 0.0
     asked = time.time()

@@ -1,4 +1,4 @@
-"""Bring the database to the newest schema: once, however many processes start at the same time."""
+"""Upgrades the database to the newest schema: once, even if many processes start at the same time."""
 
 from pathlib import Path
 
@@ -11,16 +11,16 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 def migrate(engine: Engine) -> str | None:
-    """Upgrade the schema if need be, and return the version it had; None, if it had none.
+    """Upgrade the schema if necessary. Return the version it had, or None for an empty database.
 
-    Raises SchemaTooNewError when a newer program has been here.
+    Raises SchemaTooNewError if a newer version of prshots has migrated it.
     """
     with engine.connect() as connection:
         version = schema_version(connection)
     if version == SCHEMA_VERSION:
         return version
     with engine.execution_options(writes=True, migrates=True).begin() as connection:
-        version = schema_version(connection)  # once more: the second one to come finds it done
+        version = schema_version(connection)  # again, under the lock: another process may have upgraded it
         if version != SCHEMA_VERSION:
             _upgrade(connection, version)
         return version
@@ -43,7 +43,7 @@ def _upgrade(connection: Connection, version: str | None) -> None:
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if version is not None and version not in known:
         raise SchemaTooNewError(
-            f"the database has schema {version}, which this version of prshots does not know: "
-            "start the newer prshots that made it, or restore a backup"
+            f"the database has schema {version}, from a newer version of prshots: "
+            "install that version, or restore a backup"
         )
     command.upgrade(config, "head")

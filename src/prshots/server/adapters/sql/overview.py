@@ -1,4 +1,4 @@
-"""What the dashboard shows, read from the same database as the records."""
+"""The dashboard's queries, on the same database as the records."""
 
 import re
 from collections.abc import Collection
@@ -19,13 +19,13 @@ from sqlalchemy import (
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.columns import (
+    ACTIVE,
     IMAGE,
-    LASTING,
+    LONG_LIVED,
     PROJECT,
     PROJECTS,
     PULL,
     TOKEN,
-    WAITING,
     project_from,
 )
 from prshots.server.adapters.sql.database import Database
@@ -57,7 +57,7 @@ _PROJECT_OF_MEMBER = (
     .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
 )
 NAMES_SEARCHED = 5000
-"""How many pull requests, the newest, are searched for names: each of their images is looked at for it."""
+"""How many of the newest pull requests are searched for names, because that reads all their images."""
 
 _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
@@ -103,7 +103,7 @@ class SqlOverview:
             return 0, 0
         any_due = or_(*(rule.condition for rule in due))
         query = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(
-            images.c.project_id == project_id, WAITING, any_due
+            images.c.project_id == project_id, ACTIVE, any_due
         )
         rows = await self._rows(query)
         return rows[0][0], rows[0][1]
@@ -155,7 +155,7 @@ class SqlOverview:
     ) -> dict[int, list[Image]]:
         newest = (
             select(*IMAGE)
-            .where(images.c.project_id == project_id, images.c.pr_number == bindparam("pr_number"), WAITING)
+            .where(images.c.project_id == project_id, images.c.pr_number == bindparam("pr_number"), ACTIVE)
             .order_by(images.c.seq.desc())
             .limit(each)
         )
@@ -174,7 +174,7 @@ class SqlOverview:
         place = (images.c.name, images.c.viewport)
         places = (
             select(func.max(images.c.seq).label("seq"), func.count().label("images"))
-            .where(images.c.project_id == project_id, images.c.pr_number == pr_number, WAITING)
+            .where(images.c.project_id == project_id, images.c.pr_number == pr_number, ACTIVE)
             .group_by(*place)
             .order_by(*place)
             .limit(limit)
@@ -201,7 +201,7 @@ class SqlOverview:
                 images.c.name == name,
                 images.c.viewport == viewport,
                 images.c.seq < before,
-                WAITING,
+                ACTIVE,
             )
             .order_by(images.c.seq.desc())
             .limit(limit)
@@ -209,7 +209,7 @@ class SqlOverview:
         return [Image(*row) for row in await self._rows(query)]
 
     async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
-        query = select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, WAITING)
+        query = select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, ACTIVE)
         return [Image(*row) for row in await self._rows(query)]
 
     # Tokens
@@ -217,7 +217,7 @@ class SqlOverview:
     async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
         query = (
             select(*TOKEN)
-            .where(tokens.c.project_id == project_id, LASTING)
+            .where(tokens.c.project_id == project_id, LONG_LIVED)
             .order_by(tokens.c.created_at.desc(), tokens.c.id.desc())
             .limit(limit)
         )
@@ -251,7 +251,7 @@ def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries
 
 def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
     text = _LIKE_SPECIAL.sub(r"\\\1", search)
-    # A row of a query of its own, not EXISTS: for that, PostgreSQL may go through the images of all projects.
+    # A scalar subquery, not EXISTS, for which PostgreSQL may scan the images of all projects.
     named = (
         select(images.c.seq)
         .where(
@@ -270,7 +270,7 @@ def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
 
 
 def _searched_since(project_id: str) -> ColumnElement[int]:
-    """Return when the oldest pull request was last uploaded to whose screenshots' names are searched."""
+    """Return the last upload time of the oldest pull request that is searched for names."""
     newest = pulls.alias()
     oldest = (
         select(newest.c.last_upload_at)

@@ -1,4 +1,4 @@
-"""People, their organizations, and their sign-ins, in the same database as the records."""
+"""Users, organizations and sign-ins, in the same database as the records."""
 
 from dataclasses import asdict
 from typing import Any
@@ -44,7 +44,7 @@ _SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessio
 _USER_OF_SESSION = (
     select(*_SESSION, *USER).select_from(sessions.join(users)).where(sessions.c.sha256 == bindparam("sha256"))
 )
-# The same text for SQLite and PostgreSQL. Of two who add somebody at once, the second finds them added.
+# The same SQL for SQLite and PostgreSQL. Adding the same person twice at a time is not an error.
 _SET_MEMBER = text(
     "INSERT INTO members (organization_id, user_id, role) VALUES (:organization_id, :user_id, :role) "
     "ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role"
@@ -55,7 +55,7 @@ class SqlPeople:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    # Sign-ins under way
+    # Sign-ins in progress
 
     async def add_login_state(self, state: LoginState) -> None:
         adding = insert(login_states).values(asdict(state))
@@ -85,7 +85,7 @@ class SqlPeople:
                 connection.execute(insert(organizations).values(asdict(organization)))
                 connection.execute(_adding(organization.id, user.id, Role.OWNER))
 
-        with conflict_as(f"user {user.login!r} or their organization is there already"):
+        with conflict_as(f"user {user.login!r} or their organization already exists"):
             await self._database.write(add)
 
     async def update_user(self, user: User) -> None:
@@ -136,7 +136,7 @@ class SqlPeople:
             connection.execute(insert(organizations).values(asdict(organization)))
             connection.execute(_adding(organization.id, owner_id, Role.OWNER))
 
-        with conflict_as(f"there is an organization {organization.name!r} already"):
+        with conflict_as(f"organization {organization.name!r} already exists"):
             await self._database.write(add)
 
     async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
@@ -203,9 +203,9 @@ def _membership(organization_id: str, user_id: str) -> ColumnElement[bool]:
 
 
 def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -> None:
-    """Refuse to take the last owner's rights away, in the transaction that would.
+    """Raise ConflictError if this would leave the organization without an owner.
 
-    The owners' rows are locked where a database locks rows: else two owners could remove each other at once.
+    Locks the owners' rows, or two owners could remove each other at the same time.
     """
     owners = (
         select(members.c.user_id)
@@ -214,4 +214,4 @@ def _keep_an_owner(connection: Connection, organization_id: str, leaving: str) -
         .with_for_update()
     )
     if connection.execute(owners).scalars().all() == [leaving]:
-        raise ConflictError("an organization needs an owner: make somebody else one first")
+        raise ConflictError("an organization needs an owner: make another member an owner first")

@@ -1,7 +1,7 @@
-"""The records on a PostgreSQL server, 15 to 18: how it is reached, how long for, and what is tried again.
+"""The database on a PostgreSQL server, 15 to 18: connections, timeouts and retries.
 
-Threads, as for SQLite: a connection belongs to one thread for the time of one operation. Nobody asks first
-whether a connection from the pool still lives. One that turns out dead is replaced, and the work done again.
+It uses threads, like SQLite. A connection belongs to one thread during one operation. Connections from the
+pool are not tested before use. If one turns out to be dead, it is replaced and the work is retried.
 """
 
 import math
@@ -23,35 +23,36 @@ from prshots.contract.errors import RecordsError, RecordsUnsureError, SettingsEr
 from prshots.server.adapters.sql.database import LOOK_UP, Database, timed
 
 LOOKERS, READERS, WRITERS = 2, 3, 3
-"""Threads, and so connections at most, of each process. Look-ups, which every request begins with, have their
-own: they never wait behind a list for the dashboard. Eight are few enough for a dozen processes on a server
-that takes a hundred, and uploads need no more: those that arrive together are committed together."""
+"""The number of threads, and so the maximum of connections, per process. Every request starts with a look-up,
+so look-ups have their own threads and never wait behind a list for the dashboard. With eight connections, a
+dozen processes fit on a server with a limit of a hundred. Uploads need no more, because concurrent ones share
+a commit."""
 
 ATTEMPTS = 4
-"""How often a transaction is tried that another one got in the way of."""
+"""How often a transaction is attempted that conflicts with another one."""
 
 MIGRATION_LOCK = 0x7072_7368_6F74_7301
-"""The number of the lock that one migrates under: any, but ours alone in this database."""
+"""The number of the advisory lock for migrations. Any number works, as long as nothing else uses it."""
 
-_AGAIN = {"40001", "40P01"}  # could not serialize, deadlock
+_RETRYABLE = {"40001", "40P01"}  # serialization failure, deadlock
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long, in seconds, before the database counts as gone. Each is there for another way to hang."""
+    """Timeouts in seconds, each for a different way to hang."""
 
     connect: int = 3
-    lock: float = 5  # another transaction that does not end
-    statement: float = 10  # a query that takes too long; the server ends it
-    answer: float = 12  # a server that says nothing; longer, so that one that can still speak does
-    queue: float = 12  # threads of ours that all wait for one of the above
-    idle_in_transaction: float = 30  # a process of ours that hangs: the server takes its locks away
+    lock: float = 5  # another transaction does not end
+    statement: float = 10  # a query takes too long; the server cancels it
+    answer: float = 12  # the server is silent; longer than `statement`, so that the server reports first
+    queue: float = 12  # all our threads wait for one of the above
+    idle_in_transaction: float = 30  # one of our processes hangs; the server releases its locks
 
 
 def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
-    """Open the database at an address as libpq takes it. Connects to nothing yet; raises SettingsError."""
+    """Open the database at a libpq URL, without connecting yet. Raises SettingsError."""
     timeouts = timeouts or Timeouts()
     parameters = _parameters(url, timeouts)
 
@@ -66,25 +67,26 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
         creator=connect,
         pool_size=LOOKERS + READERS + WRITERS,
         max_overflow=0,
-        use_native_hstore=False,  # we have none, and asking for it is a round trip
+        use_native_hstore=False,  # we do not use it, and the check costs a round trip
     )
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         if connection.get_execution_options().get("migrates"):
-            _wait_for_the_others(connection)
+            _lock_for_migration(connection)
 
     return _PostgresqlDatabase(engine, timeouts.queue)
 
 
 def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
-    """Return libpq's parameters: what the address says, and for the rest what is right for us."""
+    """Return libpq's parameters: those of the URL, and our defaults for the rest."""
     try:
         given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # it may quote the password
+    except psycopg.ProgrammingError:  # its message may quote the password
         raise SettingsError(
-            "PRSHOTS_DATABASE_URL: got a value, takes postgresql://<user>:<password>@<host>:<port>/<name>; "
-            "in a password, anything but letters and digits is written as %XX"
+            "PRSHOTS_DATABASE_URL: got an invalid value, takes "
+            "postgresql://<user>:<password>@<host>:<port>/<name>; "
+            "in the password, write everything but letters and digits as %XX"
         ) from None
     limits = {
         "statement_timeout": timeouts.statement,
@@ -95,8 +97,8 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
     ours = {
         "application_name": "prshots",
         "connect_timeout": timeouts.connect,
-        # A machine that vanished says nothing. The kernel finds out: by asking while we wait, by what it
-        # sent and nobody confirmed.
+        # Detect a machine that has vanished: with keepalives while we wait for an answer, and with
+        # tcp_user_timeout for data that was sent but not acknowledged.
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
@@ -105,10 +107,10 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
     return ours | given | {"client_encoding": "UTF8", "options": f"{options} {given.get('options', '')}"}
 
 
-def _wait_for_the_others(connection: Connection) -> None:
-    """Let one process migrate at a time, for as long as it takes; the connection is not used again."""
-    driven: Any = connection.connection.driver_connection
-    driven.patience = math.inf
+def _lock_for_migration(connection: Connection) -> None:
+    """Let one process migrate at a time, without a timeout. The connection is not reused."""
+    driver_connection: Any = connection.connection.driver_connection
+    driver_connection.patience = math.inf
     connection.detach()
     connection.execute(text("SET LOCAL statement_timeout = 0"))
     connection.execute(text("SET LOCAL lock_timeout = 0"))
@@ -116,11 +118,11 @@ def _wait_for_the_others(connection: Connection) -> None:
 
 
 class NoAnswerError(psycopg.OperationalError):
-    """The server holds the connection and says nothing."""
+    """The server keeps the connection open but does not answer."""
 
 
 class _ImpatientConnection(psycopg.Connection[Any]):
-    """Waits no longer than this for the server, which may hang and have its kernel confirm what we send."""
+    """Waits at most `patience` seconds. A hanging server's kernel still acknowledges, so TCP cannot tell."""
 
     patience = math.inf
 
@@ -128,13 +130,13 @@ class _ImpatientConnection(psycopg.Connection[Any]):
         patience = self.patience if timeout is None else timeout
         try:
             return super().wait(gen, interval, None if patience == math.inf else patience)
-        except psycopg.errors._WaitTimeout:  # noqa: SLF001 - the only name there is for it
-            self.pgconn.finish()  # whatever it says later is the answer to another question
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001 - it has no public name
+            self.pgconn.finish()  # a late answer would be read as the answer to the next query
             raise NoAnswerError(f"no answer within {patience:g} s") from None
 
 
 class _TextDumper(Dumper):
-    """Sends text as it is but for NUL, which PostgreSQL takes in no text: what has one is found nowhere."""
+    """Replaces NUL, which PostgreSQL cannot store. A search for a text with NUL then finds nothing."""
 
     def dump(self, obj: str) -> Buffer:
         return obj.replace("\0", "\ufffd").encode()
@@ -148,7 +150,7 @@ class _PostgresqlDatabase(Database):
         self._longest_in_queue = longest_in_queue
 
     async def look_up(self, query: Select[Any], **parameters: object) -> Sequence[Any] | None:
-        """Read a row by its key, in a thread: the network is never waited for on the event loop."""
+        """Read a row by its key in a thread, so that the event loop never waits for the network."""
 
         def first(connection: Connection) -> Sequence[Any] | None:
             return connection.execute(query, parameters).first()
@@ -178,26 +180,26 @@ class _PostgresqlDatabase(Database):
             try:
                 return _with_another_connection(write)
             except DBAPIError as error:
-                if getattr(error.orig, "sqlstate", None) not in _AGAIN:
+                if getattr(error.orig, "sqlstate", None) not in _RETRYABLE:
                     raise
-                time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - so that they do not meet again
+                time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - avoids the same conflict
         return _with_another_connection(write)
 
     async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         latest = time.monotonic() + self._longest_in_queue
 
-        def unless_too_late() -> T:
+        def work_unless_too_late() -> T:
             if time.monotonic() > latest:
-                raise RecordsError(f"the database had no time for it within {self._longest_in_queue:g} s")
+                raise RecordsError(f"the database was busy for more than {self._longest_in_queue:g} s")
             return work()
 
-        return await super()._in_thread(threads, unless_too_late)
+        return await super()._in_thread(threads, work_unless_too_late)
 
 
 def _with_another_connection(work: Callable[[], T]) -> T:
-    """Do the work again if its connection was dead, as all in the pool are after the server has restarted.
+    """Retry the work once if its connection was dead, as all in the pool are after a server restart.
 
-    Once: SQLAlchemy empties the pool when it sees such an error, so the next connection is a new one.
+    Once is enough: SQLAlchemy empties the pool after such an error, so the next connection is new.
     """
     try:
         return work()
@@ -208,14 +210,14 @@ def _with_another_connection(work: Callable[[], T]) -> T:
 
 
 def _commit(connection: Connection) -> None:
-    """Commit. Raises RecordsUnsureError when the connection is lost meanwhile.
+    """Commit. Raises RecordsUnsureError if the connection is lost during the commit.
 
-    Then the server may have committed, and only the word of it been lost: the same work once more could count
-    an upload twice, or fail on its own record.
+    The server may have committed in that case. Retrying could count an upload twice, or fail on its own
+    record.
     """
     try:
         connection.commit()
     except DBAPIError as error:
         if error.connection_invalidated:
-            raise RecordsUnsureError("the database was lost while it committed") from error
+            raise RecordsUnsureError("the connection to the database was lost during a commit") from error
         raise

@@ -1,4 +1,4 @@
-"""The records in an SQL database: one SQL text for every engine."""
+"""The records in SQLite or PostgreSQL, with the same SQL for both."""
 
 import asyncio
 import contextlib
@@ -11,13 +11,13 @@ from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
 from prshots.server.adapters.sql.columns import (
+    ACTIVE,
     IMAGE,
-    LASTING,
+    LONG_LIVED,
     PROJECT,
     PROJECTS,
     SCHEDULED,
     TOKEN,
-    WAITING,
     conflict_as,
     project_from,
 )
@@ -38,7 +38,7 @@ from prshots.server.adapters.sql.totals import count_added, count_closed, count_
 from prshots.server.adapters.sql.trusts import remove_trusts
 from prshots.server.domain.models import Image, Project, UploadToken
 
-# What every request asks for is built once: building costs more than asking.
+# Queries of every request are built once, because building them costs more than running them.
 _PROJECT_OF_TOKEN = (
     select(*TOKEN, *PROJECT)
     .select_from(tokens.join(PROJECTS))
@@ -50,7 +50,7 @@ _IMAGE_OF_PROJECT = select(*IMAGE).where(
 _ACTIVE_OF_PR = (
     images.c.project_id == bindparam("project_id"),
     images.c.pr_number == bindparam("pr_number"),
-    WAITING,
+    ACTIVE,
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
 _NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
@@ -61,10 +61,10 @@ _CLOSED_PULL = select(pulls.c.closed_at).where(
 )
 _ADD_IMAGES = insert(images)
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
-_SCHEDULE = update(images).where(_GIVEN_IDS, WAITING).values(scheduled_at=bindparam("now"))
+_SCHEDULE = update(images).where(_GIVEN_IDS, ACTIVE).values(scheduled_at=bindparam("now"))
 _MARK = (
     update(images)
-    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), WAITING)
+    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), ACTIVE)
     .values(scheduled_at=bindparam("now"))
 )
 _REMOVE = (
@@ -89,7 +89,7 @@ class SqlRecords:
     # Images
 
     async def add_image(self, image: Image) -> None:
-        """Commit together what arrives while a commit is under way: one fsync then serves many uploads."""
+        """Add an image. Images that arrive during a commit share the next one, and so its fsync."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._arriving.append((image, done))
         if self._committing is None:
@@ -108,25 +108,25 @@ class SqlRecords:
         images = [image for image, _ in batch]
         try:
             await self._database.write(lambda connection: _add(connection, images))
-        except Exception as error:  # noqa: BLE001 - whatever it is, each waiting upload must hear of it
-            if len(batch) > 1 and not _is_outage(error):  # one bad record must not take the others with it
+        except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
+            if len(batch) > 1 and not _is_outage(error):  # one bad record must not fail the others
                 for alone in batch:
                     await self._commit([alone])
                 return
             outcome: Exception | None = error
         else:
             outcome = None
-        landed = await self._landed(images) if isinstance(outcome, RecordsUnsureError) else set()
+        committed = await self._committed(images) if isinstance(outcome, RecordsUnsureError) else set()
         for image, done in batch:
             if done.cancelled():
                 continue
-            if outcome is None or image.id in landed:
+            if outcome is None or image.id in committed:
                 done.set_result(None)
             else:
                 done.set_exception(outcome)
 
-    async def _landed(self, images: list[Image]) -> set[str]:
-        """Return which of these were committed after all. What is not there now may still turn up."""
+    async def _committed(self, images: list[Image]) -> set[str]:
+        """Return which of these were committed in spite of the error. Others may still appear later."""
         with contextlib.suppress(RecordsError):
             return await self.known_ids([image.id for image in images])
         return set()
@@ -153,7 +153,7 @@ class SqlRecords:
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        scheduling = update(images).where(*of_pr, WAITING).values(scheduled_at=now)
+        scheduling = update(images).where(*of_pr, ACTIVE).values(scheduled_at=now)
 
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):
@@ -205,7 +205,7 @@ class SqlRecords:
         return await self._database.write(remove)
 
     async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
-        noting = update(images).where(images.c.id == image_id, WAITING).values(thumbnail=outcome)
+        noting = update(images).where(images.c.id == image_id, ACTIVE).values(thumbnail=outcome)
         return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
@@ -260,7 +260,7 @@ class SqlRecords:
         )
         some = (
             select(images.c.seq)
-            .where(mine, WAITING)
+            .where(mine, ACTIVE)
             .order_by(images.c.uploaded_at)
             .limit(limit)
             .with_for_update(skip_locked=True)
@@ -300,7 +300,7 @@ class SqlRecords:
     async def tokens(self, project_id: str) -> list[UploadToken]:
         query = (
             select(*TOKEN)
-            .where(tokens.c.project_id == project_id, LASTING)
+            .where(tokens.c.project_id == project_id, LONG_LIVED)
             .order_by(tokens.c.created_at, tokens.c.id)
         )
         rows = await self._database.read(lambda connection: connection.execute(query).all())
@@ -334,7 +334,7 @@ class SqlRecords:
 
 
 def _name_taken(project: Project) -> str:
-    return f"there is a project {project.name!r} already"
+    return f"project {project.name!r} already exists"
 
 
 def _add(connection: Connection, arrived: list[Image]) -> None:
@@ -347,7 +347,7 @@ def _is_outage(error: Exception) -> bool:
 
 
 def _has_images(connection: Connection, project_id: str) -> bool:
-    # The order is an index's: without one, the whole table might be read for a project that has none.
+    # Ordered like an index, or PostgreSQL might read the whole table for a project without images.
     one = select(images.c.seq).where(images.c.project_id == project_id).order_by(images.c.pr_number).limit(1)
     return connection.execute(one).first() is not None
 

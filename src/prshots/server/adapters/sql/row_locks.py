@@ -1,9 +1,9 @@
-"""Rows that a transaction takes before it changes others, so that two at once end as one after the other.
+"""Row locks that make concurrent transactions behave as if they ran one after the other.
 
-SQLite has one writer at a time, and these only read there. On PostgreSQL each statement sees what was
-committed before it began; so whoever marks images first takes the row that every upload to them ends with.
-Everybody takes rows in one order: the project, pull requests by their key, images, then what is counted.
-Images that are being added come first, but nobody else can want those yet.
+On SQLite, with one writer at a time, these only read. On PostgreSQL each statement sees what was committed
+before it started. So a transaction that marks images first locks the pull request's row, which every upload
+also updates. All transactions lock in the same order: the project, pull requests by key, images, totals. New
+images are inserted before all that, but no other transaction can lock those yet.
 """
 
 from collections.abc import Collection
@@ -18,7 +18,7 @@ _PULL = (
     .where(pulls.c.project_id == bindparam("project_id"), pulls.c.pr_number == bindparam("pr_number"))
     .with_for_update()
 )
-# One by one, in the order of their keys: a join might go through all the pull requests there are.
+# A subquery per pull request, in key order: a join might scan all pull requests.
 _of_images = (
     select(images.c.project_id, images.c.pr_number)
     .where(images.c.id.in_(bindparam("image_ids", expanding=True)))
@@ -36,19 +36,19 @@ _PULLS_OF_IMAGES = select(
 
 
 def lock_project(connection: Connection, project_id: str) -> None:
-    """Wait for the uploads under way to a project, and let no other begin."""
+    """Wait for the project's uploads in progress, and block new ones."""
     connection.execute(_PROJECT, {"project_id": project_id})
 
 
 def lock_pull(connection: Connection, project_id: str, pr_number: int) -> bool:
-    """Take a pull request; False when there is none.
+    """Lock a pull request. Return False if it does not exist.
 
-    Then there are no images either: its first upload may be under way, and comes after us.
+    In that case it has no images either. A first upload that is in progress counts as later than us.
     """
     key = {"project_id": project_id, "pr_number": pr_number}
     return connection.execute(_PULL, key).first() is not None
 
 
 def lock_pulls_of(connection: Connection, image_ids: Collection[str]) -> None:
-    """Take the pull requests of these images, before the images themselves are taken."""
+    """Lock the pull requests of these images. Call it before locking the images."""
     connection.execute(_PULLS_OF_IMAGES, {"image_ids": list(image_ids)})

@@ -1,4 +1,4 @@
-"""The tables. `migrations/` brings a database here; a test holds the two together."""
+"""The tables. `migrations/` creates the same schema step by step; a test compares the two."""
 
 from sqlalchemy import (
     BigInteger,
@@ -16,14 +16,14 @@ from sqlalchemy import (
 from prshots.server.adapters.sql.text_type import text
 
 SCHEMA_VERSION = "0004"
-"""The newest migration. Compared at every start, so that Alembic is loaded only when there is work for it."""
+"""The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
 
 metadata = MetaData()
 
-# SQLite numbers rows itself only for a column of type INTEGER.
+# SQLite only autoincrements columns of type INTEGER.
 _Sequence = BigInteger().with_variant(Integer, "sqlite")
 
-# One row. The image store is marked with the id too, so that a sweep with the wrong database deletes nothing.
+# One row. The origin store has the same id, so that a sweep with the wrong database deletes nothing.
 installation = Table("installation", metadata, Column("id", text(32), primary_key=True))
 
 organizations = Table(
@@ -89,8 +89,8 @@ projects = Table(
     UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
-# `claims` is a JSON object. `anchor` is one of them that names the repository, as `name=value`, up to its
-# first `*`: by it the trusts that a token may meet are found, however many projects trust its issuer.
+# `claims` is a JSON object. `anchor` is the claim that names the repository, as `name=value` up to its first
+# `*`. Its index finds the trusts that a token may match, however many projects trust its issuer.
 trusts = Table(
     "trusts",
     metadata,
@@ -120,16 +120,16 @@ tokens = Table(
     Column("expires_at", BigInteger),
     Column("trust_id", ForeignKey("trusts.id")),
 )
-# Short-lived tokens come by the thousand. Lists do not wade through them, and the sweep through no others.
-_lasting, _short_lived = tokens.c.expires_at.is_(None), tokens.c.expires_at.is_not(None)
+# There can be thousands of short-lived tokens. Lists skip them, and the sweep reads nothing else.
+_long_lived, _short_lived = tokens.c.expires_at.is_(None), tokens.c.expires_at.is_not(None)
 _of_trust = tokens.c.trust_id.is_not(None)
 Index(
     "tokens_lasting",
     tokens.c.project_id,
     tokens.c.created_at,
     tokens.c.id,
-    sqlite_where=_lasting,
-    postgresql_where=_lasting,
+    sqlite_where=_long_lived,
+    postgresql_where=_long_lived,
 )
 Index("tokens_by_expiry", tokens.c.expires_at, sqlite_where=_short_lived, postgresql_where=_short_lived)
 Index("tokens_by_trust", tokens.c.trust_id, sqlite_where=_of_trust, postgresql_where=_of_trust)
@@ -153,7 +153,7 @@ images = Table(
     Column("thumbnail", text(16)),
 )
 
-# Kept up with every upload and every expiry, in their transactions: the dashboard counts nothing.
+# Updated in the transaction of every upload and expiry, so that the dashboard never has to count.
 pulls = Table(
     "pulls",
     metadata,
@@ -164,19 +164,19 @@ pulls = Table(
     Column("last_upload_at", BigInteger, nullable=False),
     Column("last_commit", text(40), nullable=False),
     Column("closed_at", BigInteger),
-    # 1 if the last upload opened it, being the first or the first since it was closed; else 0. Thereby an
-    # upload learns, in its own transaction, whether the project has one more that is open.
+    # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
+    # reads it in its own transaction to update the project's number of open pull requests.
     Column("opened", Integer, nullable=False, server_default="0"),
 )
 Index("pulls_by_upload", pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
 Index("pulls_by_bytes", pulls.c.project_id, pulls.c.bytes, pulls.c.pr_number)
-# Each state has its own: else the few that are open would be looked for among all that were ever closed.
+# An index per state, or the few open ones would have to be found among all closed ones.
 _by_upload = (pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
 _open_pull, _closed_pull = pulls.c.closed_at.is_(None), pulls.c.closed_at.is_not(None)
 Index("pulls_open", *_by_upload, sqlite_where=_open_pull, postgresql_where=_open_pull)
 Index("pulls_closed", *_by_upload, sqlite_where=_closed_pull, postgresql_where=_closed_pull)
 
-# What `pulls` adds up to, kept up with it. A row appears with the project's first upload.
+# The sums over `pulls`, updated with it. A project's first upload creates its row.
 project_totals = Table(
     "project_totals",
     metadata,
@@ -196,10 +196,10 @@ uploads_by_day = Table(
     Column("bytes", BigInteger, nullable=False),
 )
 
-# Both columns in the key: asking for another project's id ends in the index, as for an id nobody has.
+# With both columns in the key, a query for another project's id takes as long as one for an unknown id.
 Index("images_by_id", images.c.id, images.c.project_id, unique=True)
 Index("images_by_pr", images.c.project_id, images.c.pr_number, images.c.seq)
-# In the order of the gallery, so that a page of it reads only its own rows.
+# In gallery order, so that a page only reads its own rows.
 Index(
     "images_by_shot",
     images.c.project_id,
@@ -209,15 +209,15 @@ Index(
     images.c.seq,
 )
 
-# Partial: each holds only what the sweep has yet to look at.
-_waiting, _scheduled = images.c.scheduled_at.is_(None), images.c.scheduled_at.is_not(None)
-_closed = images.c.closed_at.is_not(None) & _waiting
+# Partial indexes: each has only the rows that the sweep still has to process.
+_active, _scheduled = images.c.scheduled_at.is_(None), images.c.scheduled_at.is_not(None)
+_closed = images.c.closed_at.is_not(None) & _active
 Index(
     "images_by_age",
     images.c.project_id,
     images.c.uploaded_at,
-    sqlite_where=_waiting,
-    postgresql_where=_waiting,
+    sqlite_where=_active,
+    postgresql_where=_active,
 )
 Index("images_closed", images.c.project_id, images.c.seq, sqlite_where=_closed, postgresql_where=_closed)
 Index("images_scheduled", images.c.id, sqlite_where=_scheduled, postgresql_where=_scheduled)

@@ -26,7 +26,7 @@ class Snapshot:
         self.path = copy
         if not source.is_file():
             raise RecordsError(f"there is no database at {source}")
-        with translating(), contextlib.closing(_opened_to_read(source)) as original:
+        with translating(), contextlib.closing(_open_read_only(source)) as original:
             self._copy = sqlite3.connect(copy, isolation_level=None)
             try:
                 original.backup(self._copy)
@@ -83,6 +83,6 @@ class Snapshot:
         return str(row[0])
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)

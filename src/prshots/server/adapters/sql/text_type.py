@@ -1,14 +1,14 @@
-"""Text as every database compares and orders it alike: by its bytes."""
+"""A text column that every database compares and sorts by bytes."""
 
 from sqlalchemy import String, Text
 from sqlalchemy.types import TypeEngine
 
 
 def text(length: int | None = None) -> TypeEngine[str]:
-    """Return the type of a text column, for the tables and their migrations.
+    """Return the column type for text, for tables and migrations.
 
-    SQLite knows no other order. PostgreSQL would go by the language that its database was made for: lists
-    would come in another order than their pages are asked for in, and indexes not serve a LIKE.
+    SQLite always sorts by bytes. PostgreSQL would sort by the database's locale: paging through lists would
+    skip rows, and LIKE could not use indexes.
     """
     if length is None:
         return Text().with_variant(Text(collation="C"), "postgresql")

@@ -1,8 +1,8 @@
-"""What the dashboard shows without counting: kept up in the transactions that change what there is to count.
+"""Totals for the dashboard, updated in the transactions of uploads and expiries.
 
-Rows are taken in the order that `locks.py` tells, those of a table in the order of their keys: so two
-transactions wait for each other in turn, never both at once. The totals come last, because all uploads to a
-project and all its expiries share that one row.
+Rows are locked in the order that `row_locks.py` describes, and within a table in key order, so that two
+transactions never wait for each other. Project totals come last, because all uploads and expiries of a
+project share that one row.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,8 +13,8 @@ from sqlalchemy import Connection, bindparam, text, update
 from prshots.server.adapters.sql.schema import project_totals, pulls
 from prshots.server.domain.models import SECONDS_PER_DAY, Image
 
-# The same text for SQLite and PostgreSQL, which SQLAlchemy spells as two constructs. An upload for a closed
-# pull request opens it again: its new image is not marked as a closed one's.
+# The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
+# closed pull request reopens it, because its new image is not marked as closed.
 _COUNT_PULLS = text(
     "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
     "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, 1) "
@@ -29,7 +29,7 @@ _COUNT_DAYS = text(
     "ON CONFLICT (project_id, day) DO UPDATE SET "
     "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
 )
-# After the pull request's row, which is ours until the commit: there it stands whether it was opened.
+# Runs after `_COUNT_PULLS`, which has locked the pull request's row and set `opened`.
 _COUNT_TOTALS = text(
     "INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at) "
     "SELECT project_id, :images, :bytes, opened, last_upload_at FROM pulls "
@@ -85,7 +85,7 @@ def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:
-    """Take images off the counts, each given as (project_id, pr_number, size); return how many they are."""
+    """Subtract images, given as (project_id, pr_number, size), from the totals. Return how many."""
     by_pull: dict[tuple[str, int], list[int]] = {}
     by_project: dict[str, list[int]] = {}
     for project_id, pr_number, size in removed:
@@ -106,7 +106,7 @@ def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> i
 
 
 def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:
-    """Mark a pull request as closed; one that is already keeps its time."""
+    """Mark a pull request as closed. If it is already closed, it keeps its time."""
     closing = {"of_project": project_id, "of_pr": pr_number, "now": now}
     if connection.execute(_CLOSE_PULL, closing).rowcount:
         connection.execute(_UNCOUNT_OPEN, {"of_project": project_id})

@@ -1,4 +1,4 @@
-"""The issuers that projects trust, in the same database as the records."""
+"""The trusts of projects, in the same database as the records."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ _TRUST = [
     trusts.c.created_by,
     trusts.c.last_used_at,
 ]
-# The first of an index: however many projects trust the issuer, one row is looked at.
+# Reads one row of the index, however many projects trust the issuer.
 _FIRST_ANCHOR = select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer"))
 
 
@@ -35,13 +35,13 @@ class SqlTrusts:
         row = asdict(trust) | {"claims": _as_text(trust.claims), "anchor": anchor}
 
         def add(connection: Connection) -> None:
-            lock_project(connection, trust.project_id)  # else two at once would both be the last one
+            lock_project(connection, trust.project_id)  # or concurrent calls could exceed the limit
             known = [_trust(found) for found in connection.execute(_newest_first(trust.project_id))]
             for other in known:
                 if (other.issuer, other.claims) == (trust.issuer, trust.claims):
-                    raise ConflictError(f"the project trusts {trust.issuer} with these claims already")
+                    raise ConflictError(f"the project already trusts {trust.issuer} with these claims")
             if len(known) >= most:
-                raise ConflictError(f"a project has at most {most} trusts: remove one first")
+                raise ConflictError(f"a project can have at most {most} trusts: remove one first")
             connection.execute(insert(trusts).values(row))
 
         await self._database.write(add)
@@ -84,19 +84,19 @@ class SqlTrusts:
         try:
             await self._database.write(lambda connection: connection.execute(adding))
         except RecordsError as error:
-            if is_refusal(error):  # its foreign key has nothing to point at any more
+            if is_refusal(error):  # the trust of its foreign key no longer exists
                 return False
             raise
         return True
 
 
 def remove_trusts(connection: Connection, which: ColumnElement[bool]) -> int:
-    """Remove trusts with the tokens that were given by them, in a transaction; return how many trusts.
+    """Remove trusts and the tokens issued through them, inside a transaction. Return how many trusts.
 
-    Their rows are taken first, for whoever adds a token takes its trust's too: nobody adds one in between.
+    It locks the trusts first. Adding a token locks its trust too, so none can be added in between.
     """
-    taking = select(trusts.c.id).where(which).order_by(trusts.c.id).with_for_update()
-    ids = connection.execute(taking).scalars().all()
+    locking = select(trusts.c.id).where(which).order_by(trusts.c.id).with_for_update()
+    ids = connection.execute(locking).scalars().all()
     if ids:
         connection.execute(delete(tokens).where(tokens.c.trust_id.in_(ids)))
         connection.execute(delete(trusts).where(trusts.c.id.in_(ids)))

@@ -1,4 +1,4 @@
-"""Alembic runs this: it migrates over the connection it is given, inside the caller's transaction."""
+"""Run by Alembic: migrates with the given connection, inside the caller's transaction."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""People who sign in, their organizations and sessions; what the dashboard shows without counting."""
+"""Users, their organizations and sessions; precomputed totals for the dashboard."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -85,7 +85,7 @@ def _create_summaries() -> None:
 
 
 def _fill_summaries() -> None:
-    """Count what was uploaded before there was anything to count it in."""
+    """Fill the totals from the images that exist."""
     op.execute(
         """
         INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, closed_at)

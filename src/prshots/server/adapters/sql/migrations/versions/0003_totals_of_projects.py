@@ -1,4 +1,4 @@
-"""What projects add up to, so that nothing is summed up at each look; and indexes for long lists."""
+"""Precomputed totals of projects, and indexes for long lists."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Issuers that projects trust, and the short-lived tokens that their ID tokens are exchanged for."""
+"""The trusts of projects, and the short-lived tokens issued through them."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -28,7 +28,7 @@ def upgrade() -> None:
     op.create_index("ix_trusts_project_id", "trusts", ["project_id"])
     op.create_index("trusts_by_anchor", "trusts", ["issuer", "anchor"])
     op.add_column("tokens", sa.Column("expires_at", sa.BigInteger))
-    # In the same statement, since SQLite adds no constraint to a table that is there.
+    # In the same statement, because SQLite cannot add a constraint to an existing table.
     op.add_column(
         "tokens", sa.Column("trust_id", text(32), sa.ForeignKey("trusts.id")), inline_references=True
     )
