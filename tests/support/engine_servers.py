@@ -106,7 +106,8 @@ class Server:
             yield
         finally:
             for pid in frozen:
-                os.kill(pid, signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):  # it had ended already when it was listed
+                    os.kill(pid, signal.SIGCONT)
 
     def _end(self, how: signal.Signals) -> None:
         if self.process is None or self.process.poll() is not None:
@@ -266,7 +267,8 @@ def _children(pid: int) -> list[int]:
 
 
 def _freeze(pid: int) -> None:
-    os.kill(pid, signal.SIGSTOP)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
     while _state(pid) not in "TZ":
         time.sleep(0.001)
 
