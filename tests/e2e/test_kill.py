@@ -20,14 +20,14 @@ from support.service_processes import (
     serve,
     wait_until,
 )
-from support.upload_load import Load, is_whole
+from support.upload_load import UploadLoad, is_whole
 
 KILLS = 50
 VICTIMS = ("api", "delivery", "web", "api", "delivery", "supervisor", "sweeper")
 TWO_HOURS = 7200
 
 
-def inspect_files(service: Service, load: Load, stop: threading.Event) -> None:
+def inspect_files(service: Service, load: UploadLoad, stop: threading.Event) -> None:
     """Look at each file as soon as it lies where delivery would find it, acknowledged or not."""
     seen: set[str] = set()
     while not stop.wait(0.15):  # what a crash leaves half stays so
@@ -94,7 +94,7 @@ def test_kill_9_at_random_moments(service: Service, seed: int) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     service.start()
     rng = random.Random(seed)
-    load = Load(service.new_token(), seed, [service.base_url, service.web_url], [service.img_url])
+    load = UploadLoad(service.new_token(), seed, [service.base_url, service.web_url], [service.img_url])
     victims = [VICTIMS[number % len(VICTIMS)] for number in range(KILLS)]
     rng.shuffle(victims)
 

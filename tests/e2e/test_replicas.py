@@ -22,7 +22,7 @@ from support.service_processes import (
     supervisor_pid,
     wait_until,
 )
-from support.upload_load import Load
+from support.upload_load import UploadLoad
 
 DUE, TWO_DAYS = 300, 2 * 86_400
 
@@ -136,7 +136,7 @@ def test_one_of_each_is_killed_under_load(
     cli = replicas.running["api-1"]
     addresses = [replicas.address_of(name) for name in ("api-1", "api-2", "web-1")]
     deliveries = [replicas.address_of(name) for name in ("delivery-1", "delivery-2")]
-    load = Load(cli.new_token(), random.randrange(10**9), addresses, deliveries)
+    load = UploadLoad(cli.new_token(), random.randrange(10**9), addresses, deliveries)
     overdue = cli.new_token(retain_days="1")
     with cli.client(overdue) as client, ThreadPoolExecutor(16) as threads:
         doomed = list(threads.map(lambda _: upload(client, png(), pr_number=9).json(), range(DUE)))

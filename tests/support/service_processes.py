@@ -97,7 +97,14 @@ def kill(pid: int) -> None:
 def kill_supervisor(service: Service) -> None:
     assert service.process is not None
     service.process.kill()
-    service.process.wait(timeout=20)
+    service.process.wait(timeout=60)
+
+
+def is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/readyz", timeout=5, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def descriptors(pid: int) -> int:
