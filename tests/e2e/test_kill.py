@@ -65,7 +65,7 @@ def kill_sweeper(service: Service, rng: random.Random) -> None:
     """Kill a sweep at its work. Only a start brings one, and it may be over before we get to it: try again."""
     for _ in range(20):
         kill_and_restart_supervisor(service)
-        until = time.monotonic() + 20
+        until = time.monotonic() + 90
         while "sweeper" not in (running := part_pids(service)) and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(rng.random() * 0.3)
@@ -89,7 +89,7 @@ def seed() -> int:
     return seed
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1800)
 def test_kill_9_at_random_moments(service: Service, seed: int) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     service.start()
@@ -103,11 +103,10 @@ def test_kill_9_at_random_moments(service: Service, seed: int) -> None:
             time.sleep(rng.random() * 0.8)
             kill_one(service, victim, rng)
             assert not load.wrong
+        wait_until(lambda: len(load.kept) > KILLS and len(load.gone) > KILLS / 2, "enough work under load")
 
     load.run_during(kill_again_and_again, watch=lambda stop: inspect_files(service, load, stop))
     assert not load.wrong
-    assert len(load.kept) > KILLS
-    assert len(load.gone) > KILLS / 2
     print(f"{len(load.shots)} uploads, {len(load.gone)} deletes, {load.replies} replies")
 
     make_old(service)

@@ -95,7 +95,7 @@ def about_the_image(reply: httpx.Response) -> dict[str, str]:
 
 def raw(port: int, head: bytes) -> bytes:
     """Send just these bytes, which no client would, and return all that comes until nginx closes."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(head)
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
