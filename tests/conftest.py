@@ -7,16 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
-import hypothesis
 import pytest
 
 from support.service import UNTRUSTED_ISSUER, Service
-
-# No example fails because the machine is busy.
-hypothesis.settings.register_profile(
-    "any-machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.load_profile("any-machine")
 
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer

@@ -28,7 +28,7 @@ from obstore.store import S3Store
 from support.service import free_port
 
 PROGRAMS = Path(sys.executable).parent
-START_SECONDS = 30
+START_SECONDS = 90
 NOBODY = "nobody"
 """PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
 
@@ -189,7 +189,7 @@ class Valkey(Server):
         return f"redis://127.0.0.1:{self.port}/0"
 
     def client(self) -> "redis.Redis":
-        return redis.Redis(port=self.port, socket_timeout=5)
+        return redis.Redis(port=self.port, socket_timeout=60)
 
 
 @contextlib.contextmanager
