@@ -26,7 +26,7 @@ WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 GITHUB = "https://token.actions.githubusercontent.com"
 NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def new_context(
                 permissions=["clipboard-read", "clipboard-write"],
                 **({"viewport": WIDE} | options),  # type: ignore[arg-type]
             )
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(60_000)
             cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": service.web_url}
             context.add_cookies([cookie])  # type: ignore[list-item]
             context.on("console", lambda said: _note(complaints, said.type, said.text))
@@ -120,7 +120,7 @@ def loaded(picture: Locator) -> None:
 
 
 def printed_link(service: Service) -> str:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 90
     while not (found := re.search(r"http://\S+/sign-in#\S+", service.log)):
         assert time.monotonic() < until, service.log
         time.sleep(0.05)
@@ -600,15 +600,15 @@ class TestWhenTheApiIsGone:
                 page.goto("/")
                 expect(page.get_by_role("link", name="kept")).to_be_visible()
                 api.terminate()
-                api.wait(timeout=20)
+                api.wait(timeout=60)
                 expect(page.get_by_text("The service is not responding")).to_be_visible()
                 expect(page.get_by_role("link", name="kept")).to_be_visible()
                 fresh = context.new_page()
                 fresh.goto("/")
                 expect(fresh.get_by_text("not responding").first).to_be_visible()
                 api = serve("api", "delivery")
-                expect(page.get_by_text("The service is not responding")).to_have_count(0, timeout=30_000)
-                expect(fresh.get_by_role("link", name="kept")).to_be_visible(timeout=30_000)
+                expect(page.get_by_text("The service is not responding")).to_have_count(0, timeout=90_000)
+                expect(fresh.get_by_role("link", name="kept")).to_be_visible(timeout=90_000)
                 context.set_offline(True)
                 expect(page.get_by_text(re.compile("You.re offline"))).to_be_visible()
                 context.set_offline(False)
@@ -617,7 +617,7 @@ class TestWhenTheApiIsGone:
         finally:
             for process in (web, api):
                 process.terminate()
-                process.wait(timeout=20)
+                process.wait(timeout=60)
             log.close()
 
 
@@ -632,5 +632,5 @@ def test_somebody_whose_session_has_ended_is_asked_to_sign_in_and_comes_back(
         page.goto(f"/projects/{project}/tokens")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         person.post("/auth/sign-out-everywhere")
-        expect(page).to_have_url(re.compile(r"/sign-in\?"), timeout=20_000)
+        expect(page).to_have_url(re.compile(r"/sign-in\?"), timeout=90_000)
         assert f"/projects/{project}/tokens" in httpx.URL(page.url).params["return_to"]

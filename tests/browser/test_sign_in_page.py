@@ -80,7 +80,7 @@ def new_context(running_browser: Browser, service: Service) -> Iterator[Callable
         def make() -> BrowserContext:
             context = running_browser.new_context(base_url=service.web_url)
             stack.callback(context.close)
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(60_000)
             context.route(
                 re.compile("^https:"), lambda route: route.abort()
             )  # a provider's page likes a font

@@ -54,7 +54,7 @@ async def held(
     def hold(connection: Connection) -> None:
         work(connection)
         loop.call_soon_threadsafe(done.set)
-        assert may_go_on.wait(timeout=30)
+        assert may_go_on.wait(timeout=90)
         rest(connection)
 
     holding = asyncio.create_task(database.write(hold))

@@ -6,19 +6,14 @@ import hashlib
 import io
 import json
 import os
-import random
 import signal
 import sqlite3
 import stat
 import subprocess
 import tarfile
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import pytest
 
 from prshots.contract.errors import PrshotsError
@@ -36,6 +31,7 @@ from support.service_processes import (
     wait_until,
 )
 from support.stores_and_records import small_disk
+from support.upload_load import UploadLoad
 
 ID = "ab" * 16
 
@@ -89,61 +85,27 @@ def put_in(service: Service, thumbnails_of: list[str]) -> None:
         change_database(service, "UPDATE images SET thumbnail = 'made' WHERE id = ?", image_id)
 
 
-class Load:
-    """Uploads and deletes, all the time, until told to stop."""
-
-    def __init__(self, service: Service, token: str) -> None:
-        self._service, self._token = service, token
-        self._stop = threading.Event()
-        self.uploaded: dict[str, str] = {}
-        self.deleted: set[str] = set()
-        self.wrong: list[str] = []
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        with ThreadPoolExecutor(4) as threads:
-            clients = [threads.submit(self._client, number) for number in range(4)]
-            try:
-                yield
-            finally:
-                self._stop.set()
-            for client in clients:
-                client.result(timeout=60)
-
-    def _client(self, number: int) -> None:
-        rng, mine = random.Random(number), []
-        with self._service.client(self._token) as client:
-            while not self._stop.wait(0.1):
-                reply = upload(client, png(rng.choice([200, 30_000, 300_000])), pr_number=number + 1)
-                self._expect(reply)
-                mine.append(reply.json())
-                self.uploaded[reply.json()["id"]] = reply.json()["view_url"]
-                if rng.random() < 0.5:
-                    gone = mine.pop(rng.randrange(len(mine)))["id"]
-                    self._expect(client.delete(f"/v1/images/{gone}"))
-                    self.deleted.add(gone)
-
-    def _expect(self, reply: httpx.Response) -> None:
-        if reply.status_code != 200:
-            self.wrong.append(f"{reply.request.method}: {reply.status_code} {reply.text}")
-
-
 @pytest.mark.slow
 def test_a_backup_under_load_is_whole_when_restored(service: Service, tmp_path: Path) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     token = service.start().new_token()
     with service.client(token) as client:
         put_in(service, [upload(client).json()["id"] for _ in range(3)])
-    load = Load(service, token)
+    load = UploadLoad(token, 1, [service.base_url], [service.img_url])
     backup = tmp_path / "backup.tar"
-    with load.running():
-        wait_until(lambda: len(load.uploaded) > 60, "some images")
-        before, deleted_before = set(load.uploaded), set(load.deleted)
+    gone_before: set[str] = set()
+    kept: set[str] = set()
+
+    def back_it_up() -> None:
+        wait_until(lambda: len(load.shots) > 60, "some images")
+        before = list(load.shots)
+        gone_before.update(shot.id for shot in load.gone)
         service.run("backup", str(backup))
-        deleted_meanwhile = set(load.deleted) | {str(row[0]) for row in records(service, "id")} - before
-        wait_until(lambda: len(load.uploaded) > len(before) + 10, "uploads to go on")
+        kept.update(shot.id for shot in before if not shot.may_be_gone)
+        wait_until(lambda: len(load.shots) > len(before) + 10, "uploads to go on")
+
+    load.run_during(back_it_up)
     assert not load.wrong
-    at_home = {url: fetch(url).content for image, url in load.uploaded.items() if image not in load.deleted}
     service.stop()
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert not list(tmp_path.glob(".*"))
@@ -159,13 +121,13 @@ def test_a_backup_under_load_is_whole_when_restored(service: Service, tmp_path: 
         swept = json.loads(other.run("sweep", "--json").stdout)
         assert (swept["failed"], swept["orphans"], swept["foreign_store"]) == (0, 0, False)
         there = {str(row[0]) for row in records(other, "id")}
-        assert before - deleted_before - deleted_meanwhile <= there
-        assert not there & deleted_before
+        assert kept <= there
+        assert not there & gone_before
         assert recorded_files(other) == {key for key in image_files(other) if "thumb" not in key}
-        for image_id in there & set(load.uploaded):
-            reply = fetch(load.uploaded[image_id])  # the same address, signed before the backup
+        for shot in (shot for shot in load.shots if shot.id in there):
+            reply = fetch(shot.view_url)  # the same address, signed before the backup
             assert reply.status_code == 200
-            assert reply.content == at_home.get(load.uploaded[image_id], reply.content)
+            assert hashlib.sha256(reply.content).hexdigest() == shot.sha256
         assert thumbnails_are_there(other)
         with other.client(token) as client:
             assert upload(client).status_code == 200
@@ -222,6 +184,21 @@ def test_over_standard_output(
             assert dump(copy) == dump(path)
         elif path.name != "signing-keys.lock":
             assert copy.read_bytes() == path.read_bytes()
+
+
+@contextlib.contextmanager
+def reached(fifo: Path) -> Iterator[None]:
+    """Wait until somebody reads from the FIFO, and let the reader wait for more."""
+    opened: list[int] = []
+
+    def has_a_reader() -> bool:
+        with contextlib.suppress(OSError):  # ENXIO: nobody reads
+            opened.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(opened)
+
+    wait_until(has_a_reader, "somebody to read the FIFO")
+    yield
+    os.close(opened[0])
 
 
 def dump(database: Path) -> list[str]:
@@ -283,13 +260,13 @@ class TestBackupsThatAreNotMade:
         restored(service, backup)
         big = next(service.images_dir.glob("??/*.png"))
         big.unlink()
-        os.mkfifo(big)  # on which it waits for ever
+        os.mkfifo(big)  # on which it waits forever
         target = tmp_path / "b.tar"
         process = subprocess.Popen([PRSHOTS, "backup", str(target)], env=service.env, stderr=subprocess.PIPE)
-        wait_until((tmp_path / ".b.tar.unfinished" / "archive").exists, "the backup to begin")
-        time.sleep(0.2)
-        process.send_signal(how)
-        _, said = process.communicate(timeout=20)
+        with reached(big):
+            assert (tmp_path / ".b.tar.unfinished" / "archive").exists()
+            process.send_signal(how)
+            _, said = process.communicate(timeout=60)
         assert process.returncode != 0
         assert b"Traceback" not in said
         assert not target.exists()

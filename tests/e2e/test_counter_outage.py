@@ -1,41 +1,68 @@
-"""Uploads counted on Valkey over three API processes, and what they notice when it goes and comes back."""
+"""Uploads counted on Valkey by three API processes, and what they notice when it goes and comes back.
+
+The processes are those of `prshots serve`, but for the 50 ms that an upload waits for Valkey: a busy machine
+may take longer, and the service then rightly lets the upload pass uncounted.
+"""
 
 import contextlib
 import os
 import secrets
+import signal
 import socket
-import time
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+import support
 from support.engine_servers import Valkey, running_valkey
 from support.service import SHA, Service, png
-from support.service_processes import children, supervisor_pid, wait_until
+from support.waiting import wait_until
 
 AT_ONCE, LIMIT = 140, 120
 GONE, BACK = "rate counter unavailable, uploads are not limited", "rate counter is back"
 WORKERS = 3
+PATIENT_API_WORKER = Path(support.__file__).with_name("patient_api_worker.py")
 
 
 @contextlib.contextmanager
-def three_processes(folder_service: Service, counter_url: str) -> Iterator[Service]:
-    folder_service.settings |= {"WORKERS": str(WORKERS), "COUNTER_URL": counter_url}
-    folder_service.start()
-    try:
-        yield folder_service
-    finally:
-        code = folder_service.stop()
-    assert code == 0
-    assert "Traceback" not in folder_service.log
+def api_processes(service: Service, counter_url: str, counter_seconds: float) -> Iterator[None]:
+    """Run three processes of the API on one socket, whose counter gives Valkey so many seconds."""
+    service.settings |= {"WORKERS": str(WORKERS), "COUNTER_URL": counter_url}
+    lifeline, held_open = os.pipe()
+    with (
+        socket.create_server(("127.0.0.1", service.api_port), backlog=1024) as listener,
+        (service.folder / "serve.log").open("ab") as log,
+    ):
+        processes = []
+        for _ in range(WORKERS):
+            ready, unready = os.pipe()
+            fds = (listener.fileno(), unready, lifeline)
+            command = [sys.executable, PATIENT_API_WORKER, str(counter_seconds), "api", *map(str, fds)]
+            processes.append(subprocess.Popen(command, env=service.env, stdout=log, stderr=log, pass_fds=fds))
+            os.close(unready)
+            os.read(ready, 1)  # until it has closed its end
+            os.close(ready)
+        try:
+            yield
+        finally:
+            for process in processes:
+                process.send_signal(signal.SIGTERM)
+            codes = [process.wait(timeout=60) for process in processes]
+            os.close(lifeline)
+            os.close(held_open)
+    assert codes == [0] * WORKERS
+    assert "Traceback" not in service.log
 
 
 def burst(service: Service, token: str, uploads: int = AT_ONCE) -> list[httpx.Response]:
-    """Upload at once, each over a connection of its own, so that all processes get some.
+    """Send concurrent uploads, each over its own connection, so that all processes get some.
 
-    With bare sockets, because 140 clients would keep a small machine busier than what they are to test.
+    Over plain sockets: 140 HTTP clients would keep a small machine busier than the service does.
     """
     with service.client(token) as client:
         fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
@@ -62,47 +89,29 @@ def _reply(connection: socket.socket) -> httpx.Response:
     return httpx.Response(int(status.split()[1]), headers=headers, content=body)
 
 
-def not_limited(service: Service) -> str:
-    """Return how many uploads all processes have let through without counting them."""
-    figures = httpx.get(f"{service.base_url}/metrics", trust_env=False).text
-    return next(line for line in figures.splitlines() if line.startswith("prshots_uploads_not_limited_total"))
-
-
 def statuses(replies: list[httpx.Response]) -> Counter[int]:
     return Counter(reply.status_code for reply in replies)
 
 
 def test_exactly_the_limit_over_three_processes(service: Service, valkey: Valkey) -> None:
-    with three_processes(service, valkey.url):
-        put_first(valkey.process.pid, *children(supervisor_pid(service)))
-        until = time.monotonic() + 150
-        while time.monotonic() < until:
-            token, before = service.new_token(), not_limited(service)
-            replies = burst(service, token)
-            if not_limited(service) == before:
-                break  # else the machine was too busy to count within 50 ms, and the service says so
-        assert statuses(replies) == {200: LIMIT, 429: AT_ONCE - LIMIT}
-        assert {reply.headers["Retry-After"] for reply in replies if reply.status_code == 429} == {"60"}
+    with api_processes(service, valkey.url, counter_seconds=3600):
+        replies = burst(service, service.new_token())
+    assert statuses(replies) == {200: LIMIT, 429: AT_ONCE - LIMIT}
+    assert {reply.headers["Retry-After"] for reply in replies if reply.status_code == 429} == {"60"}
 
 
-def put_first(*pids: int) -> None:
-    """Let these go before the other tests' processes, who may leave them no 50 ms; only root may do that."""
-    for pid in pids:
-        with contextlib.suppress(PermissionError, ProcessLookupError):
-            os.setpriority(os.PRIO_PROCESS, pid, -15)
-
-
-@pytest.mark.parametrize("how", ["stopped", "frozen"])
-def test_uploads_go_on_without_it(service: Service, how: str) -> None:
-    with running_valkey() as valkey, three_processes(service, valkey.url):
+@pytest.mark.parametrize(("how", "counter_seconds"), [("stopped", 3600), ("frozen", 2)])
+def test_uploads_go_on_without_it(service: Service, how: str, counter_seconds: float) -> None:
+    with running_valkey() as valkey, api_processes(service, valkey.url, counter_seconds):
         token = service.new_token()
         burst(service, token, 12)  # so that every process has met it
-        said = service.log.count(GONE)
+        before = service.log.count(GONE)
         with away(valkey, how):
             for _ in range(2):
                 assert statuses(burst(service, token)) == {200: AT_ONCE}
-            # A line for each process that noticed, not for each upload.
-            assert 1 <= service.log.count(GONE) - said <= WORKERS
+        # A line for each process that noticed, not for each upload.
+        assert service.log.count(GONE) >= 1
+        assert service.log.count(GONE) - before <= WORKERS
         wait_until(lambda: limits_again(service), "uploads to be limited again")
         assert service.log.count(BACK) >= 1
 
@@ -119,7 +128,6 @@ def away(valkey: Valkey, how: str) -> Iterator[None]:
 
 
 def limits_again(service: Service) -> bool:
-    """Tell whether enough processes count again for a project to come to its limit: all of them, or nearly."""
+    """Tell whether enough processes count again for a project to reach its limit."""
     token = service.new_token(f"again-{secrets.token_hex(4)}")
-    time.sleep(0.6)
     return statuses(burst(service, token))[429] > 0

@@ -128,7 +128,7 @@ def test_a_request_can_be_followed_from_the_web_component_through_the_api(servic
         ("api", "GET", "/v1/comment", 401),
         ("web", "GET", "/v1/comment", 401),
     ]
-    assert all(0 < entry["milliseconds"] < 30_000 for entry in followed)
+    assert all(entry["milliseconds"] > 0 for entry in followed)
     assert entries[-1]["path"] == "/a%0Aline%1B%5B31m"
 
 

@@ -46,7 +46,7 @@ def upload_at_once(client: httpx.Client, image: bytes, uploads: int) -> set[int]
     begin = threading.Barrier(uploads)
 
     def upload_with_the_others(_: int) -> int:
-        begin.wait(30)
+        begin.wait(90)
         return upload(client, image).status_code
 
     with ThreadPoolExecutor(uploads) as threads:

@@ -215,7 +215,7 @@ def test_home(page, shot):
     shot(page.locator("h1"), "headline", viewport="320x200")
 
 def test_it_is_there_before_the_end():
-    for _ in range(200):
+    for _ in range(1800):
         asked = {{"url": "{shared_service.base_url}/v1/comment", "params": {{"pr_number": {job.pr_number}}}}}
         comment = httpx.get(**asked, headers={{"Authorization": "Bearer {job.token}"}}).json()["markdown"]
         if "`test_pages/test_home`" in comment and "`headline`" in comment:

@@ -153,7 +153,7 @@ async def test_every_request_is_told_of_once():
         with contextlib.suppress(asyncio.CancelledError, IndexError):
             await answered(edge)
     assert [status for status, _ in told] == [404, 499]
-    assert all(0 <= seconds < 5 for _, seconds in told)
+    assert all(seconds >= 0 for _, seconds in told)
 
 
 class FaultyAccounts(Projects):

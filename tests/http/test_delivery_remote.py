@@ -20,7 +20,9 @@ from support.delivery_sockets import EXP, RING, Served, get
 from support.engine_servers import SeaweedFS, running_seaweedfs
 
 MB = 1_000_000
-SHORT = Limits(silence_seconds=0.5, total_seconds=1.5)
+PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
+IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)
+"""For a store that never answers."""
 
 
 class CountingReader(CloudReader):
@@ -51,8 +53,8 @@ class Place:
 
     def __init__(self, server: SeaweedFS, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
         url = server.store_url(server.new_bucket(), "images")
-        self._store = CloudStore(url)
-        self.reader = CountingReader(url, SHORT)
+        self._store = CloudStore(url, PATIENT)
+        self.reader = CountingReader(url, PATIENT)
         self.served = Served(self.reader, new_loop)
 
     def put(self, content: bytes) -> str:
@@ -206,13 +208,19 @@ def test_a_store_that_hangs_or_stops_is_a_503_and_nobody_else_waits(monkeypatch:
         place = stack.enter_context(contextlib.closing(Place(server, uvloop.new_event_loop)))
         target, large = place.put(b"image"), place.put(bytes(16 * MB))
         with place.served.client() as client, structlog.testing.capture_logs() as logs:
+            with place.served.connect() as waiting:
+                with server.frozen():
+                    waiting.sock.sendall(get(target))  # waits for an hour, and the next ones do not
+                    assert client.get("/healthz").status_code == 200
+                    assert client.get("/i/").status_code == 404
+                assert waiting.reply()[2] == b"image"
+            place.reader._limits = IMPATIENT
             with server.frozen(), place.served.exchange(get(target)) as waiting:
-                assert client.get("/healthz").status_code == 200  # while the other waits
-                assert client.get("/i/").status_code == 404
                 status, fields, body = waiting.reply()
                 assert (status, fields["Retry-After"]) == (503, "5")
                 assert body == b'{"error":"storage unavailable, retry later"}'
                 assert client.head(target).status_code == 503
+            place.reader._limits = PATIENT
             assert client.get(target).content == b"image"
             with place.served.connect(receive_buffer=4096) as wire:
                 wire.sock.sendall(get(large))

@@ -8,7 +8,6 @@ import resource
 import secrets
 import socket
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -185,7 +184,7 @@ def test_a_slow_client_gets_every_byte(served: ServedFromDisk) -> None:
     target = served.store(content)
     with served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target) + get("/healthz"))
-        time.sleep(0.1)
+        served.settle(lambda: any(one._is_sending for one in tuple(served.server._connections)))
         assert wire.reply()[2] == content
         assert wire.reply()[0] == 200
 

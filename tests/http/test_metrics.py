@@ -35,7 +35,7 @@ def shown(address: str) -> dict[str, float]:
 
 def wait_for(service: Service, condition: Callable[[dict[str, float]], bool]) -> dict[str, float]:
     """Ask again until it is so: a reply is up to a second old, and delivery's figures another."""
-    until = time.monotonic() + 15
+    until = time.monotonic() + 90
     while not condition(figures := shown(service.base_url)):
         assert time.monotonic() < until, figures
         time.sleep(0.1)

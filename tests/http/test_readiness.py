@@ -1,7 +1,6 @@
 """`/readyz`: what it asks, how long it waits, and what it says; on parts and in front of real engines."""
 
 import asyncio
-import time
 
 import httpx
 import pytest
@@ -12,6 +11,7 @@ from prshots.server.http import readiness
 from prshots.server.http.readiness import Readiness
 from support.engine_servers import running_postgresql, running_valkey
 from support.service import Service
+from support.waiting import wait_until
 
 
 class Engine:
@@ -61,7 +61,8 @@ async def test_without_an_optional_engine_it_is_ready_but_degraded() -> None:
     assert (await both.report())[1]["error"] == "not ready: database"
 
 
-async def test_many_who_ask_at_once_or_soon_after_cost_one_check() -> None:
+async def test_many_who_ask_at_once_or_soon_after_cost_one_check(monkeypatch) -> None:
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", 3600)
     store = Engine()
     state = ready(store=store)
     await asyncio.gather(*(state.report() for _ in range(50)))
@@ -70,7 +71,7 @@ async def test_many_who_ask_at_once_or_soon_after_cost_one_check() -> None:
 
 
 async def test_an_outage_is_seen_and_its_end_too_and_each_is_one_line(monkeypatch) -> None:
-    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", -1)
     store = Engine()
     state = ready(store=store)
     with structlog.testing.capture_logs() as log:
@@ -80,9 +81,9 @@ async def test_an_outage_is_seen_and_its_end_too_and_each_is_one_line(monkeypatc
     assert [entry["event"] for entry in log] == ["not ready", "ready again"]
 
 
-async def test_an_engine_that_hangs_is_down_in_time_and_asked_only_once(monkeypatch) -> None:
+async def test_an_engine_that_hangs_counts_as_down_and_is_asked_only_once(monkeypatch) -> None:
     monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.05)
-    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", -1)
     store, database = Engine(), Engine()
     store.may_answer.clear()
     state = ready(store=store, database=database)
@@ -123,6 +124,21 @@ def readyz(address: str) -> httpx.Response:
     return httpx.get(f"{address}/readyz", timeout=30, trust_env=False)
 
 
+def becomes(address: str, status: int, **checks: str) -> httpx.Response:
+    """Wait until a component says this, each check by its beginning, and return its reply."""
+    replies: list[httpx.Response] = []
+
+    def is_so() -> bool:
+        replies[:] = [readyz(address)]
+        said = replies[0].json()["checks"]
+        return replies[0].status_code == status and all(
+            said[name].startswith(it) for name, it in checks.items()
+        )
+
+    wait_until(is_so, lambda: f"{status} with {checks}, got {replies[0].text}")
+    return replies[0]
+
+
 def test_every_part_says_that_it_is_ready(shared_service: Service) -> None:
     checked = {
         shared_service.base_url: {"database": "ok", "store": "ok", "counter": "ok"},
@@ -143,18 +159,17 @@ def test_a_store_that_is_gone_is_named_by_the_parts_that_need_it(service: Servic
     service.images_dir.mkdir(exist_ok=True)
     aside = service.images_dir.rename(service.folder / "aside")
     service.images_dir.write_text("a file in place of the folder")
-    time.sleep(1.2)
     for address in (service.base_url, service.img_url):
-        reply = readyz(address)
-        assert (reply.status_code, reply.json()["error"]) == (503, "not ready: store")
+        reply = becomes(address, 503)
+        assert reply.json()["error"] == "not ready: store"
         assert reply.json()["checks"]["store"].startswith("down: ")
         assert reply.headers["retry-after"] == "5"
         assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
     assert readyz(service.web_url).status_code == 200  # it needs the API, which answers
     service.images_dir.unlink()
     aside.rename(service.images_dir)
-    time.sleep(1.2)
-    assert {readyz(address).status_code for address in (service.base_url, service.img_url)} == {200}
+    for address in (service.base_url, service.img_url):
+        becomes(address, 200)
 
 
 @pytest.mark.parametrize("listens", [True, False])
@@ -174,38 +189,27 @@ def test_without_an_api_the_web_component_still_shows_its_pages(tmp_path, listen
 
 
 def test_it_names_the_server_that_is_gone_or_hangs(service: Service) -> None:
-    """On engines of its own: they are stopped and frozen here."""
-
-    def becomes(status: int, **checks: str) -> bool:
-        reply = readyz(service.base_url)
-        said = reply.json()["checks"]
-        return reply.status_code == status and all(said[name].startswith(it) for name, it in checks.items())
-
-    def wait(status: int, **checks: str) -> None:
-        until = time.monotonic() + 30
-        while not becomes(status, **checks):
-            assert time.monotonic() < until, readyz(service.base_url).text
-            time.sleep(0.2)
-
+    """On its own engines: it stops and freezes them."""
     with running_postgresql() as database, running_valkey() as counter:
         service.settings |= {
             "DATABASE_URL": database.new_database(),
             "COUNTER_URL": counter.url,
         }
         service.start()
-        wait(200, database="ok", counter="ok")
+        api = service.base_url
+        becomes(api, 200, database="ok", counter="ok")
         counter.kill()
-        wait(200, database="ok", counter="down: ")
-        assert readyz(service.base_url).json()["status"] == "degraded"
+        reply = becomes(api, 200, database="ok", counter="down: ")
+        assert reply.json()["status"] == "degraded"
         counter.start()
         with database.frozen():
-            wait(503, database="down: no answer within 2 s", store="ok")
-            assert readyz(service.base_url).json()["error"] == "not ready: database"
-            assert httpx.get(f"{service.base_url}/healthz", trust_env=False).status_code == 200
-        wait(200, database="ok", counter="ok")
+            reply = becomes(api, 503, database="down: no answer within 2 s", store="ok")
+            assert reply.json()["error"] == "not ready: database"
+            assert httpx.get(f"{api}/healthz", timeout=30, trust_env=False).status_code == 200
+        becomes(api, 200, database="ok", counter="ok")
         database.kill()
-        wait(503, database="down: ")
-        assert "nobody@" not in readyz(service.base_url).text  # as whom, is told to nobody
+        reply = becomes(api, 503, database="down: ")
+        assert "nobody@" not in reply.text  # the name of the database's user is told to nobody
         database.start()
-        wait(200, database="ok")
+        becomes(api, 200, database="ok")
         assert service.stop() == 0

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx
-import pytest
 
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
 from prshots.server.domain.ports import FileReader, RemoteReader
 from prshots.server.domain.signing import Key, KeyRing
+from support.waiting import wait_until
 
 RING = KeyRing([Key("k1", b"1" * 32)])
 EXP = int(time.time()) + 86_400
@@ -51,7 +51,7 @@ class Served:
         self.end()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(90)
 
     def end(self) -> None:
         self.run(self.server.stop(0))
@@ -61,13 +61,15 @@ class Served:
         self.listener.close()
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=f"http://{self.address[0]}:{self.address[1]}", trust_env=False)
+        return httpx.Client(
+            base_url=f"http://{self.address[0]}:{self.address[1]}", timeout=60, trust_env=False
+        )
 
     def connect(self, receive_buffer: int = 0) -> "Wire":
         sock = socket.socket()
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        sock.settimeout(30)
+        sock.settimeout(60)
         sock.connect(self.address)
         return Wire(sock)
 
@@ -77,11 +79,7 @@ class Served:
         return wire
 
     def settle(self, is_settled: Callable[[], bool]) -> None:
-        for _ in range(3000):
-            if is_settled():
-                return
-            time.sleep(0.01)
-        pytest.fail("it does not settle")
+        wait_until(is_settled, "it to settle")
 
 
 class Wire:

@@ -28,7 +28,7 @@ from obstore.store import S3Store
 from support.free_ports import free_port
 
 PROGRAMS = Path(sys.executable).parent
-START_SECONDS = 30
+START_SECONDS = 90
 NOBODY = "nobody"
 """PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
 
@@ -110,7 +110,8 @@ class Server:
             yield
         finally:
             for pid in frozen:
-                os.kill(pid, signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):  # it had ended already when it was listed
+                    os.kill(pid, signal.SIGCONT)
 
     def _end(self, how: signal.Signals) -> None:
         if self.process is None or self.process.poll() is not None:
@@ -192,7 +193,7 @@ class Valkey(Server):
         return f"redis://127.0.0.1:{self.port}/0"
 
     def client(self) -> "redis.Redis":
-        return redis.Redis(port=self.port, socket_timeout=5)
+        return redis.Redis(port=self.port, socket_timeout=60)
 
 
 @contextlib.contextmanager
@@ -271,7 +272,8 @@ def _children(pid: int) -> list[int]:
 
 
 def _freeze(pid: int) -> None:
-    os.kill(pid, signal.SIGSTOP)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGSTOP)
     while _state(pid) not in "TZ":
         time.sleep(0.001)
 

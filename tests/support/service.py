@@ -93,7 +93,7 @@ class Service:
             raise
         return self
 
-    def wait_until_up(self, seconds: float = 30) -> None:
+    def wait_until_up(self, seconds: float = 90) -> None:
         until = time.monotonic() + seconds
         for url in (f"{address}/healthz" for address in (self.web_url, self.base_url, self.img_url)):
             while True:
@@ -110,7 +110,7 @@ class Service:
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=90)
 
     def run(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a command of the CLI against this service's data, in this process."""

@@ -6,22 +6,15 @@ import signal
 import sqlite3
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 
 from support.service import PRSHOTS, SHA, Service
+from support.waiting import wait_until
 
 WORKERS = ("web", "api", "delivery")
-
-
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 30) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, f"waited {seconds} s for {what}"
-        time.sleep(0.02)
 
 
 def serve(
@@ -104,7 +97,14 @@ def kill(pid: int) -> None:
 def kill_supervisor(service: Service) -> None:
     assert service.process is not None
     service.process.kill()
-    service.process.wait(timeout=20)
+    service.process.wait(timeout=60)
+
+
+def is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/readyz", timeout=5, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def descriptors(pid: int) -> int:

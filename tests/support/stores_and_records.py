@@ -1,10 +1,10 @@
-"""Real parts of the service, made small, and real trouble for them."""
+"""Stores and records for the tests to use, images and projects to put there, and disks that fail."""
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import secrets
-import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -137,9 +137,9 @@ def at_once(work: Callable[[], str], processes: int) -> list[str]:
     started = [context.Process(target=run) for _ in range(processes)]
     for process in started:
         process.start()
-    made = [results.get(timeout=30) for _ in started]
+    made = [results.get(timeout=90) for _ in started]
     for process in started:
-        process.join(timeout=30)
+        process.join(timeout=90)
     results.close()
     results.join_thread()
     return made
@@ -147,16 +147,16 @@ def at_once(work: Callable[[], str], processes: int) -> list[str]:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    """Mount a file system of its own in `folder`, with so little room that it can be filled up."""
-    with _mounted(folder, "-t", "tmpfs", "-o", f"size={size}", "tmpfs"):
+    """Mount a file system in `folder` that is small enough to be filled up."""
+    with _mounted("tmpfs", folder, "tmpfs", options=f"size={size}"):
         yield folder
 
 
 @contextlib.contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Make a folder read-only, for root too, as a disk that the kernel gave up on."""
-    with _mounted(folder, "--bind", str(folder)):
-        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+    """Make a folder read-only, even for root, as when the kernel gives up on a disk."""
+    with _mounted(folder, folder, "none", MS_BIND):
+        assert _mount(folder, folder, "none", MS_REMOUNT | MS_BIND | MS_RDONLY) == 0
         yield
 
 
@@ -173,15 +173,27 @@ def filled_up(folder: Path) -> Iterator[None]:
         filler.unlink()
 
 
+# By the C library: a unit test starts no process.
+_libc = ctypes.CDLL(None, use_errno=True)
+MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
+
+
+def _mount(source: Path | str, folder: Path, kind: str, flags: int, options: str = "") -> int:
+    given = (str(source).encode(), bytes(folder), kind.encode(), ctypes.c_ulong(flags), options.encode())
+    return int(_libc.mount(*given))
+
+
 @contextlib.contextmanager
-def _mounted(folder: Path, *what: str) -> Iterator[None]:
+def _mounted(
+    source: Path | str, folder: Path, kind: str, flags: int = 0, options: str = ""
+) -> Iterator[None]:
     if os.geteuid() != 0:
         pytest.skip("mounting a file system takes root")
     folder.mkdir(exist_ok=True)
-    done = subprocess.run(["mount", *what, folder], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"this machine lets nobody mount: {done.stderr.strip()}")
+    if _mount(source, folder, kind, flags, options):
+        pytest.skip(f"this machine lets nobody mount: {os.strerror(ctypes.get_errno())}")
     try:
         yield
     finally:
-        subprocess.run(["umount", folder], check=True)
+        if _libc.umount(bytes(folder)):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(folder))

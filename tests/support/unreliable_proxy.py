@@ -12,7 +12,6 @@ import contextlib
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
@@ -49,6 +48,10 @@ def slow(seconds: float) -> Misbehaviour:
     return Misbehaviour(wait=seconds, passed_on=True)
 
 
+NEVER = Misbehaviour(wait=3600, cut=True)
+"""Take the request, and do nothing for longer than any test lasts."""
+
+
 CUT = Misbehaviour(cut=True)
 """Cut the connection without passing the request on."""
 
@@ -75,6 +78,7 @@ class Unreliable:
             limits=httpx.Limits(max_connections=64),
         )
         self._running = contextlib.ExitStack()
+        self.ended = threading.Event()
 
     def will(self, misbehaviour: Misbehaviour, *, when: str = "", times: int = 1) -> None:
         """Do this to the next requests whose "METHOD /path" begins so."""
@@ -90,6 +94,7 @@ class Unreliable:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.ended.set()
         self._running.close()
         self._client.close()
 
@@ -117,7 +122,7 @@ def _handler_of(front: Unreliable) -> type[QuietHandler]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or self._chunks()
             headers = dict(self.headers.items())
             plan = front.plan_for(f"{self.command} {self.path}", headers, body)
-            time.sleep(plan.wait)
+            front.ended.wait(plan.wait)
             reply = front.pass_on(self.command, self.path, headers, body) if plan.passed_on else None
             if plan.cut:
                 self.close_connection = True

@@ -39,7 +39,7 @@ class Shot:
 
 
 @dataclass
-class Load:
+class UploadLoad:
     """Clients at work. They forgive a broken connection, but not a wrong answer.
 
     Each goes to the next of the addresses with every request, as through a balancer.

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -160,23 +159,6 @@ def test_overrides(case: dict[str, Any]) -> None:
 
 class TestCommand:
     """What the commands make of it (`cli/service_options.py`)."""
-
-    def test_commit(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-        monkeypatch.chdir(tmp_path)
-        assert service_options.commit("abc1234", Job(commit_sha=HEAD)) == "abc1234"
-        assert service_options.commit("", Job(commit_sha=HEAD)) == HEAD
-        with pytest.raises(InvalidInputError, match="Use --commit SHA"):
-            service_options.commit("", Job())
-        git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
-        subprocess.run([*git, "init", "--quiet"], check=True)
-        with pytest.raises(InvalidInputError, match="Jenkins does not name one"):
-            service_options.commit("", Job(ci="Jenkins"))
-        subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
-        assert len(service_options.commit("", Job())) == 40
-        monkeypatch.setenv("PATH", "")
-        with pytest.raises(InvalidInputError, match="no commit"):
-            service_options.commit("", Job())
 
     def test_pull_request(self) -> None:
         assert service_options.pull_request(7, Job(pr_number=12)) == 7

@@ -463,7 +463,6 @@ def counted(text: SizedComment) -> tuple[int, int, int]:
     st.sampled_from(Marker),
     st.sampled_from(list(URL_KINDS.values())),
 )
-@settings(max_examples=150, deadline=None)
 def test_a_limit_holds_and_the_counts_are_those_of_the_text(names, count, limit, marker, url):
     shots = [entry(names[number % len(names)], number, url) for number in range(count)]
     text = sized(shots, limit, marker)
@@ -476,7 +475,6 @@ def test_a_limit_holds_and_the_counts_are_those_of_the_text(names, count, limit,
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5), LIMITS)
-@settings(max_examples=60, deadline=None)
 def test_without_html_it_renders_the_same_images(names, limit):
     shots = [entry(names[number % len(names)], number, f"{URL}{number}") for number in range(300)]
     text = sized(shots, limit, Marker.LINK)

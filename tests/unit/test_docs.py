@@ -1,7 +1,5 @@
 """Every setting, command and route is in the documentation, or the build fails."""
 
-import contextlib
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +17,6 @@ from prshots.server.api.login import login_routes
 from prshots.server.config.settings import SETTINGS
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.telemetry import service_routes
-from support.service import Service, png
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMON_OPTIONS = {"--help", "-h", "--config"}  # said once for all commands
@@ -80,23 +77,6 @@ def test_variables_of_the_client() -> None:
     variables = {param.envvar for command in calling for param in command.params if param.envvar}
     documented = {name for name in rows("client.md") if name.startswith("PRSHOTS_")}
     assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, and so no option
-
-
-def test_the_example_of_the_client_runs(
-    shared_service: Service, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "client.md").read_text(), re.DOTALL)
-    (tmp_path / "screenshots").mkdir()
-    (tmp_path / "screenshots" / "cart@1280x800.png").write_bytes(png())
-    (tmp_path / "screenshots" / "broken.png").write_bytes(b"")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PRSHOTS_URL", shared_service.base_url)
-    monkeypatch.setenv("PRSHOTS_TOKEN", token)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(example, "client.md", "exec"), {})
-    assert "![cart](" in printed.getvalue()
-    assert printed.getvalue().endswith("screenshots/broken.png: is empty\n")
 
 
 async def test_routes() -> None:

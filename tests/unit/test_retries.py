@@ -14,7 +14,7 @@ import pytest
 
 from prshots.client import sending
 from prshots.client.sending import Sender, limit_of, retry_after
-from prshots.client.shots import Shot
+from prshots.client.shots import ShotFile
 from prshots.client.uploading import upload_all
 from prshots.contract.errors import (
     CallError,
@@ -129,7 +129,7 @@ def test_uploads(case: dict[str, Any]) -> None:
             return Uploaded("id", "https://img.example/id.png", "")
 
     shots = [
-        Shot(Path("x.png"), str(number), "1x1", "image/png", 1) for number in range(len(case["results"]))
+        ShotFile(Path("x.png"), str(number), "1x1", "image/png", 1) for number in range(len(case["results"]))
     ]
     outcomes = upload_all(Service(), shots, pr_number=7, commit_sha="0" * 40, at_once=1)  # type: ignore[arg-type]
     assert len(tried) == case["tried"]

@@ -27,6 +27,7 @@ from support.stores_and_records import (
     people_beside,
     small_disk,
 )
+from support.waiting import eventually
 
 
 def a_picture(colour: str = "red") -> bytes:
@@ -223,7 +224,6 @@ async def test_in_whatever_order_they_come_nothing_is_left(place: Place) -> None
 
     async def expire_all() -> None:
         for image in images:
-            await asyncio.sleep(0.002)
             await place.expire(image)
 
     made, _ = await asyncio.gather(place.thumbnails.make(images), expire_all())
@@ -291,10 +291,9 @@ async def test_closing_waits_for_those_under_way_and_drops_the_rest(place: Place
     images = [await place.image() for _ in range(4)]
     place.store.may_read.clear()
     asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]
-    await asyncio.sleep(0.01)
-    assert len(place.store.asked_for) == AT_ONCE
+    await eventually(lambda: len(place.store.asked_for) == AT_ONCE, "the first ones to be read")
     closing = asyncio.create_task(place.thumbnails.close())
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0)  # so that it has begun to close
     place.store.may_read.set()
     await closing
     outcomes = await asyncio.gather(*asked, return_exceptions=True)

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import structlog
@@ -37,20 +37,21 @@ class FixedKeys:
 class KeyFile:
     """A file of `kid:hex` lines with mode 0600. The first key signs, all verify."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self.path = path
+        self._clock = clock
         self._ring: KeyRing | None = None
         self._stamp: tuple[int, int, int] | None = None
         self._checked_at = 0.0
 
     def ring(self) -> KeyRing:
-        if self._ring is None or time.monotonic() - self._checked_at > RECHECK_SECONDS:
+        if self._ring is None or self._clock() - self._checked_at > RECHECK_SECONDS:
             return self.fresh_ring()
         return self._ring
 
     def fresh_ring(self) -> KeyRing:
         """Re-read the file if it changed. If that fails, keep the current keys."""
-        self._checked_at = time.monotonic()
+        self._checked_at = self._clock()
         try:
             stamp = self._stat()
             if stamp != self._stamp:

@@ -72,13 +72,17 @@ class RedisCounter:
         self,
         url: str,
         uploads_per_minute: int,
-        window_seconds: float = WINDOW_SECONDS,
+        *,
         patience: Sequence[float] = HIT_SECONDS,
+        server_seconds: float = SERVER_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        self._client = _client(url)
+        self._client = _client(url, server_seconds)
         self._patience = patience
+        self._server_seconds = server_seconds
+        self._retry_seconds = retry_seconds
         self._count = self._client.register_script(_COUNT)
-        self._limits = (round(window_seconds * 1_000_000), uploads_per_minute)
+        self._limits = (round(WINDOW_SECONDS * 1_000_000), uploads_per_minute)
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "", parts.port or 6379
         self._waiting: list[tuple[str, asyncio.Future[bool | None]]] = []
@@ -106,7 +110,7 @@ class RedisCounter:
 
     async def check(self) -> None:
         """Count for an empty project id, because a server that answers may still reject writes."""
-        await self._ask("", [SERVER_SECONDS])
+        await self._ask("", [self._server_seconds])
 
     async def close(self) -> None:
         if self._call:
@@ -153,7 +157,7 @@ class RedisCounter:
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
             ENGINE_FAILURES.labels("counter").inc()
             self._is_connected = False
-            self._asks_again_at = asyncio.get_running_loop().time() + RETRY_SECONDS
+            self._asks_again_at = asyncio.get_running_loop().time() + self._retry_seconds
             self._reason = str(error) or type(error).__name__
         for project_id, answer in batch:
             if passed is not None:
@@ -189,15 +193,15 @@ class _OneConnection(ConnectionPool):
         return self._only
 
 
-def _client(url: str) -> "Redis":
+def _client(url: str, server_seconds: float) -> "Redis":
     """Raise SettingsError if redis-py rejects the URL. The message leaves it out: it may hold a password."""
     scheme, _, rest = url.partition("://")
     redis_scheme = {"valkey": "redis", "valkeys": "rediss"}.get(scheme, scheme)
     try:
         pool = _OneConnection.from_url(
             f"{redis_scheme}://{rest}",
-            socket_connect_timeout=SERVER_SECONDS,
-            socket_timeout=SERVER_SECONDS,
+            socket_connect_timeout=server_seconds,
+            socket_timeout=server_seconds,
             retry=Retry(NoBackoff(), 0),
             protocol=2,
         )

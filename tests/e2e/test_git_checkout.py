@@ -1,0 +1,30 @@
+"""Which commit a command takes from the checkout that it runs in."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from prshots.cli import service_options
+from prshots.client.ci import Job
+from prshots.contract.errors import InvalidInputError
+
+HEAD = "0123456789abcdef0123456789abcdef01234567"
+
+
+def test_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert service_options.commit("abc1234", Job(commit_sha=HEAD)) == "abc1234"
+    assert service_options.commit("", Job(commit_sha=HEAD)) == HEAD
+    with pytest.raises(InvalidInputError, match="Use --commit SHA"):
+        service_options.commit("", Job())
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    with pytest.raises(InvalidInputError, match="Jenkins does not name one"):
+        service_options.commit("", Job(ci="Jenkins"))
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
+    assert len(service_options.commit("", Job())) == 40
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InvalidInputError, match="no commit"):
+        service_options.commit("", Job())

@@ -1,0 +1,24 @@
+"""Wait for a condition. The bound only ends a test that hangs: no test depends on how long it waits."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+HANGS_AFTER_SECONDS = 90
+
+
+def wait_until(
+    condition: Callable[[], object], what: str | Callable[[], str], seconds: float = HANGS_AFTER_SECONDS
+) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, f"waited {seconds} s for {what if isinstance(what, str) else what()}"
+        time.sleep(0.02)
+
+
+async def eventually(condition: Callable[[], object], what: str) -> None:
+    """Wait as `wait_until` does, and let the event loop run."""
+    until = time.monotonic() + HANGS_AFTER_SECONDS
+    while not condition():
+        assert time.monotonic() < until, f"waited {HANGS_AFTER_SECONDS} s for {what}"
+        await asyncio.sleep(0.005)
