@@ -20,7 +20,7 @@ from prshots.client.ci import Job, detected
 SUMMARY_BYTES = 1024 * 1024
 """GitHub leaves out the whole summary of a step when it is longer."""
 
-FORKS = "https://github.com/prshots/prshots/blob/main/docs/ci.md#forks"
+FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks"
 
 VARIABLES = {
     "url": "PRSHOTS_URL",

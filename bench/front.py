@@ -33,7 +33,7 @@ _HEADERS = f"""
     include {SHIPPED}/prshots/image-headers.conf;
 """
 # Around what we ship, as around the peer: one worker, and no connection cut after a thousand requests. Beyond
-# that, what docs/behind-nginx.md says to set.
+# that, what docs/run/behind-nginx.md says to set.
 _MAIN = """
 {user}
 daemon off;

@@ -36,27 +36,27 @@ COMMANDS = dict(commands())
 
 
 def rows(page: str) -> dict[str, str]:
-    """Return the tables' rows by what stands in code at their beginning."""
+    """Return a page's table rows, keyed by the code in their first cell."""
     lines = re.findall(r"^\| `(.+?)` \|(.*)\|$", (DOCS / page).read_text(), re.MULTILINE)
     return {first.replace("\\|", "|"): rest for first, rest in lines}
 
 
 @pytest.mark.parametrize("name", [f"PRSHOTS_{name.upper()}" for name in SETTINGS])
 def test_settings(name: str) -> None:
-    default, what_it_does = rows("settings.md")[name].split("|", 1)
+    default, what_it_does = rows("run/settings.md")[name].split("|", 1)
     assert default.strip()
     assert what_it_does.strip()
 
 
 def test_no_setting_that_is_gone() -> None:
-    documented = {name for name in rows("settings.md") if name.startswith("PRSHOTS_")}
+    documented = {name for name in rows("run/settings.md") if name.startswith("PRSHOTS_")}
     assert documented == {f"PRSHOTS_{name.upper()}" for name in SETTINGS}
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS.items(), ids=COMMANDS)
 def test_commands(path: str, command: Any) -> None:
     usage, what_it_does = next(
-        row for row in rows("commands.md").items() if row[0] == path or row[0].startswith(f"{path} ")
+        row for row in rows("use/commands.md").items() if row[0] == path or row[0].startswith(f"{path} ")
     )
     assert what_it_does.strip()
     options = {option for param in command.params for option in param.opts if option.startswith("-")}
@@ -65,7 +65,7 @@ def test_commands(path: str, command: Any) -> None:
 
 def test_no_command_that_is_gone() -> None:
     documented = {
-        re.split(r" [\[A-Z]", usage)[0] for usage in rows("commands.md") if usage.startswith("prshots ")
+        re.split(r" [\[A-Z]", usage)[0] for usage in rows("use/commands.md") if usage.startswith("prshots ")
     }
     assert documented == set(COMMANDS)
 
@@ -77,14 +77,14 @@ def test_variables_of_the_client() -> None:
     ]
     assert len(calling) >= 4
     variables = {param.envvar for command in calling for param in command.params if param.envvar}
-    documented = {name for name in rows("client.md") if name.startswith("PRSHOTS_")}
+    documented = {name for name in rows("use/client.md") if name.startswith("PRSHOTS_")}
     assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, and so no option
 
 
 def test_the_example_of_the_client_runs(
     shared_service: Service, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "client.md").read_text(), re.DOTALL)
+    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "use/client.md").read_text(), re.DOTALL)
     (tmp_path / "screenshots").mkdir()
     (tmp_path / "screenshots" / "cart@1280x800.png").write_bytes(png())
     (tmp_path / "screenshots" / "broken.png").write_bytes(b"")
@@ -118,7 +118,7 @@ async def test_routes() -> None:
     service = {f"GET {route.path}" for route in service_routes(nothing)}
     assert {"GET /readyz", "GET /metrics"} <= service
     delivery = {"GET /i/", "GET /healthz", *DeliveryWatch.ROUTES}
-    page = (DOCS / "api.md").read_text()
+    page = (DOCS / "use/api.md").read_text()
     assert {route for route in routes | service | delivery if f"`{route}" not in page} == set()
 
 
@@ -130,5 +130,5 @@ def test_routes_for_people() -> None:
         for route in login_routes(nothing, web_url="http://web")
     }
     assert {"GET /auth/providers", "POST /auth/link"} <= sign_in
-    documented = {route for route in rows("api.md") if "/auth/" in route or "/dashboard/" in route}
+    documented = {route for route in rows("use/api.md") if "/auth/" in route or "/dashboard/" in route}
     assert documented == dashboard | sign_in

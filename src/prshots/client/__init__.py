@@ -1,7 +1,7 @@
 """The client: what runs in CI. It uses only the public API, and needs nothing of the server.
 
-What is listed here is for other people's programs too: see docs/client.md. Each part is imported when it is
-first asked for, so that a command waits only for what it needs.
+What is listed here is for other people's programs too: see docs/use/client.md. Each part is imported when
+it is first asked for, so that a command waits only for what it needs.
 """
 
 from importlib import import_module

@@ -131,7 +131,7 @@ def _what_to_do(url: str, environ: Mapping[str, str]) -> str:
     setting = "set PRSHOTS_TOKEN, from a secret of the CI"
     match job.ci:
         case "GitHub Actions":
-            forks = "; a pull request from a fork gets neither: see docs/ci.md" if job.from_fork else ""
+            forks = "; a pull request from a fork gets neither: see docs/use/ci.md" if job.from_fork else ""
             return f"{setting}, or let the job have an ID token: `permissions: id-token: write`{forks}"
         case "GitLab CI":
             wanted = f"`id_tokens: {{PRSHOTS_ID_TOKEN: {{aud: {url}}}}}`"

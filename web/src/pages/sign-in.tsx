@@ -85,7 +85,7 @@ function AskForLink() {
       </pre>
       <p class="quiet small">
         A link works once, within 10 minutes. To sign in with GitHub, GitLab, Gitea or your own issuer, name
-        one in the settings: see <Mono>docs/sign-in.md</Mono>.
+        one in the settings: see <Mono>docs/run/sign-in.md</Mono>.
       </p>
     </div>
   );

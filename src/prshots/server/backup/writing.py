@@ -41,7 +41,7 @@ def back_up(
     if not (settings.on_sqlite and settings.on_disk):
         raise BackupError(
             "this is for SQLite with images on disk; what to back up of PostgreSQL and of a cloud store, and "
-            "in which order, is in docs/backup.md"
+            "in which order, is in docs/run/backup.md"
         )
     if target is None:
         with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _telling_of_no_room(made):

@@ -58,7 +58,7 @@ def _reachable(host: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings, each with what `docs/settings.md` says of it. Raises SettingsError for a wrong one."""
+    """The settings that `docs/run/settings.md` lists. Raises SettingsError for a wrong one."""
 
     data_dir: Path = _setting(  # noqa: RUF009 - it returns a field, and a path does not change
         values.path, Path("data"), "a folder; everything the embedded default keeps"
@@ -215,7 +215,7 @@ def load_settings(config: Path | None = None) -> Settings:
     from_file = _read_toml(config) if config else {}
     for name in from_file:
         if name not in SETTINGS:
-            raise SettingsError(f"{name.upper()} in {config} is not a setting; docs/settings.md lists them")
+            raise SettingsError(f"{name.upper()} in {config} is not a setting: see docs/run/settings.md")
     return Settings(**(from_file | _from_environment()))
 
 
