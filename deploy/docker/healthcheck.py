@@ -1,7 +1,7 @@
-"""Whether the parts in this container answer: exit code 0 if all do, else 1 with a line that says which not.
+"""Check the components in this container: exit with 0 if all answer, else with 1 and a line that names the others.
 
-The supervisor holds the ports of its parts for as long as it lives, so a port that nobody listens on belongs
-to a part that runs in another container.
+The supervisor keeps the ports of its components open as long as it lives. So a port that refuses connections
+belongs to a component in another container.
 """
 
 import http.client
@@ -13,7 +13,7 @@ SECONDS = 3
 
 
 def trouble(port: int) -> str | None:
-    """Return what is wrong with the part at a port; "" if nothing is, None if there is no part."""
+    """Return what is wrong with the component at a port: "" if nothing is, None if there is no component."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
     try:
         connection.request("GET", "/healthz")
@@ -30,7 +30,7 @@ def trouble(port: int) -> str | None:
 def main() -> None:
     found = [trouble(int(os.environ.get(name) or port)) for name, port in PORTS.items()]
     if set(found) == {None}:
-        sys.exit("no part listens here")
+        sys.exit("no component listens here")
     if any(found):
         sys.exit("; ".join(filter(None, found)))
 

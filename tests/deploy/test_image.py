@@ -76,7 +76,7 @@ def test_healthy_when_the_other_parts_run_elsewhere(shared_service: Service) -> 
 
 def test_unhealthy_when_nothing_listens() -> None:
     done = check(web=1, api=1, img=1)
-    assert (done.returncode, done.stderr) == (1, "no part listens here\n")
+    assert (done.returncode, done.stderr) == (1, "no component listens here\n")
 
 
 def test_unhealthy_when_one_part_hangs(shared_service: Service) -> None:
