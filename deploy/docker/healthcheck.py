@@ -1,4 +1,4 @@
-"""Check the components in this container: exit with 0 if all answer, else with 1 and a line naming the others.
+"""Check the components in this container: exit with 0 if all answer, else with 1 and the ones that do not.
 
 The supervisor keeps the ports of its components open as long as it lives. So a port that refuses connections
 belongs to a component in another container.
