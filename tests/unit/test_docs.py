@@ -11,6 +11,7 @@ import httpx
 import pytest
 import typer
 
+from prshots import client
 from prshots.cli import app
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import PREFIX, ROUTES
@@ -132,3 +133,16 @@ def test_routes_for_people() -> None:
     assert {"GET /auth/providers", "POST /auth/link"} <= sign_in
     documented = {route for route in rows("use/api.md") if "/auth/" in route or "/dashboard/" in route}
     assert documented == dashboard | sign_in
+
+
+def test_the_python_api() -> None:
+    """Every documented name is public, and every public name can be imported: the imports are lazy."""
+    table = (DOCS / "use/client.md").read_text().partition("## From Python")[2]
+    documented = {
+        name
+        for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+        for name in re.findall(r"`(\w+)\(", row)
+    }
+    assert {"Client", "upload_all"} <= documented <= set(client.__all__)
+    for name in client.__all__:
+        assert getattr(client, name)

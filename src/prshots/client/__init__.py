@@ -39,7 +39,7 @@ __all__ = [
 
 _MODULES = {
     "forges": ("forge_of",),
-    "jobs": ("ForgeKind", "Job", "detected"),
+    "ci": ("ForgeKind", "Job", "detected"),
     "posting": ("Composer", "post"),
     "service": ("Client", "Expired", "Uploaded"),
     "shots": ("Found", "Problem", "Shot", "find_shots"),
