@@ -23,7 +23,7 @@ from support.service import PRSHOTS, SHA, Service
 
 DOCS = ROOT / "docs" / "use"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
-PROGRAMS = ROOT / "tests" / "clients" / "node_modules" / ".bin"
+PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 OURS = re.compile(r"(https://github\.com/)?prshots/prshots@v0")
 
