@@ -11,6 +11,7 @@ import httpx
 import pytest
 import typer
 
+import prshots
 from prshots import client
 from prshots.cli import app
 from prshots.server.api.app import create_api
@@ -22,6 +23,7 @@ from prshots.server.http.telemetry import service_routes
 from support.service import Service, png
 
 DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(prshots.__file__).parent
 COMMON_OPTIONS = {"--help", "-h", "--config"}  # said once for all commands
 
 
@@ -133,6 +135,27 @@ def test_routes_for_people() -> None:
     assert {"GET /auth/providers", "POST /auth/link"} <= sign_in
     documented = {route for route in rows("use/api.md") if "/auth/" in route or "/dashboard/" in route}
     assert documented == dashboard | sign_in
+
+
+QUOTED = [
+    (page, message)
+    for page, heading in (("keyless.md", "When an exchange is refused"), ("forges.md", "Troubleshooting"))
+    for cell in re.findall(
+        r"^\| (`.+?`) \|",
+        (DOCS / "use" / page).read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0],
+        re.MULTILINE,
+    )
+    for message in re.findall(r"`(.+?)`", cell)
+]
+
+
+@pytest.mark.parametrize(("page", "message"), QUOTED, ids=[message for _, message in QUOTED])
+def test_quoted_messages(page: str, message: str) -> None:
+    """A message that a page explains is one that the program writes."""
+    source = "".join(file.read_text() for file in sorted(SOURCE.rglob("*.py")))
+    joined = re.sub(r'"\s*f?"', "", source)  # a long message is several strings in a row
+    missing = [part for part in message.split("…") if part.strip() not in joined]
+    assert missing == [], page
 
 
 def test_the_python_api() -> None:
