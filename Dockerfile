@@ -1,9 +1,9 @@
-# prshots in one image: every part is the same program (`prshots serve api`, `prshots sweep`, …).
+# One image for every component: each is the same program (`prshots serve api`, `prshots sweep`, …).
 #
 #   docker build -t prshots .
 #   docker run --read-only --tmpfs /tmp -v prshots:/data -p 8080-8082:8080-8082 prshots
 #
-# What is tested is what is shipped: the tests run on this Python, with the versions in constraints.txt.
+# The tests run on this Python version with constraints.txt, so you ship what was tested.
 ARG PYTHON=3.11-slim-bookworm
 
 FROM python:${PYTHON} AS build
@@ -11,13 +11,13 @@ WORKDIR /build
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY web web
 COPY src src
-# The dashboard is built on the way: hatch_build.py fetches Node from PyPI, as this image has none.
+# This also builds the dashboard: hatch_build.py installs Node from PyPI, because this image has none.
 RUN python -m venv --without-pip /opt/prshots \
     && python -m pip --python /opt/prshots/bin/python install --no-cache-dir --disable-pip-version-check \
         --constraint constraints.txt '.[all]'
 
 FROM python:${PYTHON}
-# The root file system may be read-only: only /data and /tmp are written to. Python's bytecode is in the image.
+# The root file system can be read-only: the service writes only to /data and /tmp. Python's bytecode is in the image.
 ENV PATH=/opt/prshots/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PRSHOTS_DATA_DIR=/data \
@@ -25,7 +25,7 @@ ENV PATH=/opt/prshots/bin:$PATH \
     PRSHOTS_LOG_FORMAT=json
 COPY --from=build /opt/prshots /opt/prshots
 COPY deploy/docker/healthcheck.py /opt/prshots/healthcheck.py
-# A new volume takes over the folder's owner. Kubernetes wants the user as a number, to see that it is not root.
+# A new volume inherits the folder's owner. Kubernetes needs a numeric user to check that it is not root.
 RUN install --directory --owner=10001 --group=10001 --mode=0750 /data
 USER 10001:10001
 EXPOSE 8080 8081 8082
