@@ -17,7 +17,7 @@ from typing import NoReturn
 from prshots.cli.upload_output import SOME_FAILED
 from prshots.client.ci import Job, detected
 
-FORKS = "https://github.com/prshots/prshots/blob/main/docs/ci.md#forks"
+FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks"
 
 VARIABLES = {
     "url": "PRSHOTS_URL",

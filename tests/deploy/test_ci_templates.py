@@ -1,4 +1,4 @@
-"""What people copy into their CI: action.yml, the template for GitLab, and every file in docs/recipes."""
+"""What people copy into their CI: action.yml, the template for GitLab, and every file in docs/use/recipes."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
 from support.git_repositories import commit_all
 from support.service import PRSHOTS, SHA, Service
 
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "use"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
 PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())

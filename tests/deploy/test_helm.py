@@ -97,7 +97,7 @@ def test_it_installs_this_version() -> None:
 def test_what_has_no_default_is_asked_for() -> None:
     done = run("helm", "template", "shots", CHART)
     assert done.returncode != 0
-    assert "image.repository: where the image is" in done.stderr
+    assert "image.repository is missing: set it to" in done.stderr
 
 
 def test_wrong_values_are_refused(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ class TestBackupsThatAreNotMade:
     def test_engines(self, service: Service, tmp_path: Path) -> None:
         for settings in ({"DATABASE_URL": "postgresql://u:swordfish@h/n"}, {"STORE_URL": "s3://bucket/x"}):
             said = refused(service, "backup", str(tmp_path / "b.tar"), **settings)
-            assert "docs/backup.md" in said
+            assert "docs/run/backup.md" in said
             assert "swordfish" not in said
 
     def test_places(self, service: Service, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_the_example_of_the_client_runs(
     shared_service: Service, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "client.md").read_text(), re.DOTALL)
+    [example] = re.findall(r"```python\n(.*?)```", (DOCS / "use/client.md").read_text(), re.DOTALL)
     (tmp_path / "screenshots").mkdir()
     (tmp_path / "screenshots" / "cart@1280x800.png").write_bytes(png())
     (tmp_path / "screenshots" / "broken.png").write_bytes(b"")

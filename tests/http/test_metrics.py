@@ -14,7 +14,7 @@ from prshots.server.http.readiness import Readiness
 from prshots.server.observability import metrics
 from support.service import SHA, Service, png, upload
 
-PAGE = Path(__file__).parents[2] / "docs" / "observe.md"
+PAGE = Path(__file__).parents[2] / "docs" / "run" / "observe.md"
 LIMIT, MAX_BYTES = 4, 20_000
 
 

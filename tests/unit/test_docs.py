@@ -9,6 +9,8 @@ import httpx
 import pytest
 import typer
 
+import prshots
+from prshots import client
 from prshots.cli import app
 from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
@@ -19,6 +21,7 @@ from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.telemetry import service_routes
 
 DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(prshots.__file__).parent
 COMMON_OPTIONS = {"--help", "-h", "--config"}  # said once for all commands
 
 
@@ -34,27 +37,27 @@ COMMANDS = dict(commands())
 
 
 def rows(page: str) -> dict[str, str]:
-    """Return the tables' rows by what stands in code at their beginning."""
+    """Return a page's table rows, keyed by the code in their first cell."""
     lines = re.findall(r"^\| `(.+?)` \|(.*)\|$", (DOCS / page).read_text(), re.MULTILINE)
     return {first.replace("\\|", "|"): rest for first, rest in lines}
 
 
 @pytest.mark.parametrize("name", [f"PRSHOTS_{name.upper()}" for name in SETTINGS])
 def test_settings(name: str) -> None:
-    default, what_it_does = rows("settings.md")[name].split("|", 1)
+    default, what_it_does = rows("run/settings.md")[name].split("|", 1)
     assert default.strip()
     assert what_it_does.strip()
 
 
 def test_no_setting_that_is_gone() -> None:
-    documented = {name for name in rows("settings.md") if name.startswith("PRSHOTS_")}
+    documented = {name for name in rows("run/settings.md") if name.startswith("PRSHOTS_")}
     assert documented == {f"PRSHOTS_{name.upper()}" for name in SETTINGS}
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS.items(), ids=COMMANDS)
 def test_commands(path: str, command: Any) -> None:
     usage, what_it_does = next(
-        row for row in rows("commands.md").items() if row[0] == path or row[0].startswith(f"{path} ")
+        row for row in rows("use/commands.md").items() if row[0] == path or row[0].startswith(f"{path} ")
     )
     assert what_it_does.strip()
     options = {option for param in command.params for option in param.opts if option.startswith("-")}
@@ -63,7 +66,7 @@ def test_commands(path: str, command: Any) -> None:
 
 def test_no_command_that_is_gone() -> None:
     documented = {
-        re.split(r" [\[A-Z]", usage)[0] for usage in rows("commands.md") if usage.startswith("prshots ")
+        re.split(r" [\[A-Z]", usage)[0] for usage in rows("use/commands.md") if usage.startswith("prshots ")
     }
     assert documented == set(COMMANDS)
 
@@ -75,7 +78,7 @@ def test_variables_of_the_client() -> None:
     ]
     assert len(calling) >= 4
     variables = {param.envvar for command in calling for param in command.params if param.envvar}
-    documented = {name for name in rows("client.md") if name.startswith("PRSHOTS_")}
+    documented = {name for name in rows("use/client.md") if name.startswith("PRSHOTS_")}
     assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, and so no option
 
 
@@ -100,7 +103,7 @@ async def test_routes() -> None:
     service = {f"GET {route.path}" for route in service_routes(nothing)}
     assert {"GET /readyz", "GET /metrics"} <= service
     delivery = {"GET /i/", "GET /healthz", *DeliveryTelemetry.ROUTES}
-    page = (DOCS / "api.md").read_text()
+    page = (DOCS / "use/api.md").read_text()
     assert {route for route in routes | service | delivery if f"`{route}" not in page} == set()
 
 
@@ -112,5 +115,39 @@ def test_routes_for_people() -> None:
         for route in login_routes(nothing, web_url="http://web")
     }
     assert {"GET /auth/providers", "POST /auth/link"} <= sign_in
-    documented = {route for route in rows("api.md") if "/auth/" in route or "/dashboard/" in route}
+    documented = {route for route in rows("use/api.md") if "/auth/" in route or "/dashboard/" in route}
     assert documented == dashboard | sign_in
+
+
+QUOTED = [
+    (page, message)
+    for page, heading in (("keyless.md", "When an exchange is refused"), ("forges.md", "Troubleshooting"))
+    for cell in re.findall(
+        r"^\| (`.+?`) \|",
+        (DOCS / "use" / page).read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0],
+        re.MULTILINE,
+    )
+    for message in re.findall(r"`(.+?)`", cell)
+]
+
+
+@pytest.mark.parametrize(("page", "message"), QUOTED, ids=[message for _, message in QUOTED])
+def test_quoted_messages(page: str, message: str) -> None:
+    """A message that a page explains is one that the program writes."""
+    source = "".join(file.read_text() for file in sorted(SOURCE.rglob("*.py")))
+    joined = re.sub(r'"\s*f?"', "", source)  # a long message is several strings in a row
+    missing = [part for part in message.split("…") if part.strip() not in joined]
+    assert missing == [], page
+
+
+def test_the_python_api() -> None:
+    """Every documented name is public, and every public name can be imported: the imports are lazy."""
+    table = (DOCS / "use/client.md").read_text().partition("## From Python")[2]
+    documented = {
+        name
+        for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+        for name in re.findall(r"`(\w+)\(", row)
+    }
+    assert {"Client", "upload_all"} <= documented <= set(client.__all__)
+    for name in client.__all__:
+        assert getattr(client, name)

@@ -273,7 +273,7 @@ def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: 
 
 def test_a_setting_nobody_knows_is_named(config: Path) -> None:
     config.write_text('api_prot = "secret"')
-    assert error_of(config) == f"unknown setting API_PROT in {config}: see docs/settings.md"
+    assert error_of(config) == f"unknown setting API_PROT in {config}: see docs/run/settings.md"
 
 
 def test_a_file_that_cannot_be_read_is_named(config: Path) -> None:

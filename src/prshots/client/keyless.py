@@ -135,7 +135,7 @@ def _what_to_do(url: str, environ: Mapping[str, str]) -> str:
     setting = "set PRSHOTS_TOKEN from a CI secret"
     match job.ci:
         case "GitHub Actions":
-            forks = ". Pull requests from forks get neither: see docs/ci.md" if job.from_fork else ""
+            forks = ". Pull requests from forks get neither: see docs/use/ci.md" if job.from_fork else ""
             return f"{setting}, or give the job an ID token: `permissions: id-token: write`{forks}"
         case "GitLab CI":
             wanted = f"`id_tokens: {{PRSHOTS_ID_TOKEN: {{aud: {url}}}}}`"

@@ -85,7 +85,7 @@ function AskForLink() {
       </pre>
       <p class="quiet small">
         A link works once and expires after 10 minutes. To sign in with GitHub, GitLab, Gitea or an OpenID
-        issuer, see <Mono>docs/sign-in.md</Mono>.
+        issuer, see <Mono>docs/run/sign-in.md</Mono>.
       </p>
     </div>
   );

@@ -3,7 +3,7 @@
 {{- end }}
 
 {{- define "prshots.image" -}}
-{{ required "image.repository: where the image is that you built from the Dockerfile" .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ required "image.repository is missing: set it to the image that you built from the Dockerfile" .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
 {{- define "prshots.selector" -}}
@@ -18,7 +18,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* The port of each part that has one. */}}
+{{/* The port of each component that has one. */}}
 {{- define "prshots.ports" -}}
 api: 8081
 delivery: 8082
@@ -26,7 +26,7 @@ web: 8080
 {{- end }}
 
 {{- define "prshots.secret" -}}
-{{ required "secret: the name of a Secret with database-url, counter-url and signing-keys" .Values.secret }}
+{{ required "secret is missing: name a Secret with database-url, counter-url and signing-keys" .Values.secret }}
 {{- end }}
 
 {{- define "prshots.fromSecret" -}}
@@ -48,7 +48,7 @@ valueFrom:
 runAsNonRoot: true
 runAsUser: 10001
 runAsGroup: 10001
-fsGroup: 10001  # so that the signing keys, mounted for nobody else, can be read
+fsGroup: 10001  # so that the process can read the signing keys
 seccompProfile: {type: RuntimeDefault}
 {{- end }}
 

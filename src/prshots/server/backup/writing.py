@@ -42,7 +42,7 @@ def back_up(
     if not (settings.on_sqlite and settings.on_disk):
         raise BackupError(
             "backup supports only SQLite with images on disk: for PostgreSQL or a cloud store, see "
-            "docs/backup.md"
+            "docs/run/backup.md"
         )
     if target is None:
         with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _reporting_os_errors(made):

@@ -58,7 +58,7 @@ def _reachable(host: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All settings; `docs/settings.md` describes each. Raises SettingsError for an invalid value."""
+    """All settings; `docs/run/settings.md` describes each. Raises SettingsError for an invalid value."""
 
     data_dir: Path = _setting(  # noqa: RUF009 - it returns a field, and a path is immutable
         values.path, Path("data"), "a folder"
@@ -216,7 +216,7 @@ def load_settings(config: Path | None = None) -> Settings:
     from_file = _read_toml(config) if config else {}
     for name in from_file:
         if name not in SETTINGS:
-            raise SettingsError(f"unknown setting {name.upper()} in {config}: see docs/settings.md")
+            raise SettingsError(f"unknown setting {name.upper()} in {config}: see docs/run/settings.md")
     return Settings(**(from_file | _from_environment()))
 
 
