@@ -131,6 +131,6 @@ def test_uploads(case: dict[str, Any]) -> None:
     shots = [
         ShotFile(Path("x.png"), str(number), "1x1", "image/png", 1) for number in range(len(case["results"]))
     ]
-    outcomes = upload_all(Service(), shots, pr_number=7, commit_sha="0" * 40, at_once=1)  # type: ignore[arg-type]
+    outcomes = upload_all(Service(), shots, pr_number=7, commit_sha="0" * 40, concurrency=1)  # type: ignore[arg-type]
     assert len(tried) == case["tried"]
     assert sum(outcome.uploaded is not None for outcome in outcomes) == tried.count("ok")
