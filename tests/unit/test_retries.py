@@ -121,6 +121,9 @@ def test_uploads(case: dict[str, Any]) -> None:
     tried: list[str] = []
 
     class Service:
+        def limits(self) -> None:
+            return None
+
         def upload(self, *_: object, **fields: object) -> Uploaded:
             result = case["results"][len(tried)]
             tried.append(result)
