@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
     from prshots.server.doctor import Finding
 
-_COLOURS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
+_COLORS = {"ok": typer.colors.GREEN, "warning": typer.colors.YELLOW, "problem": typer.colors.RED}
 
 
 def doctor(
@@ -58,7 +58,7 @@ async def _run_checks(settings: "Settings", show: "Callable[[Finding], None]") -
 
 
 def _print(finding: "Finding") -> None:
-    state = typer.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
+    state = typer.style(f"{finding.state:<8}", fg=_COLORS[finding.state])
     typer.echo(f"{state} {finding.about:<13} {finding.words}")
 
 

@@ -1,4 +1,4 @@
-"""Thumbnails: created on first view, stored beside the original, deleted with it."""
+"""Thumbnails: created on first view, stored next to the original, deleted with it."""
 
 import asyncio
 from collections.abc import Sequence
