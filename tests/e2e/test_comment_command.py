@@ -18,7 +18,7 @@ from prshots.client import sending
 from prshots.contract.errors import PrshotsError
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.service import PRSHOTS, Service, upload
-from support.unreliable_proxy import CUT, Unreliable, refuse
+from support.unreliable_proxy import CUT, UnreliableProxy, refuse
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
 SHA = "abcdef1234567890abcdef1234567890abcdef12"
@@ -256,7 +256,7 @@ class TestExpire:
 
         workflow.upload()
         workflow.here("comment", "--post")
-        with Unreliable(workflow.service.base_url, reopen) as service:
+        with UnreliableProxy(workflow.service.base_url, reopen) as service:
             assert workflow.here("expire", "--post", PRSHOTS_URL=service.url).exit_code == 0
         assert "`reopened`" in workflow.markdown()
         assert workflow.bodies() == [workflow.markdown()]
@@ -272,7 +272,7 @@ class TestExpire:
     def test_a_forge_that_fails_leaves_something_to_finish(self, workflow: Workflow, when: str) -> None:
         view_url = workflow.upload()
         workflow.here("comment", "--post")
-        with Unreliable(workflow.github.url) as front:
+        with UnreliableProxy(workflow.github.url) as front:
             front.will(CUT, when=when, times=sending.TRIES)
             words = workflow.fails("expire", "--post", GITHUB_API_URL=front.url)
             assert words.startswith("the screenshots are deleted, but the comment could not be changed")
@@ -287,7 +287,7 @@ class TestExpire:
         workflow.upload()
         workflow.here("comment", "--post")
         html = '<img src="http://127.0.0.1:1/camo" data-canonical-src="x">'
-        with Unreliable(workflow.github.url) as front:
+        with UnreliableProxy(workflow.github.url) as front:
             rendered = f"GET /repos/{workflow.github.repository}/issues/comments/"
             front.will(refuse(200, body={"body_html": html}), when=rendered)
             done = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
@@ -364,7 +364,7 @@ class TestComment:
     def test_a_service_that_says_no_or_nothing(self, workflow: Workflow) -> None:
         assert "refused the token" in workflow.fails("comment", PRSHOTS_TOKEN="msr_" + "0" * 64)
         assert "cannot reach http" in workflow.fails("comment", PRSHOTS_URL="http://127.0.0.1:1")
-        with Unreliable(workflow.service.base_url) as front:
+        with UnreliableProxy(workflow.service.base_url) as front:
             front.will(refuse(200, body=[]), when="GET /v1/comment")
             assert "address of a prshots service" in workflow.fails("comment", PRSHOTS_URL=front.url)
             older = {"pr_number": workflow.pr_number, "markdown": "<!-- svc:pr-1 -->\n### 0 screenshots\n"}

@@ -16,7 +16,7 @@ MOST_UPLOADS = 100
 
 
 @contextlib.contextmanager
-def running(service: Service) -> Iterator[httpx.Client]:
+def running_service(service: Service) -> Iterator[httpx.Client]:
     """Run the service for the length of the block: a disk in use cannot be unmounted."""
     service.settings["UPLOADS_PER_MINUTE"] = "1000"
     service.start()
@@ -34,7 +34,7 @@ def running(service: Service) -> Iterator[httpx.Client]:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, httpx.Client]]:
     """Run a service with everything on one small disk."""
     service = Service(tmp_path_factory.mktemp("small"))
-    with small_disk(service.data_dir, "12m"), running(service) as client:
+    with small_disk(service.data_dir, "12m"), running_service(service) as client:
         yield service, client
 
 
@@ -124,7 +124,7 @@ def test_a_pull_request_is_closed_on_a_full_disk(on_small_disk: tuple[Service, h
 @pytest.mark.slow
 def test_the_images_folder_is_full(service: Service) -> None:
     service.data_dir.mkdir()
-    with small_disk(service.images_dir, "6m"), running(service) as client:
+    with small_disk(service.images_dir, "6m"), running_service(service) as client:
         accepted = upload_until_full(client)
         assert len(accepted) > 5
         assert_all_is_whole(service, accepted)
@@ -136,7 +136,7 @@ def test_the_disk_of_the_database_is_full(service: Service) -> None:
     """The bytes could be stored, but their record could not: then the bytes go again."""
     disk = service.folder / "disk"
     service.settings["DATABASE_URL"] = f"sqlite:///{disk}/prshots.db"
-    with small_disk(disk, "2m"), running(service) as client:
+    with small_disk(disk, "2m"), running_service(service) as client:
         image = png()
         view_url = upload(client, image).json()["view_url"]
         with filled_up(disk):

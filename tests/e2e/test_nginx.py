@@ -20,7 +20,7 @@ import pytest
 from prshots.server.domain.signing import KeyRing
 from support.engine_servers import S3_KEY, S3_SECRET, SeaweedFS, Server
 from support.free_ports import free_port
-from support.nginx_front import NGINX, NGINX_VERSIONS, Front
+from support.nginx_front import NGINX, NGINX_VERSIONS, Nginx
 from support.service import MAX_BYTES, PNG, PRSHOTS, Service, png, upload
 from support.service_processes import key_of, records, wait_until
 
@@ -29,21 +29,21 @@ NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}
 
 
 @pytest.fixture(scope="module", params=NGINX_VERSIONS)
-def front(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Front]:
+def front(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Nginx]:
     """Run nginx in front of a service that hands out nginx's address as its own, three times."""
     service = Service(tmp_path_factory.mktemp("nginx"))
-    made = Front.of(service, service.folder / "nginx", program=NGINX[request.param])
+    made = Nginx.of(service, service.folder / "nginx", program=NGINX[request.param])
     service.settings = dict.fromkeys(("BASE_URL", "IMG_URL", "WEB_URL"), made.url)
     made.service = service.start()
     try:
-        with running(made):
+        with running_nginx(made):
             yield made
     finally:
         assert service.stop() == 0
 
 
 @pytest.fixture(scope="module")
-def client(front: Front) -> Iterator[httpx.Client]:
+def client(front: Nginx) -> Iterator[httpx.Client]:
     with front.service.client(front.service.new_token(), front.url) as made:
         yield made
 
@@ -58,7 +58,7 @@ def started(server: Server) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def running(front: Front) -> Iterator[Front]:
+def running_nginx(front: Nginx) -> Iterator[Nginx]:
     with started(front.server()):
         yield front
 
@@ -101,7 +101,7 @@ def raw(port: int, head: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
-def last_log(front: Front, path: str) -> str:
+def last_log(front: Nginx, path: str) -> str:
     """Return the last line about a path; nginx writes it after the reply."""
     lines: list[str] = []
 
@@ -113,7 +113,7 @@ def last_log(front: Front, path: str) -> str:
     return lines[-1]
 
 
-def own_image(front: Front, ext: str, exp: float, content: bytes = PNG) -> str:
+def own_image(front: Nginx, ext: str, exp: float, content: bytes = PNG) -> str:
     """Put an image into the store, past the API, and return its URL with an `exp` of our choice."""
     service, image_id = front.service, secrets.token_hex(16)
     ring = KeyRing.parse((service.data_dir / "signing-keys").read_text())
@@ -125,11 +125,11 @@ def own_image(front: Front, ext: str, exp: float, content: bytes = PNG) -> str:
 
 @pytest.mark.parametrize("version", NGINX_VERSIONS)
 def test_the_files_as_shipped_are_valid(tmp_path: Path, version: str) -> None:
-    done = Front(tmp_path / "nginx", [1], [2], [3], tmp_path, program=NGINX[version]).check()
+    done = Nginx(tmp_path / "nginx", [1], [2], [3], tmp_path, program=NGINX[version]).check()
     assert (done.returncode, "[warn]" in done.stderr) == (0, False), done.stderr
 
 
-def test_nginx_sends_the_image_itself_as_delivery_would(front: Front, client: httpx.Client) -> None:
+def test_nginx_sends_the_image_itself_as_delivery_would(front: Nginx, client: httpx.Client) -> None:
     image = png(300_000)
     url = upload(client, image).json()["view_url"]
     assert url.startswith(f"{front.url}/i/")
@@ -148,13 +148,13 @@ def test_nginx_sends_the_image_itself_as_delivery_would(front: Front, client: ht
     ("ext", "content_type"),
     [("png", "image/png"), ("jpg", "image/jpeg"), ("webp", "image/webp"), ("thumb.webp", "image/webp")],
 )
-def test_every_kind_of_image_is_sent_from_disk(front: Front, ext: str, content_type: str) -> None:
+def test_every_kind_of_image_is_sent_from_disk(front: Nginx, ext: str, content_type: str) -> None:
     reply = get(own_image(front, ext, time.time() + DAY))
     assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
     assert "status=305 " in last_log(front, reply.url.path)
 
 
-def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Front, client: httpx.Client) -> None:
+def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Nginx, client: httpx.Client) -> None:
     made = upload(client, png(5000)).json()
     url, direct, tag = (
         made["view_url"],
@@ -183,7 +183,7 @@ def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Front, clie
         assert about_the_image(reply) == expected, headers
 
 
-def test_a_delete_takes_hold_at_once(front: Front, client: httpx.Client) -> None:
+def test_a_delete_takes_hold_at_once(front: Nginx, client: httpx.Client) -> None:
     made = upload(client).json()
     assert [get(made["view_url"]).status_code for _ in range(2)] == [200, 200]
     assert client.delete(f"/v1/images/{made['id']}").json() == {"ok": True, "id": made["id"]}
@@ -195,7 +195,7 @@ def test_a_delete_takes_hold_at_once(front: Front, client: httpx.Client) -> None
     )  # delivery was asked for the image only
 
 
-def test_in_its_last_hour_a_url_is_decided_by_delivery_each_time(front: Front) -> None:
+def test_in_its_last_hour_a_url_is_decided_by_delivery_each_time(front: Nginx) -> None:
     """So no cache is told to keep the image after the URL has expired."""
     exp = int(time.time()) + 1800
     url = own_image(front, "png", exp)
@@ -208,7 +208,7 @@ def test_in_its_last_hour_a_url_is_decided_by_delivery_each_time(front: Front) -
         (front.folder / "access.log").write_text("")
 
 
-def test_a_url_ends_with_its_time(front: Front) -> None:
+def test_a_url_ends_with_its_time(front: Nginx) -> None:
     exp = int(time.time()) + 2
     url = own_image(front, "png", exp)
     asked_at = 0.0
@@ -218,7 +218,7 @@ def test_a_url_ends_with_its_time(front: Front) -> None:
     assert (reply.status_code, reply.json()) == (410, {"error": "expired"})
 
 
-def test_refusals_are_deliverys_own_and_are_not_remembered(front: Front, client: httpx.Client) -> None:
+def test_refusals_are_deliverys_own_and_are_not_remembered(front: Nginx, client: httpx.Client) -> None:
     url = upload(client).json()["view_url"]
     assert get(url).status_code == 200  # and that is remembered
     past = own_image(front, "png", time.time() - 10)
@@ -240,7 +240,7 @@ def test_refusals_are_deliverys_own_and_are_not_remembered(front: Front, client:
             assert "HIT" not in last_log(front, f"{httpx.URL(wrong).path} ")
 
 
-def test_no_other_way_to_write_a_url_is_taken_for_it(front: Front, client: httpx.Client) -> None:
+def test_no_other_way_to_write_a_url_is_taken_for_it(front: Nginx, client: httpx.Client) -> None:
     """Nginx decodes a path before it looks for a file; delivery judges the bytes that came over the wire."""
     url = upload(client).json()["view_url"]
     assert get(url).status_code == 200  # and its answer is remembered
@@ -298,24 +298,24 @@ def test_many_who_come_at_once_all_get_the_image(client: httpx.Client) -> None:
 
 
 def test_a_file_that_nginx_cannot_find_is_sent_by_delivery(
-    front: Front, client: httpx.Client, tmp_path: Path
+    front: Nginx, client: httpx.Client, tmp_path: Path
 ) -> None:
     """A wrong folder, or one that nginx may not read, costs speed and nothing else."""
     image = png()
     url = upload(client, image).json()["view_url"]
-    with running(Front.of(front.service, tmp_path / "nginx", images=tmp_path / "elsewhere")) as other:
+    with running_nginx(Nginx.of(front.service, tmp_path / "nginx", images=tmp_path / "elsewhere")) as other:
         reply = get(url.replace(front.url, other.url))
         assert (reply.status_code, reply.content) == (200, image)
         assert "status=305 : 200 " in last_log(other, reply.url.path)
 
 
-def test_images_of_another_store_pass_through(front: Front, client: httpx.Client, tmp_path: Path) -> None:
+def test_images_of_another_store_pass_through(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
     made = upload(client, png(200_000)).json()
     change = {
         "include prshots/images-from-disk.conf;": "",
         "# include prshots/images-from-delivery.conf;": "include prshots/images-from-delivery.conf;",
     }
-    with running(Front.of(front.service, tmp_path / "nginx", changes=change)) as other:
+    with running_nginx(Nginx.of(front.service, tmp_path / "nginx", changes=change)) as other:
         url = made["view_url"].replace(front.url, other.url)
         direct = get(made["view_url"].replace(front.url, front.service.img_url))
         assert about_the_image(get(url)) == about_the_image(direct)
@@ -336,7 +336,7 @@ CACHED = {
 }
 
 
-def test_the_same_over_a_bucket(front: Front, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
+def test_the_same_over_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
     """Without a cache a delete takes hold at once, with one when the cache's time is over."""
     bucket = seaweedfs.new_bucket()
     store = seaweedfs.client(bucket)
@@ -353,13 +353,13 @@ def test_the_same_over_a_bucket(front: Front, seaweedfs: SeaweedFS, tmp_path: Pa
     )
     values = {"bucket": bucket, "server": f"127.0.0.1:{seaweedfs.port}", "folder": tmp_path}
 
-    def in_front(name: str, changes: dict[str, str]) -> Front:
+    def in_front(name: str, changes: dict[str, str]) -> Nginx:
         filled = {old: new.format(**values) for old, new in changes.items()}
-        return Front.of(service, tmp_path / name, changes=filled, program=front.program)
+        return Nginx.of(service, tmp_path / name, changes=filled, program=front.program)
 
     with (
-        running(in_front("plain", BUCKET)) as plain,
-        running(in_front("cached", BUCKET | CACHED)) as cached,
+        running_nginx(in_front("plain", BUCKET)) as plain,
+        running_nginx(in_front("cached", BUCKET | CACHED)) as cached,
         started(delivery),
     ):
         ring = KeyRing.parse(keys.read_text())
@@ -380,7 +380,7 @@ def test_the_same_over_a_bucket(front: Front, seaweedfs: SeaweedFS, tmp_path: Pa
         wait_until(lambda: get(cached.url + target).status_code == 410, "the cache's time to be over", 10)
 
 
-def test_one_address_for_dashboard_api_and_images(front: Front, client: httpx.Client) -> None:
+def test_one_address_for_dashboard_api_and_images(front: Nginx, client: httpx.Client) -> None:
     page = get(f"{front.url}/")
     assert "<!doctype html>" in page.text.lower()
     asset = re.search(r'src="(/assets/[^"]+)"', page.text)
@@ -402,7 +402,7 @@ def test_one_address_for_dashboard_api_and_images(front: Front, client: httpx.Cl
     )  # one id from end to end
 
 
-def test_with_a_certificate(front: Front, client: httpx.Client, tmp_path: Path) -> None:
+def test_with_a_certificate(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
     image, tls_port = png(), free_port()
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -416,8 +416,8 @@ def test_with_a_certificate(front: Front, client: httpx.Client, tmp_path: Path) 
         "#tls ": "",
     }
     url = upload(client, image).json()["view_url"].removeprefix(front.url)
-    with running(
-        Front.of(front.service, tmp_path / "nginx", changes=changes, program=front.program)
+    with running_nginx(
+        Nginx.of(front.service, tmp_path / "nginx", changes=changes, program=front.program)
     ) as secure:
         moved = get(secure.url + url, "POST")
         assert (moved.status_code, moved.headers["location"]) == (308, f"https://127.0.0.1{url}")
@@ -449,7 +449,7 @@ def test_uploads_of_every_size(client: httpx.Client) -> None:
     assert client.get("/v1/comment?pr_number=7").status_code == 200
 
 
-def test_nginx_refuses_in_our_words(front: Front) -> None:
+def test_nginx_refuses_in_our_words(front: Nginx) -> None:
     def ask(head: str) -> tuple[int, bytes]:
         reply = raw(front.port, head.encode())
         assert b"\r\nContent-Type: application/json\r\n" in reply
@@ -472,11 +472,11 @@ def test_nginx_refuses_in_our_words(front: Front) -> None:
     )
 
 
-def test_parts_that_are_down_are_said_to_be(front: Front, tmp_path: Path) -> None:
+def test_parts_that_are_down_are_said_to_be(front: Nginx, tmp_path: Path) -> None:
     nobody = [free_port()]
     url = own_image(front, "png", time.time() + DAY)
-    with running(
-        Front(tmp_path / "nginx", nobody, nobody, nobody, front.service.images_dir, program=front.program)
+    with running_nginx(
+        Nginx(tmp_path / "nginx", nobody, nobody, nobody, front.service.images_dir, program=front.program)
     ) as alone:
         for address, status, part in [
             (url.replace(front.url, alone.url), 503, "delivery"),
@@ -493,9 +493,9 @@ def test_parts_that_are_down_are_said_to_be(front: Front, tmp_path: Path) -> Non
         assert "token=" not in alone.logs
 
 
-def test_a_replica_that_is_down_costs_no_request(front: Front, client: httpx.Client, tmp_path: Path) -> None:
+def test_a_replica_that_is_down_costs_no_request(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
     service, dead = front.service, free_port()
-    both = Front(
+    both = Nginx(
         tmp_path / "nginx",
         [dead, service.web_port],
         [dead, service.api_port],
@@ -504,7 +504,7 @@ def test_a_replica_that_is_down_costs_no_request(front: Front, client: httpx.Cli
         program=front.program,
     )
     known = len(records(service))
-    with running(both), httpx.Client(base_url=both.url, headers=client.headers, timeout=30) as through:
+    with running_nginx(both), httpx.Client(base_url=both.url, headers=client.headers, timeout=30) as through:
         urls = [upload(through).json()["view_url"].replace(front.url, both.url) for _ in range(8)]
         assert {get(url).status_code for url in urls} == {200}
         assert {get(f"{both.url}/").status_code for _ in range(4)} == {200}
@@ -534,13 +534,13 @@ class HangsUp:
         self._thread.join(10)
 
 
-def test_an_upload_that_was_sent_is_not_sent_again(front: Front, tmp_path: Path) -> None:
+def test_an_upload_that_was_sent_is_not_sent_again(front: Nginx, tmp_path: Path) -> None:
     parts = [HangsUp(), HangsUp()]
     ports = [part.port for part in parts]
     try:
         with (
-            running(
-                Front(tmp_path / "nginx", ports, ports, ports, tmp_path, program=front.program)
+            running_nginx(
+                Nginx(tmp_path / "nginx", ports, ports, ports, tmp_path, program=front.program)
             ) as through,
             httpx.Client(base_url=through.url, timeout=30) as client,
         ):
@@ -556,11 +556,11 @@ def test_an_upload_that_was_sent_is_not_sent_again(front: Front, tmp_path: Path)
             part.close()
 
 
-def test_what_a_client_says_of_itself_is_not_passed_on(front: Front, tmp_path: Path) -> None:
+def test_what_a_client_says_of_itself_is_not_passed_on(front: Nginx, tmp_path: Path) -> None:
     part = HangsUp()
     try:
-        with running(
-            Front(tmp_path / "nginx", [part.port], [part.port], [part.port], tmp_path, program=front.program)
+        with running_nginx(
+            Nginx(tmp_path / "nginx", [part.port], [part.port], [part.port], tmp_path, program=front.program)
         ) as through:
             get(
                 f"{through.url}/v1/comment",
@@ -580,7 +580,7 @@ def test_what_a_client_says_of_itself_is_not_passed_on(front: Front, tmp_path: P
         part.close()
 
 
-def test_no_log_holds_a_signature(front: Front, client: httpx.Client) -> None:
+def test_no_log_holds_a_signature(front: Nginx, client: httpx.Client) -> None:
     """Whatever went wrong in the tests above, and whatever went well."""
     url = upload(client).json()["view_url"]
     (front.service.images_dir / key_of(url)).unlink()

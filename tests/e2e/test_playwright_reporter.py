@@ -18,7 +18,7 @@ from support.forges.gitea_look_alike import gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.service import SHA, Service
-from support.unreliable_proxy import Unreliable, refuse
+from support.unreliable_proxy import UnreliableProxy, refuse
 
 PACKAGE = Path(__file__).parents[2] / "clients" / "playwright"
 
@@ -203,7 +203,7 @@ def test_screenshots_go_up_during_the_run_and_one_comment_follows(
     from PIL import Image
 
     Image.new("RGB", (320, 200), "white").save(snapshot)
-    with Unreliable(shared_service.base_url) as front:
+    with UnreliableProxy(shared_service.base_url) as front:
         front.will(refuse(429, {"Retry-After": "1"}, {"error": "rate limited"}), when="POST /v1/upload")
         front.will(refuse(503), when="POST /v1/upload")
         failed = suite.run(PRSHOTS_URL=front.url)
@@ -227,7 +227,7 @@ def test_a_run_stays_green_when_the_forge_is_down(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:
     suite.write(dots=WITHOUT_BROWSER)
-    with Unreliable(github.url) as front:
+    with UnreliableProxy(github.url) as front:
         front.will(refuse(502), times=9)
         done = suite.run({"tries": 2}, GITHUB_API_URL=front.url)
         assert done.returncode == 0, done.stdout + done.stderr

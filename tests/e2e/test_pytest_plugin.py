@@ -17,7 +17,7 @@ from prshots.client import sending
 from support.chromium import QUIET
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.service import SHA, Service
-from support.unreliable_proxy import Unreliable, refuse
+from support.unreliable_proxy import UnreliableProxy, refuse
 
 pytest_plugins = ["pytester"]
 
@@ -256,7 +256,7 @@ def test_the_comment_is_kept_current_and_a_forge_that_is_down_fails_nothing(
     here.makeini("[pytest]\nprshots_post = true\n")
     first = here.runpytest_inprocess()
     assert "comment created: " in first.stdout.str()
-    with Unreliable(github.url) as front:
+    with UnreliableProxy(github.url) as front:
         front.will(refuse(502, body={"message": "Bad gateway"}), times=10)
         monkeypatch.setenv("GITHUB_API_URL", front.url)
         down = here.runpytest_inprocess()

@@ -25,7 +25,7 @@ from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
 from support.raw_requests import running
 from support.service import PRSHOTS, SHA, Service
-from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, Unreliable, refuse, slow
+from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, UnreliableProxy, refuse, slow
 
 UPLOAD = "POST /v1/upload"
 WRONG_TOKEN = "msr_" + "0123456789abcdef" * 4
@@ -44,8 +44,8 @@ def env(shared_service: Service, token: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def front(shared_service: Service) -> Iterator[Unreliable]:
-    with Unreliable(shared_service.base_url) as running:
+def front(shared_service: Service) -> Iterator[UnreliableProxy]:
+    with UnreliableProxy(shared_service.base_url) as running:
         yield running
 
 
@@ -158,7 +158,7 @@ class TestAsAProcess:
         assert len(images_on(env, 21)) == 4
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
 
-    def test_through_trouble(self, env: dict[str, str], folder: Path, front: Unreliable) -> None:
+    def test_through_trouble(self, env: dict[str, str], folder: Path, front: UnreliableProxy) -> None:
         limited = refuse(429, {"Retry-After": "1"}, {"error": "rate limited"})
         for trouble in (limited, limited, refuse(503, {"Retry-After": "1"}), CUT, LOSE_REPLY, slow(0.3)):
             front.will(trouble, when=UPLOAD)
@@ -178,7 +178,7 @@ class TestAsAProcess:
         ]
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr
 
-    def test_on_a_terminal(self, env: dict[str, str], folder: Path, front: Unreliable) -> None:
+    def test_on_a_terminal(self, env: dict[str, str], folder: Path, front: UnreliableProxy) -> None:
         front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
         front.will(refuse(503), when=UPLOAD)
         ours, theirs = pty.openpty()
@@ -208,7 +208,7 @@ class TestAsAProcess:
         assert "\x1b" not in table
         assert table.count("uploaded") == 3
 
-    def test_ctrl_c_ends_at_once(self, env: dict[str, str], folder: Path, front: Unreliable) -> None:
+    def test_ctrl_c_ends_at_once(self, env: dict[str, str], folder: Path, front: UnreliableProxy) -> None:
         front.will(slow(0), when=UPLOAD)
         front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
         front.will(NEVER, when=UPLOAD, times=3)

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from support.raw_requests import MULTIPART, Memory, image_head
+from support.raw_requests import MULTIPART, MemoryGrowth, image_head
 from support.service import Service, upload
 
 GIGABYTE = 1024**3
@@ -117,7 +117,7 @@ SENDERS = {
 )
 def test_it_is_refused_and_not_kept(shared_service, token, folder, sender, size):
     before = shared_service.stored_files()
-    with Memory.watched(shared_service) as memory:
+    with MemoryGrowth.watched(shared_service) as memory:
         refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", token, file_of(size, folder))
     assert refusal == TOO_LARGE
     assert memory.growth < 40 * 1024**2
@@ -129,7 +129,7 @@ def test_it_is_refused_and_not_kept(shared_service, token, folder, sender, size)
 )
 def test_with_a_wrong_token(shared_service, folder, sender):
     file = file_of(LARGE, folder)
-    with Memory.watched(shared_service) as memory:
+    with MemoryGrowth.watched(shared_service) as memory:
         refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", "msr_" + "0" * 64, file)
     assert refusal == UNAUTHORIZED
     assert memory.growth < 40 * 1024**2
@@ -137,7 +137,7 @@ def test_with_a_wrong_token(shared_service, folder, sender):
 
 def test_where_no_body_is_expected(shared_service, token, folder):
     file = file_of(LARGE, folder)
-    with Memory.watched(shared_service) as memory:
+    with MemoryGrowth.watched(shared_service) as memory:
         status, text = SENDERS["httpx, chunked"](f"{shared_service.base_url}/v1/expire", token, file)
     assert (status, text) == (400, '{"error":"pr_number required"}')
     assert memory.growth < 40 * 1024**2

@@ -19,7 +19,7 @@ from support.raw_requests import (
     image_part,
     part,
     post_body,
-    running,
+    running_service,
     text_part,
     text_parts,
 )
@@ -294,7 +294,7 @@ class Exhausted:
 
 @pytest.fixture(scope="module")
 def exhausted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exhausted]:
-    with running(tmp_path_factory.mktemp("exhausted"), UPLOADS_PER_MINUTE="2") as service:
+    with running_service(tmp_path_factory.mktemp("exhausted"), UPLOADS_PER_MINUTE="2") as service:
         token = service.new_token()
         refused = {name: attempt_with(service, token, name) for name in MISTAKES if name != "rate"}
         assert attempt_with(service, token).status == 200, "what was refused must not count"

@@ -16,7 +16,7 @@ from prshots.contract.object_names import origin_key
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.cloud_client import Limits
 from prshots.server.domain.ports import ObjectStream
-from support.delivery_sockets import EXP, RING, Served, get
+from support.delivery_sockets import EXP, RING, DeliveryInThread, get
 from support.engine_servers import SeaweedFS, running_seaweedfs
 
 MB = 1_000_000
@@ -55,7 +55,7 @@ class Place:
         url = server.store_url(server.new_bucket(), "images")
         self._store = CloudStore(url, PATIENT)
         self.reader = CountingReader(url, PATIENT)
-        self.served = Served(self.reader, new_loop)
+        self.served = DeliveryInThread(self.reader, new_loop)
 
     def put(self, content: bytes) -> str:
         """Put an image into the store, and return the target to ask for."""
@@ -270,7 +270,7 @@ def test_what_is_not_whole_never_looks_whole(script: list[bytes | Exception], ev
     target = RING.sign("ab" * 16, "png", EXP, "k1")
     with (
         structlog.testing.capture_logs() as logs,
-        Served(ScriptedReader(*script), uvloop.new_event_loop) as served,
+        DeliveryInThread(ScriptedReader(*script), uvloop.new_event_loop) as served,
         served.exchange(get(target) + get("/healthz")) as wire,
     ):
         came = b""
@@ -288,7 +288,7 @@ def test_what_is_not_whole_never_looks_whole(script: list[bytes | Exception], ev
 def test_chunks_of_any_size_arrive() -> None:
     reader = ScriptedReader(b"", b"123", b"", b"4567", b"890", b"")
     with (
-        Served(reader, uvloop.new_event_loop) as served,
+        DeliveryInThread(reader, uvloop.new_event_loop) as served,
         served.exchange(get(RING.sign("ab" * 16, "png", EXP, "k1")) * 3) as wire,
     ):
         assert [wire.reply()[2] for _ in range(3)] == [b"1234567890"] * 3

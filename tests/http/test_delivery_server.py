@@ -24,12 +24,12 @@ from prshots.server.adapters.objects.disk import DiskReader
 from prshots.server.delivery import connection
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
-from support.delivery_sockets import EXP, RING, Served, Wire, get, open_files
+from support.delivery_sockets import EXP, RING, DeliveryInThread, RawConnection, get, open_files
 
 HOST = b"Host: localhost\r\n\r\n"
 
 
-class ServedFromDisk(Served):
+class ServedFromDisk(DeliveryInThread):
     """With a store to put images into."""
 
     def __init__(self, root: Path, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
@@ -414,7 +414,7 @@ def test_without_descriptors_it_waits_and_recovers(served: ServedFromDisk) -> No
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             for filler in fillers:
                 os.close(filler)
-        with Wire(waiting) as wire:
+        with RawConnection(waiting) as wire:
             wire.sock.sendall(get(target))
             assert wire.reply()[0] == 200
     assert {entry["event"] for entry in logs} == {"cannot accept connections"}

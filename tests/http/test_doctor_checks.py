@@ -194,8 +194,9 @@ class TestParts:
             assert words.startswith("problem ")
             assert "another program answers there" in words
 
-    async def test_clocks(self, tmp_path: Path) -> None:
-        late = (200, {"Date": formatdate(time.time() - 90, usegmt=True)}, self.READY[2])
+    async def test_clocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("prshots.server.doctor.addresses.CLOCK_SECONDS", 3600)
+        late = (200, {"Date": formatdate(time.time() - 7200, usegmt=True)}, self.READY[2])
         words = await self.parts(tmp_path, self.READY, late)
         assert "s behind this machine's: use NTP" in words
         right = (200, {"Date": formatdate(time.time(), usegmt=True)}, self.READY[2])

@@ -13,7 +13,7 @@ from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 from prshots.server.domain import comment
 from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
-from support.forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
+from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
 from support.forges.gitlab_look_alike import HIDDEN, SYSTEM, GitLabLookAlike, gitlab_look_alike
 

@@ -21,12 +21,12 @@ from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, UnreachableError
 from prshots.server.domain import comment
 from support.forges.bitbucket_look_alike import bitbucket_look_alike
-from support.forges.for_tests import quick, says  # noqa: F401 - quick is a fixture of every test here
+from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
 from support.forges.forge_server import Written
 from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
-from support.unreliable_proxy import CUT, LOSE_REPLY, Unreliable, refuse, slow
+from support.unreliable_proxy import CUT, LOSE_REPLY, UnreliableProxy, refuse, slow
 
 ELSEWHERE = "https://img.example.com/i/0123.png?exp=1&token=k1.abc"
 
@@ -73,7 +73,7 @@ class Place:
 
     look_alike: LookAlike
     kind: Callable[..., Forge]
-    front: Unreliable
+    front: UnreliableProxy
     stack: ExitStack
     waits: list[str] = field(default_factory=list)
 
@@ -118,7 +118,7 @@ KINDS: dict[str, tuple[Callable[[], Any], Callable[..., Forge]]] = {
 
 
 def _place(look_alike: LookAlike, kind: Callable[..., Forge], stack: ExitStack) -> Place:
-    front = stack.enter_context(Unreliable(look_alike.public_url))
+    front = stack.enter_context(UnreliableProxy(look_alike.public_url))
     look_alike.public_url = front.url
     return Place(look_alike, kind, front, stack)
 
@@ -285,7 +285,7 @@ def test_an_answer_that_makes_no_sense_is_an_error_of_the_forges(place: Place) -
 
 
 def test_the_token_goes_to_nobody_else(place: Place) -> None:
-    with Unreliable(place.front.url) as elsewhere:
+    with UnreliableProxy(place.front.url) as elsewhere:
         for status in (301, 307):
             place.front.will(refuse(status, {"Location": f"{elsewhere.url}/steal"}))
             with pytest.raises(ForgeError, match="does not get our token"):

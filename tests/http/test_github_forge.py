@@ -16,7 +16,7 @@ from prshots.client.sending import limit_of
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, InvalidInputError
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
-from support.unreliable_proxy import Unreliable, refuse
+from support.unreliable_proxy import UnreliableProxy, refuse
 
 MARKER = "<!-- svc:pr-{} -->"
 
@@ -30,7 +30,7 @@ def github() -> Iterator[GitHubLookAlike]:
 @dataclass
 class Place:
     github: GitHubLookAlike
-    front: Unreliable
+    front: UnreliableProxy
     pr_number: int
     waits: list[tuple[str, float]] = field(default_factory=list)
 
@@ -50,13 +50,13 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def front(github: GitHubLookAlike) -> Iterator[Unreliable]:
-    with Unreliable(github.url) as made:
+def front(github: GitHubLookAlike) -> Iterator[UnreliableProxy]:
+    with UnreliableProxy(github.url) as made:
         yield made
 
 
 @pytest.fixture
-def place(github: GitHubLookAlike, front: Unreliable, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(github: GitHubLookAlike, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch) -> Place:
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
     front.seen.clear()
     front.seen_headers.clear()
@@ -114,7 +114,7 @@ def test_a_comment_that_somebody_removes_in_the_meantime(github: GitHubLookAlike
         if request.startswith("PATCH"):
             github.call("DELETE", request.split()[1])
 
-    with Unreliable(github.url, remove) as fast_person:
+    with UnreliableProxy(github.url, remove) as fast_person:
         place = Place(github, fast_person, github.new_pr())
         github.write(place.body("old"), place.pr_number, token=github.token)
         with closing(place.forge()) as forge:
@@ -214,7 +214,7 @@ def test_a_repository_that_was_renamed(place: Place, forge: GitHub) -> None:
 
 
 def test_the_next_page_at_another_address(place: Place, forge: GitHub) -> None:
-    with Unreliable(place.github.url) as elsewhere:
+    with UnreliableProxy(place.github.url) as elsewhere:
         link = f'<{elsewhere.url}/repositories/1/comments?page=2>; rel="next"'
         listed = [place.github.write("a", place.pr_number)]
         place.front.will(refuse(200, {"Link": link}, listed), when="GET")

@@ -15,7 +15,7 @@ from prshots.client.service import Client
 from prshots.client.tokens import FixedToken
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError, UnreachableError
 from support.http_server import QuietHandler, serving
-from support.unreliable_proxy import CUT, Unreliable, refuse
+from support.unreliable_proxy import CUT, UnreliableProxy, refuse
 
 TOKEN = "msr_" + "0123456789abcdef" * 4
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.c2lnbmF0dXJl"
@@ -84,8 +84,8 @@ def ground() -> Ground:
 
 
 @pytest.fixture
-def front(ground: Ground) -> Iterator[Unreliable]:
-    with serving(handler_of(ground)) as address, Unreliable(address) as front:
+def front(ground: Ground) -> Iterator[UnreliableProxy]:
+    with serving(handler_of(ground)) as address, UnreliableProxy(address) as front:
         yield front
 
 
@@ -94,7 +94,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.001)
 
 
-def in_actions(front: Unreliable) -> dict[str, str]:
+def in_actions(front: UnreliableProxy) -> dict[str, str]:
     return {
         "GITHUB_ACTIONS": "true",
         "ACTIONS_ID_TOKEN_REQUEST_URL": f"{front.url}/idtoken/x?api-version=2.0",
@@ -103,7 +103,7 @@ def in_actions(front: Unreliable) -> dict[str, str]:
 
 
 class TestGivenToken:
-    def test_is_used_and_nothing_is_asked(self, front: Unreliable) -> None:
+    def test_is_used_and_nothing_is_asked(self, front: UnreliableProxy) -> None:
         source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
         assert source.token() == TOKEN
         assert source.renewed(TOKEN) is None
@@ -123,7 +123,7 @@ class TestGivenToken:
 
 
 class TestExchange:
-    def test_in_github_actions(self, front: Unreliable, ground: Ground) -> None:
+    def test_in_github_actions(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(f"{front.url}/", "", "", in_actions(front))
         assert front.seen == []  # nothing before one is needed
         first = source.token()
@@ -132,13 +132,13 @@ class TestExchange:
         assert ground.asked == [{"id_token": f"{JWT}-1"}]
         assert ground.audiences == [front.url]  # as the service knows itself: without the slash
 
-    def test_in_gitlab(self, front: Unreliable, ground: Ground) -> None:
+    def test_in_gitlab(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(front.url, "", "demo", in_actions(front) | {"PRSHOTS_ID_TOKEN": f"{JWT}\n"})
         assert source.token() in ground.granted
         assert ground.asked == [{"id_token": JWT, "project": "demo"}]
         assert ground.audiences == []
 
-    def test_many_threads_exchange_once(self, front: Unreliable, ground: Ground) -> None:
+    def test_many_threads_exchange_once(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(front.url, "", "", in_actions(front))
         with ThreadPoolExecutor(8) as threads:
             tokens = set(threads.map(lambda _: source.token(), range(16)))
@@ -151,7 +151,7 @@ class TestExchange:
             f"{JWT}-2",
         ]  # a new one each time
 
-    def test_refused_token_is_renewed_by_the_client(self, front: Unreliable, ground: Ground) -> None:
+    def test_refused_token_is_renewed_by_the_client(self, front: UnreliableProxy, ground: Ground) -> None:
         with Client(front.url, token_source(front.url, "", "", in_actions(front))) as client:
             assert client.comment(1)
             ground.granted.clear()  # as when the 15 minutes are over
@@ -159,7 +159,7 @@ class TestExchange:
         assert len(ground.asked) == 2
 
     def test_renewed_before_its_time_is_over(
-        self, front: Unreliable, ground: Ground, monkeypatch: pytest.MonkeyPatch
+        self, front: UnreliableProxy, ground: Ground, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         source = token_source(front.url, "", "", in_actions(front))
         source.token()
@@ -174,7 +174,7 @@ class TestExchange:
         source.token()
         assert len(ground.asked) == 2
 
-    def test_what_does_not_arrive_is_sent_again(self, front: Unreliable, ground: Ground) -> None:
+    def test_what_does_not_arrive_is_sent_again(self, front: UnreliableProxy, ground: Ground) -> None:
         front.will(refuse(502), when="GET /idtoken")
         front.will(CUT, when="GET /idtoken")
         front.will(refuse(503, {"Retry-After": "0"}), when="POST /v1/oidc/token")
@@ -183,7 +183,7 @@ class TestExchange:
 
 
 class TestRefused:
-    def test_says_what_to_check(self, front: Unreliable, ground: Ground) -> None:
+    def test_says_what_to_check(self, front: UnreliableProxy, ground: Ground) -> None:
         ground.reply = (401, {"error": "unauthorized"})
         with pytest.raises(UnauthorizedError) as caught:
             token_source(front.url, "", "", in_actions(front)).token()
@@ -208,14 +208,14 @@ class TestRefused:
         ],
     )
     def test_other_replies(
-        self, front: Unreliable, ground: Ground, reply: tuple[int, object], words: str
+        self, front: UnreliableProxy, ground: Ground, reply: tuple[int, object], words: str
     ) -> None:
         ground.reply = reply
         with pytest.raises(CallError, match=words) as caught:
             token_source(front.url, "", "", in_actions(front)).token()
         assert "hunter2" not in str(caught.value)
 
-    def test_after_a_refusal_the_next_call_asks_again(self, front: Unreliable, ground: Ground) -> None:
+    def test_after_a_refusal_the_next_call_asks_again(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(front.url, "", "", in_actions(front))
         ground.reply = (401, {"error": "unauthorized"})
         with pytest.raises(UnauthorizedError):
@@ -223,14 +223,14 @@ class TestRefused:
         ground.reply = None
         assert source.token() in ground.granted
 
-    def test_actions_give_no_id_token(self, front: Unreliable, ground: Ground) -> None:
+    def test_actions_give_no_id_token(self, front: UnreliableProxy, ground: Ground) -> None:
         environ = in_actions(front) | {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "hunter2"}
         with pytest.raises(CallError, match="gave this job no ID token") as caught:
             token_source(front.url, "", "", environ).token()
         assert "hunter2" not in str(caught.value)
         assert ground.asked == []
 
-    def test_service_is_gone(self, front: Unreliable) -> None:
+    def test_service_is_gone(self, front: UnreliableProxy) -> None:
         front.will(CUT, when="POST /v1/oidc/token", times=sending.TRIES)
         with pytest.raises(UnreachableError, match="cannot reach") as caught:
             token_source(front.url, "", "", in_actions(front)).token()

@@ -16,7 +16,7 @@ from support.raw_requests import (
     BOUNDARY,
     MULTIPART,
     TEXTS,
-    Memory,
+    MemoryGrowth,
     body_of,
     connect,
     image_head,
@@ -282,7 +282,7 @@ def test_what_is_refused_does_not_add_up_in_memory(shared_service, token):
     heavy = [body for body, _ in REFUSED.values() if len(body) > MEGABYTE]
     for body in heavy:
         post_body(shared_service, token, body)
-    with Memory.watched(shared_service) as memory:
+    with MemoryGrowth.watched(shared_service) as memory:
         for _ in range(3):
             assert all(post_body(shared_service, token, body).status >= 400 for body in heavy)
     assert memory.growth < 20 * MEGABYTE

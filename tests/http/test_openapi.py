@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from support.chromium import chromium
-from support.raw_requests import running
+from support.raw_requests import running_service
 from support.service import Service
 
 TESTS = Path(__file__).parents[1]
@@ -22,7 +22,7 @@ SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 @pytest.fixture(scope="module")
 def roomy_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Run a service that lets these tests upload as often as they like."""
-    with running(tmp_path_factory.mktemp("openapi"), UPLOADS_PER_MINUTE="100000") as service:
+    with running_service(tmp_path_factory.mktemp("openapi"), UPLOADS_PER_MINUTE="100000") as service:
         yield service
 
 

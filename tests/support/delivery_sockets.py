@@ -30,8 +30,8 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-class Served:
-    """A delivery server in a thread of its own, and clients for it."""
+class DeliveryInThread:
+    """A delivery server in its own thread, and clients for it."""
 
     def __init__(
         self, reader: FileReader | RemoteReader, new_loop: Callable[[], asyncio.AbstractEventLoop]
@@ -65,15 +65,15 @@ class Served:
             base_url=f"http://{self.address[0]}:{self.address[1]}", timeout=60, trust_env=False
         )
 
-    def connect(self, receive_buffer: int = 0) -> "Wire":
+    def connect(self, receive_buffer: int = 0) -> "RawConnection":
         sock = socket.socket()
         if receive_buffer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         sock.settimeout(60)
         sock.connect(self.address)
-        return Wire(sock)
+        return RawConnection(sock)
 
-    def exchange(self, sent: bytes) -> "Wire":
+    def exchange(self, sent: bytes) -> "RawConnection":
         wire = self.connect()
         wire.sock.sendall(sent)
         return wire
@@ -82,7 +82,7 @@ class Served:
         wait_until(is_settled, "it to settle")
 
 
-class Wire:
+class RawConnection:
     """A client that sees every byte."""
 
     def __init__(self, sock: socket.socket) -> None:

@@ -45,7 +45,7 @@ http {{
 
 
 @dataclass
-class Front:
+class Nginx:
     """An nginx in front of parts, each given by the ports of its replicas."""
 
     folder: Path
@@ -59,7 +59,7 @@ class Front:
     service: Service = field(init=False)
 
     @classmethod
-    def of(cls, service: Service, folder: Path, **different: object) -> "Front":
+    def of(cls, service: Service, folder: Path, **different: object) -> "Nginx":
         parts = {"web": [service.web_port], "api": [service.api_port], "delivery": [service.img_port]}
         return cls(folder, **({**parts, "images": service.images_dir} | different))  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.service import SHA, Service, png
+from support.service_processes import resident_bytes
 
 BOUNDARY = "0f1e2d3c4b5a"
 MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
@@ -44,7 +45,7 @@ def body_of(parts: Iterable[bytes], end: bytes = f"--{BOUNDARY}--\r\n".encode())
 
 
 @contextlib.contextmanager
-def running(folder: Path, **settings: str) -> Iterator[Service]:
+def running_service(folder: Path, **settings: str) -> Iterator[Service]:
     """Run a service with these settings, and stop it whatever happens."""
     service = Service(folder, settings)
     try:
@@ -93,18 +94,7 @@ def post_body(service: Service, token: str, body: bytes, content_type: str = MUL
     return send(service, head, body)
 
 
-def resident_bytes(pid: int) -> int:
-    """Return the memory that a process and all its descendants hold now."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    own = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")), 0)
-    return own * 1024 + sum(resident_bytes(int(child)) for child in children)
-
-
-class Memory:
+class MemoryGrowth:
     """Samples a service's memory while the block runs; `growth` is the most it held above the beginning."""
 
     def __init__(self, service: Service) -> None:
@@ -123,7 +113,7 @@ class Memory:
 
     @classmethod
     @contextlib.contextmanager
-    def watched(cls, service: Service) -> Iterator["Memory"]:
+    def watched(cls, service: Service) -> Iterator["MemoryGrowth"]:
         memory = cls(service)
         sampler = threading.Thread(target=memory._sample)
         sampler.start()

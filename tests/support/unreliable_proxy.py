@@ -1,6 +1,6 @@
-"""A real HTTP front that misbehaves as told: in front of the service, of a forge's look-alike, of anything.
+"""A real HTTP proxy that misbehaves as told, in front of the service or of a forge's look-alike.
 
-with Unreliable(target) as front:
+with UnreliableProxy(target) as front:
     front.will(refuse(429, {"Retry-After": "1"}), when="POST /v1/upload", times=2)
     front.will(LOSE_REPLY, when="POST /repos/")
     … front.url …
@@ -59,7 +59,7 @@ LOSE_REPLY = Misbehaviour(passed_on=True, cut=True)
 """Pass the request on, and cut the connection instead of handing back the reply."""
 
 
-class Unreliable:
+class UnreliableProxy:
     """Runs from `with` to its end; any number of requests at once."""
 
     def __init__(
@@ -114,7 +114,7 @@ class Unreliable:
         return self._client.request(method, self.target + path, headers=kept, content=body)
 
 
-def _handler_of(front: Unreliable) -> type[QuietHandler]:
+def _handler_of(front: UnreliableProxy) -> type[QuietHandler]:
     class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 

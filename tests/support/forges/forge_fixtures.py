@@ -1,4 +1,4 @@
-"""What the tests of the forges share."""
+"""Fixtures and helpers that the tests of the forges share."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +9,8 @@ from prshots.client import sending
 
 
 @pytest.fixture(autouse=True)
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no test wait long, nor read the authorities of TLS, which takes 50 ms: all is plain HTTP here."""
+def short_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the pauses between retries short, and skip reading the TLS certificates: all is plain HTTP here."""
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
