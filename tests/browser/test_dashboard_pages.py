@@ -16,7 +16,7 @@ from PIL import Image as Picture
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import prshots
-from support.chromium import chromium
+from support.chromium import PATIENCE_MS, chromium
 from support.service import PRSHOTS, Service, upload
 from support.signed_in_people import Person, sign_in
 
@@ -25,8 +25,6 @@ MAX_SCRIPT_BYTES = 60_000
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 GITHUB = "https://token.actions.githubusercontent.com"
 NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
-
-expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +60,7 @@ def new_context(
                 permissions=["clipboard-read", "clipboard-write"],
                 **({"viewport": WIDE} | options),  # type: ignore[arg-type]
             )
-            context.set_default_timeout(60_000)
+            context.set_default_timeout(PATIENCE_MS)
             cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": service.web_url}
             context.add_cookies([cookie])  # type: ignore[list-item]
             context.on("console", lambda said: _note(complaints, said.type, said.text))
@@ -607,8 +605,8 @@ class TestWhenTheApiIsGone:
                 fresh.goto("/")
                 expect(fresh.get_by_text("not responding").first).to_be_visible()
                 api = serve("api", "delivery")
-                expect(page.get_by_text("The service is not responding")).to_have_count(0, timeout=90_000)
-                expect(fresh.get_by_role("link", name="kept")).to_be_visible(timeout=90_000)
+                expect(page.get_by_text("The service is not responding")).to_have_count(0)
+                expect(fresh.get_by_role("link", name="kept")).to_be_visible()
                 context.set_offline(True)
                 expect(page.get_by_text(re.compile("You.re offline"))).to_be_visible()
                 context.set_offline(False)
@@ -632,5 +630,5 @@ def test_somebody_whose_session_has_ended_is_asked_to_sign_in_and_comes_back(
         page.goto(f"/projects/{project}/tokens")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         person.post("/auth/sign-out-everywhere")
-        expect(page).to_have_url(re.compile(r"/sign-in\?"), timeout=90_000)
+        expect(page).to_have_url(re.compile(r"/sign-in\?"))
         assert f"/projects/{project}/tokens" in httpx.URL(page.url).params["return_to"]

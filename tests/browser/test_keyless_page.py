@@ -22,8 +22,6 @@ ROOT = Path(__file__).parents[2]
 GITHUB = "https://token.actions.githubusercontent.com"
 WAYS = ("GitHub Actions", "GitLab CI", "Playwright", "pytest", "Command line", "curl")
 
-expect.set_options(timeout=60_000)
-
 
 @pytest.fixture(scope="module")
 def ann(shared_service: Service) -> Iterator[Person]:

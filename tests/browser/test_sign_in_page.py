@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS
-from support.chromium import chromium
+from support.chromium import PATIENCE_MS, chromium
 from support.http_server import QuietHandler, serving
 from support.login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github
 from support.service import Service
@@ -80,7 +80,7 @@ def new_context(running_browser: Browser, service: Service) -> Iterator[Callable
         def make() -> BrowserContext:
             context = running_browser.new_context(base_url=service.web_url)
             stack.callback(context.close)
-            context.set_default_timeout(60_000)
+            context.set_default_timeout(PATIENCE_MS)
             context.route(
                 re.compile("^https:"), lambda route: route.abort()
             )  # a provider's page likes a font
