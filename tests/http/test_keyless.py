@@ -322,6 +322,6 @@ def test_the_client_finds_its_way_by_itself(world: World) -> None:
         assert client.comment(7).markdown.startswith("<!-- svc:pr-7 -->")
     with (
         Client(url, token_source(url, "", "another project", environ)) as client,
-        pytest.raises(UnauthorizedError, match="its log says why"),
+        pytest.raises(UnauthorizedError, match="the service's log says why"),
     ):
         client.comment(7)
