@@ -51,9 +51,7 @@ def keep_current(forge: Forge, pr_number: int, render: Callable[[], str], *, cre
             posted = Posted(PostOutcome.UPDATED, kept.url)
         written = kept.id, text
     if posted.outcome is PostOutcome.UNCHANGED:
-        raise ForgeError(
-            f"{forge.label} lists our comment, but says that it has gone when we change it"
-        )
+        raise ForgeError(f"{forge.label} lists our comment, but says that it has gone when we change it")
     return posted  # the text keeps changing: the job that uploads also posts
 
 
