@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prshots.client.shots import Found, Problem, ShotFile, find_shots
     from prshots.client.uploading import UploadOutcome, upload_all
     from prshots.contract.comments import Marker
-    from prshots.contract.replies import Expired, Limits, SizedComment, Uploaded
+    from prshots.contract.replies import Expired, ServiceLimits, SizedComment, Uploaded
 
 DEFAULT_CONCURRENCY = 8
 """How many uploads run at a time by default."""
@@ -28,9 +28,9 @@ __all__ = [
     "ForgeKind",
     "Found",
     "Job",
-    "Limits",
     "Marker",
     "Problem",
+    "ServiceLimits",
     "ShotFile",
     "SizedComment",
     "UploadOutcome",
@@ -50,7 +50,7 @@ _MODULES = {
     "prshots.client.shots": ("Found", "Problem", "ShotFile", "find_shots"),
     "prshots.client.uploading": ("UploadOutcome", "upload_all"),
     "prshots.contract.comments": ("Marker",),
-    "prshots.contract.replies": ("Expired", "Limits", "SizedComment", "Uploaded"),
+    "prshots.contract.replies": ("Expired", "ServiceLimits", "SizedComment", "Uploaded"),
 }
 
 

@@ -27,7 +27,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
-from prshots.contract.replies import Expired, Limits, SizedComment, Uploaded
+from prshots.contract.replies import Expired, ServiceLimits, SizedComment, Uploaded
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -41,7 +41,7 @@ _ERRORS: dict[int, type[Exception]] = {
 }
 
 
-Reply = TypeVar("Reply", Uploaded, Expired, SizedComment, Limits)
+Reply = TypeVar("Reply", Uploaded, Expired, SizedComment, ServiceLimits)
 
 
 class Client:
@@ -59,7 +59,7 @@ class Client:
         self._tokens = FixedToken(token) if isinstance(token, str) else token
         self._client = _opened(self.url)
         self._sender = Sender(self._client, on_wait)
-        self._limits: Limits | None = None
+        self._limits: ServiceLimits | None = None
         self._asked_for_limits = False
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Client:
             raise InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload")
         self._call("DELETE", f"/v1/images/{image_id}", dict)
 
-    def limits(self) -> Limits | None:
+    def limits(self) -> ServiceLimits | None:
         """Return the service's limits; None if they are not known. Asks once, without retries.
 
         An older service does not tell them. Then an upload that is too large fails with the service's 413.
@@ -126,12 +126,12 @@ class Client:
             self._asked_for_limits = True
         return self._limits
 
-    def _fetched_limits(self) -> Limits | None:
+    def _fetched_limits(self) -> ServiceLimits | None:
         try:
             reply = self._sender.send(
                 lambda: self._client.build_request("GET", "/v1/limits", timeout=LIMITS_SECONDS), tries=1
             )
-            return self._read(Limits, self._value(reply, "GET"))
+            return self._read(ServiceLimits, self._value(reply, "GET"))
         except PrshotsError:
             return None
 

@@ -18,7 +18,7 @@ from prshots.contract.errors import (
     UnreachableError,
 )
 from prshots.contract.limits import MAX_IMAGE_BYTES
-from prshots.contract.replies import Limits, Uploaded
+from prshots.contract.replies import ServiceLimits, Uploaded
 
 NOT_TRIED = "not tried: an earlier error stopped the upload"
 
@@ -88,7 +88,7 @@ class _Uploads:
         shots: Sequence[ShotFile],
         pr_number: int,
         commit_sha: str,
-        limits: Limits | None,
+        limits: ServiceLimits | None,
         *,
         shrink: bool,
     ) -> None:

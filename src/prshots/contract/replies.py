@@ -39,7 +39,7 @@ class SizedComment:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """What a service accepts. An image must be smaller than `max_image_bytes`."""
 
     max_image_bytes: int

@@ -14,7 +14,7 @@ from prshots import __version__
 from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import MAX_NAME_CHARACTERS
-from prshots.contract.replies import Limits
+from prshots.contract.replies import ServiceLimits
 from prshots.server.api import openapi
 from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
@@ -66,12 +66,7 @@ def create_api(
         yield
         await close()
 
-    document = openapi.document(
-        version=__version__,
-        base_url=base_url,
-        max_image_bytes=max_image_bytes,
-        uploads_per_minute=uploads_per_minute,
-    )
+    document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
     routes = [
         *_public_routes(images, accounts, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
@@ -138,7 +133,7 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
 
 def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
     """Return the route that tells clients what they may upload. Without a token: none of it is secret."""
-    limits = Limits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
+    limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
         return JSONResponse(asdict(limits), headers={"Cache-Control": "public, max-age=60"})

@@ -313,25 +313,23 @@ _EXCHANGE: dict[str, Any] = {
     },
 }
 
-
-def _limits(max_image_bytes: int, uploads_per_minute: int) -> dict[str, Any]:
-    def is_exactly(value: int, description: str) -> dict[str, Any]:
-        return {"type": "integer", "const": value, "description": description}
-
-    properties = {
-        "max_image_bytes": is_exactly(max_image_bytes, "An image must be smaller than this."),
-        "uploads_per_minute": is_exactly(uploads_per_minute, "Uploads per minute and project."),
-        "max_name_characters": is_exactly(MAX_NAME_CHARACTERS, "The longest name."),
-    }
-    return {
-        "summary": "Get the limits of this service",
-        "operationId": "limits",
-        "responses": {
-            "200": _json("The limits. Cacheable for a minute.", _object(properties)),
-            "500": _FAULT,
-        },
-    }
-
+_LIMITS: dict[str, Any] = {
+    "summary": "Get the limits of this service",
+    "operationId": "limits",
+    "responses": {
+        "200": _json(
+            "An image must be smaller than `max_image_bytes`. You may cache the reply for a minute.",
+            _object(
+                {
+                    "max_image_bytes": {"type": "integer", "minimum": 1},
+                    "uploads_per_minute": {"type": "integer", "minimum": 1},
+                    "max_name_characters": {"const": MAX_NAME_CHARACTERS},
+                }
+            ),
+        ),
+        "500": _FAULT,
+    },
+}
 
 _HEALTH: dict[str, Any] = {
     "summary": "Check that the API is up",
@@ -340,7 +338,7 @@ _HEALTH: dict[str, Any] = {
 }
 
 
-def document(*, version: str, base_url: str, max_image_bytes: int, uploads_per_minute: int) -> dict[str, Any]:
+def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "prshots", "version": version, "description": DESCRIPTION},
@@ -350,7 +348,7 @@ def document(*, version: str, base_url: str, max_image_bytes: int, uploads_per_m
             "/v1/images/{image_id}": {"delete": _DELETE},
             "/v1/comment": {"get": _COMMENT},
             "/v1/expire": {"post": _EXPIRE},
-            "/v1/limits": {"get": _limits(max_image_bytes, uploads_per_minute)},
+            "/v1/limits": {"get": _LIMITS},
             "/v1/oidc/token": {"post": _EXCHANGE},
             "/healthz": {"get": _HEALTH},
         },
