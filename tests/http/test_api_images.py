@@ -14,7 +14,7 @@ from sqlalchemy import event
 
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.records import SqlRecords
-from support.raw_requests import Reply, running, send
+from support.raw_requests import Reply, running_service, send
 from support.service import SHA, Service, png, upload
 
 NOBODYS_ID = "0123456789abcdef" * 2
@@ -357,7 +357,7 @@ def test_limits_need_no_token_and_may_be_cached(shared_service):
 
 
 def test_limits_are_those_of_the_settings(tmp_path):
-    with running(tmp_path, MAX_IMAGE_BYTES="3000000", UPLOADS_PER_MINUTE="7") as service:
+    with running_service(tmp_path, MAX_IMAGE_BYTES="3000000", UPLOADS_PER_MINUTE="7") as service:
         limits = httpx.get(f"{service.base_url}/v1/limits").json()
         with service.client(service.new_token()) as client:
             assert upload(client, png(limits["max_image_bytes"] - 1)).status_code == 200

@@ -281,12 +281,12 @@ class TestTheDashboard:
     @pytest.mark.parametrize(
         ("body", "words"),
         [
-            ({}, "issuer is missing"),
-            ({"issuer": 7}, "issuer is missing"),
-            ({"issuer": "https://gitlab.com"}, "claims is missing"),
-            ({"issuer": "https://gitlab.com", "claims": ["x"]}, "claims is missing"),
+            ({}, "issuer is required"),
+            ({"issuer": 7}, "issuer is required"),
+            ({"issuer": "https://gitlab.com"}, "claims is required"),
+            ({"issuer": "https://gitlab.com", "claims": ["x"]}, "claims is required"),
             ({"issuer": "https://gitlab.com", "claims": {}}, "1 to 10 claims"),
-            ({"issuer": "https://gitlab.com", "claims": {"project_path": 7}}, "project_path is missing"),
+            ({"issuer": "https://gitlab.com", "claims": {"project_path": 7}}, "project_path is required"),
             ({"issuer": "https://gitlab.com", "claims": {"ref": "main"}}, "must name the repository"),
             ({"issuer": "https://gitlab.com", "claims": {"project_path": "team*"}}, "after a whole name"),
             ({"issuer": "http://169.254.169.254", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
