@@ -149,7 +149,7 @@ def test_every_client_s_form_parses_alike(shared_service, token, tmp_path, sende
 
 @pytest.mark.parametrize("folder", ["tests/support/node_clients", "tests/support/providers", "web"])
 def test_the_packages_are_pinned_without_an_address(folder: str):
-    lock = json.loads((CLIENTS.parents[1] / folder / "package-lock.json").read_text())
+    lock = json.loads((CLIENTS.parents[2] / folder / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
     assert all("integrity" in package and "resolved" not in package for package in packages.values())
