@@ -68,6 +68,7 @@ def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, 
         assert beside.exists()
 
 
+@pytest.mark.slow
 def test_without_room_for_them_the_service_runs_and_each_part_shows_its_own(
     service: Service, temporary: Path
 ) -> None:

@@ -14,7 +14,7 @@ from support.service_processes import fetch, wait_for_first_sweep, wait_until
 FAULT = """
 import logging, warnings
 
-from prshots.accounts import Projects
+from prshots.server.domain.projects import Projects
 
 authenticate = Projects.authenticate
 

@@ -3,14 +3,13 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from support.chromium import QUIET
+from support.chromium import CHROMIUM, QUIET
 from support.ci_issuer import CiIssuer
 from support.forges.bitbucket_look_alike import BitbucketLookAlike, bitbucket_look_alike
 from support.forges.forge_server import ForgeServer
@@ -145,7 +144,7 @@ class Suite:
         """Run the tests; no secret is in what is printed."""
         config = CONFIG % {
             "options": json.dumps(options or {}),
-            "chromium": json.dumps(shutil.which("chromium")),
+            "chromium": json.dumps(CHROMIUM),
             "args": json.dumps(["--no-sandbox", *QUIET]),
         }
         (self.folder / "playwright.config.ts").write_text(config)

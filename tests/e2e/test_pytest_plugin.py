@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from prshots.client import sending
-from support.chromium import QUIET
+from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
@@ -199,7 +198,7 @@ from playwright.sync_api import sync_playwright
 def browser():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path={shutil.which("chromium")!r}, args={["--no-sandbox", *QUIET]!r})
+            executable_path={CHROMIUM!r}, args={["--no-sandbox", *QUIET]!r})
         yield browser
         browser.close()
 

@@ -114,6 +114,7 @@ def test_a_first_start(service: Service) -> None:
     assert_it_stops_cleanly(service, signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_start_with_a_config_file(service: Service) -> None:
     """The commands that it prints name the file; and Ctrl-C ends it."""
     config = service.folder / "my settings.toml"
@@ -224,6 +225,7 @@ def test_uploads_in_flight_are_finished_before_it_stops(service: Service) -> Non
     assert [fetch(reply.json()["view_url"]).content for reply in replies] == images
 
 
+@pytest.mark.slow
 def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
     service.start()
     token = service.new_token()
