@@ -102,9 +102,9 @@ def shared_service(
     own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while not (made.images_dir / ".installation").exists():  # the first sweep's: a test would see it appear
-        assert time.monotonic() < until, f"no first sweep within 30 s:\n{made.log}"
+        assert time.monotonic() < until, f"no first sweep within 90 s:\n{made.log}"
         time.sleep(0.02)
     yield made
     assert made.stop() == 0
