@@ -37,7 +37,10 @@ ENGINES_ADDRESS = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what was started is stopped
+    # Either signal ends a run in order: what was started is stopped. A shell's background job ignores the first, and so
+    # would every process that tests start.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         config.stash[ENGINES_ADDRESS] = config.workerinput["engines_address"]
         return

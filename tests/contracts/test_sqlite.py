@@ -108,7 +108,9 @@ def test_over_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["what?mode=memory", "50%41", "a#b", "späce d"])
 def test_a_path_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
-    open_sqlite(tmp_path / name / "prshots.db").connect().close()
+    engine = open_sqlite(tmp_path / name / "prshots.db")
+    engine.connect().close()
+    engine.dispose()
     assert (tmp_path / name / "prshots.db").exists()
 
 

@@ -45,11 +45,15 @@ def open_sqlite(path: Path) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
         connection.isolation_level = None  # we send BEGIN and COMMIT ourselves
-        cursor = connection.cursor()
-        _switch_to_wal(cursor)
-        cursor.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
-        cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.close()
+        try:
+            cursor = connection.cursor()
+            _switch_to_wal(cursor)
+            cursor.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
+            cursor.execute("PRAGMA foreign_keys = ON")
+            cursor.close()
+        except sqlite3.Error:
+            connection.close()  # the pool does not have it yet, and would not close it
+            raise
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
