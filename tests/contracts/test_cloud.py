@@ -1,4 +1,4 @@
-"""The store in a bucket: what only a bucket can do wrong, on a real S3 server."""
+"""The S3 store: failures that only a bucket can have, on a real S3 server."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from support.waiting import HANGS_AFTER_SECONDS
 IMPATIENT = Limits(silence_seconds=0.3, total_seconds=1)
 """For a store that never answers."""
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
-"""For a store that answers: a busy machine may take its time."""
+"""For a store that answers. A busy machine may be slow."""
 
 
 def a_key(ext: str = "png") -> str:
@@ -42,7 +42,7 @@ async def listed(store: CloudStore) -> list[list[str]]:
 
 
 async def everything_fails(store: CloudStore, reader: CloudReader) -> list[str]:
-    """Ask for all that a store can do; each has to fail. Return what it says."""
+    """Call every operation of a store. Each must fail; return the error messages."""
     key = a_key()
     told = await asyncio.gather(
         store.read(key),
@@ -148,7 +148,7 @@ async def test_a_server_that_hangs_or_stops_is_given_up_and_used_again(
 
 
 async def answers_again(reader: CloudReader, key: str) -> None:
-    """Ask until it answers: a busy machine may take longer than an impatient reader waits."""
+    """Retry until the store answers: a busy machine may be slower than an impatient reader's timeout."""
     until = time.monotonic() + HANGS_AFTER_SECONDS
     while time.monotonic() < until:
         with contextlib.suppress(StoreError):
@@ -182,7 +182,7 @@ async def test_a_request_takes_a_thousand_deletes(seaweedfs: SeaweedFS, bucket: 
 
 @contextlib.contextmanager
 def answering(answer: Callable[[str, bytes], tuple[int, str]]) -> Iterator[str]:
-    """Answer as an S3 server may by the book, and as none that runs here can be made to."""
+    """Give replies that the S3 protocol allows, but that no server available here can be made to give."""
 
     class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
@@ -196,7 +196,7 @@ def answering(answer: Callable[[str, bytes], tuple[int, str]]) -> Iterator[str]:
             if self.command != "HEAD":
                 self.wfile.write(text.encode())
 
-        do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815 - the names it looks for
+        do_GET = do_PUT = do_POST = do_HEAD = handle_any  # noqa: N815 - the names that http.server looks for
 
     with serving(Handler) as address:
         yield f"s3://bucket?endpoint={address}&region=r"
@@ -231,7 +231,7 @@ async def test_of_deletes_in_one_request_exactly_those_that_failed_are_told() ->
 
     with answering(answer) as url, structlog.testing.capture_logs() as logs:
         assert await CloudStore(url, PATIENT).delete(keys) == held
-    assert len(requests) < 50  # far fewer than one by one
+    assert len(requests) < 50  # far fewer than one request per key
     assert len(logs) == len(held)
     assert "AccessDenied" in logs[0]["reason"]
 

@@ -1,4 +1,4 @@
-"""What every counter behind the `RateCounter` port promises."""
+"""The contract of every `RateCounter` adapter."""
 
 import asyncio
 import secrets
@@ -13,7 +13,7 @@ from prshots.server.domain.ports import RateCounter
 from support.engine_servers import Valkey
 
 PATIENT_SECONDS = 3600.0
-"""How soon it gives up is tested in test_redis_counter.py. Here a busy machine is no outage."""
+"""Timeouts are tested in test_redis_counter.py. Here a slow machine must not look like an outage."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class InMemory:
 
 @dataclass
 class OnValkey:
-    """Counters on the server that the tests share. Time passes by making what was counted older."""
+    """Counters on the shared server. To let time pass, it makes the recorded uploads older."""
 
     server: Valkey
     made: list[RedisCounter] = field(default_factory=list)
@@ -50,7 +50,7 @@ class OnValkey:
 
 @pytest.fixture(params=["memory", "valkey"])
 async def counting(request: pytest.FixtureRequest) -> AsyncIterator[InMemory | OnValkey]:
-    """Make a counter with a limit. The place to add an adapter."""
+    """Create a counter with a limit. Add new adapters here."""
     if request.param == "memory":
         yield InMemory()
         return
@@ -101,7 +101,7 @@ class TestTheMovingMinute:
         assert await counter.hit(project)
         counting.let_pass(WINDOW_SECONDS / 4)
         assert not await counter.hit(project)
-        counting.let_pass(WINDOW_SECONDS / 4)  # the first has left the window, the second has not
+        counting.let_pass(WINDOW_SECONDS / 4)  # the first upload has left the window, the second has not
         assert await counter.hit(project)
         assert not await counter.hit(project)
 

@@ -1,4 +1,4 @@
-"""The store on a disk that fails, and on one that others use too."""
+"""The disk store when the disk fails, and when others use the disk too."""
 
 import os
 import secrets
@@ -53,7 +53,7 @@ async def test_one_that_cannot_be_deleted_does_not_keep_the_others(store: DiskSt
     for key in keys:
         await store.put(key, [b"x"])
     (store.root / keys[2]).unlink()
-    (store.root / keys[2]).mkdir()  # cannot be unlinked, not even by root
+    (store.root / keys[2]).mkdir()  # not even root can unlink it
     assert await store.delete(keys) == {keys[2]}
     assert files(store.root) == set()
     (store.root / keys[2]).rmdir()
@@ -91,7 +91,7 @@ async def test_folders_taken_away_are_made_again(store: DiskStore) -> None:
     await store.put(KEY, [b"x"])
     (store.root / KEY).unlink()
     (store.root / "ab").rmdir()
-    with pytest.raises(StoreError):  # it finds out by failing once
+    with pytest.raises(StoreError):  # the first put fails and finds the missing folder
         await store.put(KEY, [b"x"])
     await store.put(KEY, [b"x"])
     assert files(store.root) == {KEY}
@@ -118,7 +118,7 @@ async def test_a_full_disk_is_said_to_be_full_and_keeps_no_part(tmp_path: Path) 
         assert files(store.root) == {KEY}
         with filled_up(disk), pytest.raises(StoreFullError):
             await store.put(origin_key("cd" * 16, "png"), [b"x"])
-        await store.put(too_large, [bytes(64 * 1024)])  # there is room again
+        await store.put(too_large, [bytes(64 * 1024)])  # the disk has space again
         store.close()
 
 
@@ -139,7 +139,7 @@ async def test_only_leftovers_of_some_age_are_discarded(store: DiskStore) -> Non
     old = [written(folder / f".{secrets.token_hex(16)}.png", age=2 * HOUR) for _ in range(3)]
     young = written(folder / f".{secrets.token_hex(16)}.png")
     old[1].unlink()
-    old[1].mkdir()  # cannot be unlinked, and does not keep the others
+    old[1].mkdir()  # cannot be unlinked; the others must still be deleted
     os.utime(old[1], (0, 0))
     assert await store.discard_unfinished(time.time() - HOUR) == 2
     assert files(store.root) == {str(young.relative_to(store.root))}
@@ -172,7 +172,7 @@ async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
 
 
 async def test_an_owner_is_never_half_written(store: DiskStore) -> None:
-    """A claim that a crash cut short is none: the next one to claim gets the store."""
+    """A crash in the middle of a claim leaves no claim: the next process that claims the store gets it."""
     written(store.root / f".{'ab' * 16}.own", b"", age=2 * HOUR)
     assert await store.owner("cd" * 16) == "cd" * 16
     assert await store.discard_unfinished(time.time() - HOUR) == 1
@@ -184,7 +184,7 @@ def test_a_reader_cannot_write() -> None:
 
 
 async def test_a_store_that_works_has_nothing_to_say(store: DiskStore, tmp_path: Path) -> None:
-    await store.check()  # it is not there yet, and can be made
+    await store.check()  # the folder does not exist yet, but can be created
     await store.put(KEY, [b"x"])
     await store.check()
     DiskReader(store.root).check()

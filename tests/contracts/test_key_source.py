@@ -1,4 +1,4 @@
-"""What every source of signing keys behind the `KeySource` port promises."""
+"""The contract of every `KeySource` adapter."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ IMAGE_ID = "0a" * 16
 
 @pytest.fixture(params=["file", "setting"])
 def keys(request: pytest.FixtureRequest, tmp_path: Path) -> KeySource:
-    """Give a source of these two keys. The place to add an adapter."""
+    """Return a source of these two keys. Add new adapters here."""
     path = tmp_path / "signing-keys"
     path.write_text(KEYS.replace(",", "\n"))
     adapters: dict[str, Callable[[], KeySource]] = {

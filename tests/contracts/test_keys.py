@@ -1,4 +1,4 @@
-"""The file of signing keys: made once, changed by whole, followed by every process."""
+"""The signing key file: created once, replaced atomically, followed by every process."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What every database behind the `Overview` port promises; and what the records count for it."""
+"""The contract of every `Overview` adapter, and the counts that the records keep for it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -120,7 +120,7 @@ class TestCounting:
         assert await stores.overview.pull(project.id, 7) == pull
         assert await stores.overview.pull(project.id, 8) is None
         await stores.records.close_pr(project.id, 7, NOW + 90, schedule=True)
-        # Twice, as two sweeps might: what has gone is taken off the count once.
+        # Twice, as two sweeps might. The count goes down once.
         assert await stores.records.remove_images(ids(images)) == 3
         assert await stores.records.remove_images(ids(images)) == 0
         gone = replace(pull, images=1, bytes=5, closed_at=NOW + 90)

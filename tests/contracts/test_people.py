@@ -1,4 +1,4 @@
-"""What every database behind the `People` port promises."""
+"""The contract of every `People` adapter."""
 
 import asyncio
 import secrets

@@ -1,4 +1,4 @@
-"""PostgreSQL when it fails, hangs or goes away: only our own errors come up, and it recovers by itself."""
+"""PostgreSQL that fails, hangs or goes away: callers see only our own errors, and the pool recovers."""
 
 import asyncio
 import contextlib
@@ -34,12 +34,12 @@ from support.stores_and_records import a_project, an_image, empty_database, fill
 
 NEVER = 3600.0
 PATIENT = Timeouts(connect=int(NEVER), lock=NEVER, statement=NEVER, answer=NEVER, queue=NEVER)
-"""Each test makes one of the limits short, and only where nothing but that limit can end the wait."""
+"""Each test shortens one of these limits, and only where nothing else can end the wait."""
 
 
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[PostgreSQL]:
-    """Run a server for the tests of this module alone, which stop it and worse."""
+    """Run a server for this module only: its tests stop, kill and freeze it."""
     with running_postgresql(18) as server:
         yield server
 
@@ -76,7 +76,7 @@ class TestGoneAndBack:
         await records.add_image(image)
         own_server.stop()
         own_server.start()
-        assert await records.image(project.id, image.id)  # each of them over a connection that is dead
+        assert await records.image(project.id, image.id)  # this call and the next two get dead connections
         assert len(await records.projects()) == 1
         await records.add_image(an_image(project))
 
@@ -133,7 +133,7 @@ class TestHanging:
         database = open_postgresql(url, PATIENT)
         with own_server.frozen():
             asked = [asyncio.create_task(call(database)) for call in self.CALLS * 20]  # type: ignore[arg-type]
-            await asyncio.sleep(0.05)  # a blocked event loop would not get here within the hour
+            await asyncio.sleep(0.05)  # with a blocked event loop, this would take an hour
             assert not any(task.done() for task in asked)
         await asyncio.gather(*asked)
         await database.close()
@@ -143,7 +143,7 @@ class TestHanging:
         self, own_server: PostgreSQL, url: str, call: Callable[[Database], Awaitable[object]]
     ) -> None:
         database = open_postgresql(url, PATIENT)
-        await call(database)  # from now on there is a connection to it
+        await call(database)  # opens a connection
         with own_server.frozen(), giving_up_after(database, 0.3):
             with pytest.raises(RecordsError) as raised:
                 await call(database)
@@ -154,7 +154,7 @@ class TestHanging:
     async def test_a_frozen_server_that_takes_no_connection_is_given_up(
         self, own_server: PostgreSQL, url: str
     ) -> None:
-        database = open_postgresql(url, replace(PATIENT, connect=2))  # libpq takes no less
+        database = open_postgresql(url, replace(PATIENT, connect=2))  # the minimum that libpq accepts
         with own_server.frozen(), pytest.raises(RecordsError, match="did not answer"):
             await database.check()
         await database.close()
@@ -174,7 +174,7 @@ class TestHanging:
         database = open_postgresql(url, replace(PATIENT, statement=0.3))
         with pytest.raises(RecordsError, match="statement timeout"):
             await database.read(lambda connection: connection.execute(text("SELECT pg_sleep(3600)")))
-        for _ in range(100):  # a busy server may take longer than 0.3 s for this one too
+        for _ in range(100):  # on a busy server, this query can take longer than 0.3 s too
             with contextlib.suppress(RecordsError):
                 await database.check()
                 break
@@ -196,7 +196,7 @@ class TestHanging:
 
 @contextlib.contextmanager
 def giving_up_after(database: Database, seconds: float) -> Iterator[None]:
-    """Limit how long the connections that are open already wait for an answer."""
+    """Limit how long connections that are already open wait for a reply."""
 
     def limit(connection: Any, *_: object) -> None:
         connection.patience = seconds
@@ -255,7 +255,7 @@ class TestCommitting:
     async def test_what_was_committed_though_its_word_was_lost_is_acknowledged(
         self, own_server: PostgreSQL, records: SqlRecords, project: Project
     ) -> None:
-        """The commit waits for a standby that there is not; whoever is cut off there has committed."""
+        """The commit waits for a standby that does not exist. A connection cut at that point has committed."""
         image = an_image(project)
         own_server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         own_server.execute("SELECT pg_reload_conf()")
@@ -284,7 +284,7 @@ class TestCommitting:
                     text("UPDATE projects SET retain_days = 1 WHERE id = :id"), {"id": project_id}
                 )
                 if project_id == ids[0] and tries[ids] == 1:
-                    each_has_one.wait(60)  # and now wants the other's
+                    each_has_one.wait(60)  # each now needs the row that the other has locked
 
         await asyncio.gather(
             database.write(lambda connection: in_order(connection, project.id, other.id)),
@@ -312,7 +312,7 @@ async def test_on_a_full_disk_and_with_room_again(own_server: PostgreSQL) -> Non
 
 
 async def _fails_for_all(records: SqlRecords, project: Project) -> None:
-    """Each of a batch hears of it. The tables' last pages have a little room, so the first ones may fit in."""
+    """Check that every upload of a batch fails. The tables' last pages have some space, so the first may fit."""
     outcomes: list[BaseException | None] = []
     for _ in range(50):
         outcomes = await asyncio.gather(
@@ -345,7 +345,7 @@ async def test_it_takes_no_more_connections_than_it_says(own_server: PostgreSQL,
 
 
 async def test_reading_begins_no_transaction(database: Database) -> None:
-    asking = text("SELECT now() = statement_timestamp()")  # the same only where each statement is its own
+    asking = text("SELECT now() = statement_timestamp()")  # true if each statement is a transaction
 
     def twice(connection: object) -> list[object]:
         return [connection.execute(asking).scalar_one() for _ in range(2)]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""PostgreSQL that cannot be opened: one line that says why, and never the password."""
+"""PostgreSQL that cannot be opened: one line says why, without the password."""
 
 import sys
 
@@ -15,7 +15,7 @@ PASSWORD = "pass-word"
 
 def assert_plain(error: BaseException | None) -> None:
     assert "\n" not in str(error)
-    while error is not None:  # all of what a traceback would show
+    while error is not None:  # every error that a traceback would show
         assert PASSWORD not in str(error)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 

@@ -1,4 +1,4 @@
-"""Two at once on PostgreSQL, where there is more than one writer: it ends as one after the other would."""
+"""Concurrent writers on PostgreSQL: the result is the same as if they ran one after the other."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ async def held(
     work: Callable[[Connection], Any],
     rest: Callable[[Connection], Any] = lambda _: None,
 ) -> AsyncIterator[threading.Event]:
-    """Do the work in a transaction whose rest, and commit, wait for the event to be set, or else the end."""
+    """Run `work` in a transaction. `rest` and the commit wait until the event is set or the block ends."""
     done, may_go_on, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
 
     def hold(connection: Connection) -> None:
@@ -67,7 +67,7 @@ async def held(
 
 
 async def until_it_waits(database: Database, task: "asyncio.Task[Any]") -> None:
-    """Wait until a task's transaction waits for another's; or is done, having waited for none."""
+    """Wait until the task's transaction waits for a lock, or until the task is done."""
     waiting = text(
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
     )
@@ -113,7 +113,7 @@ class TestClosingAPullRequestDuringAnUpload:
     async def test_many_of_both_end_in_step(
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
-        elsewhere = SqlRecords(database)  # it commits its own uploads, as another process does
+        elsewhere = SqlRecords(database)  # commits its own uploads, as another process would
         await records.add_image(an_image(project))
         for _ in range(20):
             last = [an_image(project), an_image(project)]
@@ -168,7 +168,7 @@ class TestTwoSweeps:
 async def test_closing_a_pull_request_and_removing_its_images_is_no_deadlock(
     postgresql: PostgreSQL, database: Database, records: SqlRecords, project: Project
 ) -> None:
-    """As when a code host tells of it twice: one marks the images while the other removes them."""
+    """A forge may report a closed pull request twice: one call marks the images while the other deletes them."""
 
     def deadlocks() -> object:
         return postgresql.execute("SELECT sum(deadlocks) FROM pg_stat_database")
@@ -183,7 +183,7 @@ async def test_closing_a_pull_request_and_removing_its_images_is_no_deadlock(
         await until_it_waits(database, removing)
         may_go_on.set()
         assert await removing == 1
-    await database.close()  # a session tells its figures when it ends, if not before
+    await database.close()  # a session reports its statistics when it ends, if not before
     assert deadlocks() == before
 
 

@@ -1,6 +1,6 @@
-"""Nothing reads a table from end to end, however it has grown: by the plans that PostgreSQL really went by.
+"""No query scans a whole table that grows. Checked with the plans that PostgreSQL actually used.
 
-They come from the server itself, for every statement of the stores and for what its foreign keys ask.
+The server reports them for every statement of the stores and for its own foreign key checks.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ FILL = Path(__file__).parents[2] / "bench" / "measurements" / "growth.sql"
 GROWN = {"images", "pulls", "tokens", "trusts", "sessions", "uploads_by_day"}
 DUE = 1000
 MOST_ROWS = 500
-"""What one statement may look at: a few rows for each that a page shows; in a sweep, for each that is due."""
+"""How many rows a statement may read: a few for each row that a page shows or, in a sweep, each row that is due."""
 
 NOW = int(time.time())
 BIG = Project("growth-1", "growth-000001", "local", "local", Policy.RETAIN_DAYS, 30, 0)
@@ -58,7 +58,7 @@ EXPLAINING = {
 
 @dataclass
 class Plans:
-    """The plans of all statements since the last look."""
+    """The plans of all statements since the last check."""
 
     told: list[dict[str, Any]] = field(default_factory=list)
 
@@ -103,7 +103,7 @@ class Stores(NamedTuple):
 
 @pytest.fixture(scope="module")
 def filled(postgresql: "PostgreSQL") -> str:
-    """Return the address of a database that has grown."""
+    """Return the address of a database with a lot of data."""
     url = postgresql.new_database()
     engine = open_postgresql(url).engine
     migrate(engine)
@@ -175,7 +175,7 @@ async def look_at_token(stores: Stores) -> None:
 
 
 async def exchange_token(stores: Stores) -> None:
-    """Among the twenty thousand short-lived tokens of a project, and the trusts of all the others."""
+    """Exchange a token in a project with 20,000 short-lived tokens, among the trusts of all other projects."""
     trust = Trust(secrets.token_hex(6), BIG.id, GITHUB, {"repository": secrets.token_hex(8)}, NOW)
     await stores.trusts.add_trust(trust, anchor := f"repository={trust.id}", 50)
     assert await stores.trusts.is_trusted(GITHUB)
@@ -232,9 +232,9 @@ async def list_images(stores: Stores) -> None:
 
 
 async def sweep_with_due(stores: Stores) -> None:
-    """Run one as it is, with a third of the images due by each of the three ways there are.
+    """Run a sweep of real images, a third of them due for each of the three reasons.
 
-    And one of a project where, by the statistics of the columns alone, many more would seem to be.
+    The big project gets one due image too. Column statistics alone would predict many more there.
     """
     projects = [a_project(Policy.PR_CLOSE), a_project(Policy.RETAIN_DAYS, 7), a_project(Policy.MANUAL)]
     images = [
@@ -277,7 +277,7 @@ WORK = (
 
 
 async def _add_all(stores: Stores, images: list[Image]) -> None:
-    """Add them in one transaction, as uploads that arrive together."""
+    """Add the images in one transaction, as concurrent uploads do."""
     await asyncio.gather(*(stores.records.add_image(image) for image in images))
 
 
@@ -286,9 +286,9 @@ async def _add_all(stores: Stores, images: list[Image]) -> None:
 async def test_no_table_that_grows_is_read_whole(
     stores: Stores, plans: Plans, work: Callable[[Stores], Awaitable[object]], plan_cache_mode: str
 ) -> None:
-    """Both with plans made for the parameters at hand and with those made for any.
+    """Check both custom plans, made for the given parameters, and generic plans, made for any parameters.
 
-    The driver prepares a statement that has run a few times, and the server then may plan it but once.
+    The driver prepares a statement after a few runs. The server may then plan it only once.
     """
     await work(stores)
     assert plans.told, "the server told no plan"
@@ -299,7 +299,7 @@ async def test_no_table_that_grows_is_read_whole(
 
 @pytest.mark.parametrize("plan_cache_mode", ["force_custom_plan", "force_generic_plan"])
 async def test_a_search_looks_only_at_its_own_project(stores: Stores, plans: Plans) -> None:
-    """It has to look at the names of many images, but not at those of all projects."""
+    """A search reads the names of many images, but only those of its own project."""
     for text in ("nothing of that name", "screen-3", "12"):
         await stores.overview.pulls(BIG.id, closed=None, search=text, before=None, limit=30)
     assert len(plans.told) == 3
@@ -308,7 +308,7 @@ async def test_a_search_looks_only_at_its_own_project(stores: Stores, plans: Pla
 
 @pytest.mark.parametrize("plan_cache_mode", ["auto"])
 async def test_old_sessions_are_not_looked_for_among_all(stores: Stores, plans: Plans) -> None:
-    """The plan for any time is to read all. Left to itself, the server sees that planning each time pays."""
+    """The generic plan reads the whole table. In `auto` mode, the server finds that planning each time is cheaper."""
     for _ in range(15):
         assert await stores.people.discard_old_logins(NOW - 86_400, NOW - 86_400, NOW - 86_400) == 0
     assert sum(OLD_SESSIONS in told["Query Text"] for told in plans.told) == 15

@@ -1,4 +1,4 @@
-"""What every database behind the `Records` port promises."""
+"""The contract of every `Records` adapter."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an
 
 @pytest.fixture(params=ENGINES)
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Records]:
-    """Open one and the same database, as another process would."""
+    """Open the same database again, as another process would."""
     open_database = opener(request, tmp_path)
     return lambda: SqlRecords(open_database())
 

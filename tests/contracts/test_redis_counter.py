@@ -1,7 +1,7 @@
-"""The counter on a real Valkey, and on one that is gone, frozen, full, read-only or something else.
+"""The counter on a real Valkey, and on one that is gone, frozen, full, read-only or not a Valkey at all.
 
-The limits are injected. A test in which the server answers waits as long as it takes; a test in which nothing
-ever answers gives up early.
+The timeouts are injected. Where the server answers, a test waits as long as it takes. Where it never answers, a
+test gives up early.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ NEVER = 3600.0
 
 PATIENT = (NEVER,)
 IMPATIENT = (0.02, 0.01)
-"""For a server that never answers. How long an upload waits for it makes no difference."""
+"""For a server that never answers, so the length of the wait makes no difference."""
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def counting(
 
 
 async def hits(counter: RedisCounter, times: int, project_id: str = "project") -> Counter[object]:
-    """Count concurrent uploads, and return how many ended how."""
+    """Count concurrent uploads. Return how many had each outcome."""
 
     async def hit() -> object:
         try:
@@ -78,7 +78,7 @@ async def hits(counter: RedisCounter, times: int, project_id: str = "project") -
 
 
 def uncounted(answers: Counter[object]) -> str:
-    """Return the reasons why no upload was counted."""
+    """Check that no upload was counted, and return the reasons."""
     assert not {True, False} & set(answers), answers
     assert PASSWORD not in str(answers)
     return " / ".join(map(str, answers))
@@ -118,7 +118,7 @@ class TestOneServerForAll:
                 assert 0 < client.pttl(key) <= 1000 * WINDOW_SECONDS
 
     async def test_a_clock_that_was_set_back(self, valkey: Valkey, project: str) -> None:
-        """Uploads counted at a future time do not count until then."""
+        """An upload recorded at a future time does not count until then."""
         async with counting(valkey.url, 2) as counter:
             await hits(counter, 2, project)
             with valkey.client() as client:
@@ -143,20 +143,20 @@ class TestOneServerForAll:
             assert await hits(counter, 2, project) == {True: 1, False: 1}
 
     async def test_connections_that_it_closed(self, own_valkey: Valkey, project: str) -> None:
-        """A server closes idle connections; that is no outage."""
+        """A server closes idle connections. That is not an outage."""
         async with counting(own_valkey.url) as counter:
             assert await hits(counter, 1, project) == {True: 1}
             with own_valkey.client() as client:
                 client.client_kill_filter(_type="normal", skipme=True)
                 await eventually(lambda: len(client.client_list()) == 1, "the server to close it")
-            for _ in range(3):  # the event loop reads what has arrived by now: the end of the connection
+            for _ in range(3):  # lets the event loop read the end of the connection
                 await asyncio.sleep(0)
             assert await hits(counter, 1, project) == {True: 1}
 
     async def test_an_event_loop_that_was_held_up(
         self, valkey: Valkey, project: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """An answer that arrived while the loop was busy is read, although all the time is over."""
+        """An answer that arrived while the event loop was busy is read, even though the timeout has passed."""
         loop, held_up = asyncio.get_running_loop(), 0.0
         clock = loop.time
         monkeypatch.setattr(loop, "time", lambda: clock() + held_up)
@@ -199,7 +199,7 @@ class TestOutages:
             await limited_again(counter)
             with own_valkey.frozen():
                 patience[:] = IMPATIENT
-                for _ in range(3):  # first over the connection it has, later over new ones
+                for _ in range(3):  # first on the open connection, later on new ones
                     uncounted(await hits(counter, 1))
                     uncounted(await hits(counter, 200))
                     await call_over(counter)
@@ -207,7 +207,7 @@ class TestOutages:
             await limited_again(counter)
 
     async def test_an_answer_that_comes_late(self, own_valkey: Valkey) -> None:
-        """The upload that waited is not counted. A late answer is no failure: the next upload asks at once."""
+        """The upload that timed out is not counted. A late answer is not a failure: the next upload asks at once."""
         patience = list(PATIENT)
         async with counting(own_valkey.url, patience=patience, retry_seconds=NEVER) as counter:
             assert await hits(counter, 1, "before") == {True: 1}
@@ -223,7 +223,7 @@ class TestOutages:
         async with counting(own_valkey.url, patience=patience) as counter:
             with own_valkey.frozen():
                 uncounted(await hits(counter, 1))
-                patience[:] = PATIENT  # an upload that waited would wait for an hour
+                patience[:] = PATIENT  # an upload that waits would wait for an hour
                 for _ in range(1000):
                     uncounted(await hits(counter, 1))
 
@@ -238,7 +238,7 @@ class TestOutages:
     async def test_it_is_full(self, own_valkey: Valkey) -> None:
         with own_valkey.client() as client:
             async with counting(own_valkey.url) as counter:
-                client.config_set("maxmemory", 1)  # and nothing may be evicted
+                client.config_set("maxmemory", 1)  # the eviction policy evicts nothing
                 assert "maxmemory" in uncounted(await hits(counter, 50))
                 with pytest.raises(CounterUnavailableError, match="maxmemory"):
                     await counter.check()
@@ -274,7 +274,7 @@ class TestOutages:
 
     async def test_a_network_that_swallows_everything(self) -> None:
         with socket.create_server(("127.0.0.1", 0), backlog=0) as server, contextlib.ExitStack() as stack:
-            for _ in range(4):  # past its queue, the kernel answers nobody
+            for _ in range(4):  # once its queue is full, the kernel does not answer
                 filling = stack.enter_context(socket.socket())
                 filling.setblocking(False)
                 filling.connect_ex(server.getsockname())
@@ -296,7 +296,7 @@ class TestOutages:
             assert uncounted(await hits(counter, 5))
 
     async def test_name_servers_that_do_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One lookup runs at a time, however long it takes: more would fill the threads of all lookups."""
+        """Only one lookup runs at a time, however long it takes. More would use up the threads for lookups."""
         asked = 0
 
         async def never(*_: object, **__: object) -> None:
@@ -311,7 +311,7 @@ class TestOutages:
         assert asked == 1
 
     async def test_clients_that_hang_up(self, own_valkey: Valkey) -> None:
-        """A client that hangs up cancels its upload; the others get their answers."""
+        """A client that disconnects cancels its upload. The others get their answers."""
         async with counting(own_valkey.url, 6) as counter:
             going = [asyncio.create_task(counter.hit("project")) for _ in range(5)]
             staying = asyncio.create_task(counter.hit("project"))
@@ -360,7 +360,7 @@ def counted(metric: object, times: int) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def behind_tls(server: Valkey, folder: Path) -> AsyncIterator[tuple[int, Path]]:
-    """Put TLS in front of a server that has none, with a certificate of our own for localhost."""
+    """Put TLS in front of a server that has none, with a self-signed certificate for localhost."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate,

@@ -1,4 +1,4 @@
-"""The migrations and the tables in the code are one and the same."""
+"""The migrations create the same tables as the code defines."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ SCHEMA = {
 
 @pytest.fixture(params=ENGINES)
 def new_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Settings]:
-    """Return what makes settings with a new database, on each engine."""
+    """Return a function that makes settings with a new database, for each engine."""
     if request.param == "sqlite":
         return lambda: Settings(data_dir=tmp_path / secrets.token_hex(4))
     server = request.getfixturevalue(request.param)
@@ -86,7 +86,7 @@ def test_migrations_lead_to_the_tables_in_the_code(engine: Engine) -> None:
 
 
 def test_indexes_have_the_same_conditions(engine: Engine, new_settings: Callable[[], Settings]) -> None:
-    """Alembic does not compare what a partial index holds, and the sweep's speed hangs on it."""
+    """Alembic does not compare the conditions of partial indexes, and the sweep's speed depends on them."""
     migrate(engine)
     with opened(new_settings()) as from_code:
         metadata.create_all(from_code)
@@ -96,7 +96,7 @@ def test_indexes_have_the_same_conditions(engine: Engine, new_settings: Callable
 
 
 def test_on_postgresql_all_is_the_same_and_text_goes_by_its_bytes(postgresql: PostgreSQL) -> None:
-    """Nor does it compare collations, by which PostgreSQL orders, and which an index has to have for it."""
+    """Alembic does not compare collations either. PostgreSQL can sort by an index only if their collations match."""
     migrated, made = (open_postgresql(postgresql.new_database()).engine for _ in range(2))
     migrate(migrated)
     metadata.create_all(made)
@@ -171,7 +171,7 @@ def upgrade_to(engine: Engine, version: str) -> None:
 
 
 def test_a_database_of_the_first_version_is_counted_through(engine: Engine) -> None:
-    """Whoever used the service before there was a dashboard finds what is there in it."""
+    """The upgrade that adds the dashboard counts the images that are already there."""
     upgrade_to(engine, "0001")
     day = 20_000
     with engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""SQLite when it fails: whatever happens below, only our own errors come up."""
+"""SQLite that fails: callers see only our own errors."""
 
 import asyncio
 import sqlite3
@@ -35,7 +35,7 @@ async def test_with_its_tables_dropped(records: SqlRecords, tmp_path: Path) -> N
             database.execute(f"DROP TABLE {table}")
     database.close()
     for name, call in EVERY_CALL.items():
-        if name != "SqlRecords.check":  # which asks for no table
+        if name != "SqlRecords.check":  # it reads no table
             with pytest.raises(RecordsError, match="no such table"):
                 await call(records._database)
 
@@ -84,7 +84,7 @@ async def test_on_a_full_disk_and_with_room_again(tmp_path: Path) -> None:
 
 
 async def _fails_for_all(records: SqlRecords, project: Project) -> None:
-    """Each of a batch hears of it. The journal has a little room of its own, so the first ones may fit in."""
+    """Check that every upload of a batch fails. The journal has some space, so the first ones may fit."""
     outcomes: list[BaseException | None] = []
     for _ in range(20):
         outcomes = await asyncio.gather(
@@ -115,7 +115,7 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
 
 
 def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
-    """It cannot be cut here, but these two are how SQLite promises it."""
+    """A test cannot cut the power, but SQLite guarantees this with these two settings."""
     engine = open_sqlite(tmp_path / "prshots.db")
     with engine.connect() as connection:
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"

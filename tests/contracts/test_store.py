@@ -1,4 +1,4 @@
-"""What every origin store behind the `ObjectStore` port promises."""
+"""The contract of every `ObjectStore` adapter."""
 
 import asyncio
 import os
@@ -19,12 +19,12 @@ from support.engine_servers import SeaweedFS
 
 LATER, EARLIER = 3600, -3600
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
-"""A busy machine may take its time: how soon a store gives up is tested in test_cloud.py."""
+"""For a busy machine, which may be slow. Timeouts are tested in test_cloud.py."""
 
 
 @dataclass
 class Origin:
-    """An empty store, and another process's view of its objects, which can only read them."""
+    """An empty store, and another process's read-only view of its objects."""
 
     store: ObjectStore
     reader: FileReader | RemoteReader
@@ -34,7 +34,7 @@ class Origin:
 def origin(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Origin]:
-    """Open a store. The place to add an adapter."""
+    """Open a store. Add new adapters here."""
     if request.param == "disk":
         opened = Origin(DiskStore(tmp_path / "images"), DiskReader(tmp_path / "images"))
     else:

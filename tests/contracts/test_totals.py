@@ -1,4 +1,4 @@
-"""What projects add up to is kept, not counted: so it has to be exact, whatever happens at the same time."""
+"""Project totals are stored, not counted on demand, so they must be exact under concurrent changes."""
 
 import asyncio
 import random
@@ -31,7 +31,7 @@ class Stores(NamedTuple):
 
 @pytest.fixture(params=ENGINES)
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
-    """Open the same database several times, as the replicas of the API do."""
+    """Open the same database several times, as API replicas do."""
     opened = opener(request, tmp_path)
     databases = [opened() for _ in range(REPLICAS)]
     people, replicas = SqlPeople(databases[0]), [SqlRecords(database) for database in databases]
@@ -56,7 +56,7 @@ async def test_follow_everything_that_changes_them(stores: Stores) -> None:
     assert await stores.totals() == (3, 30, 1)
     await records.close_pr(project.id, 99, NOW, schedule=True)
     assert await stores.totals() == (3, 30, 1)
-    for size in (5, 6):  # the first of them opens it again
+    for size in (5, 6):  # the first one reopens the pull request
         await records.add_image(an_image(project, pr_number=7, size=size))
     assert await stores.totals() == (5, 41, 2)
     for _ in range(2):
@@ -71,7 +71,7 @@ async def test_an_upload_that_fails_leaves_them_as_they_were(stores: Stores) -> 
     before = await stores.totals()
     outcomes = await asyncio.gather(
         *(records.add_image(image) for _ in range(3)), return_exceptions=True
-    )  # there is one of this id
+    )  # this id already exists
     assert all(isinstance(outcome, Exception) for outcome in outcomes)
     assert await stores.totals() == before
 
@@ -101,7 +101,7 @@ async def test_several_uploads_open_a_pull_request_once(stores: Stores) -> None:
 
 
 async def test_are_exact_when_all_happens_at_once(stores: Stores) -> None:
-    """Uploads, closings and two sweeps, on few pull requests: each ends well, and the sums are right."""
+    """Uploads, closings and two sweeps on a few pull requests: all succeed, and the totals are right."""
     chance, project = random.Random(4), stores.project
     there: list[Image] = []
     for _ in range(4):

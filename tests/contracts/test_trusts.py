@@ -1,4 +1,4 @@
-"""What every database behind the `TrustRecords` port promises, and short-lived tokens with it."""
+"""The contract of every `TrustRecords` adapter, including short-lived tokens."""
 
 import asyncio
 import secrets
@@ -87,7 +87,7 @@ class TestTrusts:
         assert len(await stores.trusts.trusts(project.id)) == 3
 
     async def test_the_longest_there_may_be(self, stores: Stores) -> None:
-        """Of characters that take four bytes each, and that cannot be compressed."""
+        """Uses characters of four bytes each, in random order so that they do not compress."""
         project, issuer = await stores.project(), f"https://{secrets.token_hex(MAX_ISSUER)}"[:MAX_ISSUER]
         value = "".join(chr(0x20000 + secrets.randbelow(0xA000)) for _ in range(MAX_VALUE))
         anchor = f"{secrets.token_hex(MAX_NAME // 2)}={value}"

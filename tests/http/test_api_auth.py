@@ -1,4 +1,4 @@
-"""Who may call: the token is asked for first, on every public route, and every refusal reads the same."""
+"""Authentication: every public route checks the token first, and every refusal is the same."""
 
 import json
 
@@ -17,7 +17,7 @@ ROUTES = [
 
 
 def call(service: Service, route: tuple[str, str], *authorization: bytes) -> Reply:
-    """Call a route with these Authorization headers, byte for byte."""
+    """Call a route with exactly these Authorization headers."""
     method, path = route
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n".encode()
     return send(service, head, *(b"Authorization: %b\r\n" % value for value in authorization), b"\r\n")
@@ -100,7 +100,7 @@ def assert_refused(reply: httpx.Response) -> None:
     assert (reply.status_code, reply.content) == (401, b'{"error":"unauthorized"}')
 
 
-# What needs no token
+# Routes that need no token
 
 
 def test_health_needs_no_token(shared_service):

@@ -1,4 +1,4 @@
-"""What stands around the API: request ids, faults, and bodies read to their end before a refusal."""
+"""Request ids, internal errors, and request bodies that are read to the end before a refusal."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ Message = MutableMapping[str, Any]
 
 
 class Client:
-    """One request on the server's side of the wire: hands out a body piece by piece, and notes the reply."""
+    """The server's side of one request: delivers a body piece by piece, and records the reply."""
 
     def __init__(self, pieces: list[bytes], *headers: tuple[bytes, bytes]) -> None:
         self.unread = pieces
@@ -29,7 +29,7 @@ class Client:
 
     async def receive(self) -> Message:
         if not self.unread:
-            await asyncio.sleep(3600)  # it has stopped sending
+            await asyncio.sleep(3600)  # the client has stopped sending
         return {"type": "http.request", "body": self.unread.pop(0), "more_body": True}
 
     async def send(self, message: Message) -> None:
@@ -89,7 +89,7 @@ async def test_a_request_without_a_body_is_not_waited_for():
 
 
 async def answered(edge: ErrorBoundary, *headers: tuple[bytes, bytes]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of the reply to a request with these."""
+    """Send a request with these headers. Return the headers of the reply."""
     replies: list[list[tuple[bytes, bytes]]] = []
 
     async def send(message: Message) -> None:
@@ -130,7 +130,7 @@ async def test_any_other_request_is_given_an_id(given):
 
     ((name, value),) = await answered(ErrorBoundary(app), *((b"x-request-id", each) for each in given))
     assert (name, len(value)) == (b"x-request-id", 16)
-    assert seen == [[value]]  # whoever it is passed on to finds the same
+    assert seen == [[value]]  # the app sees the same id
 
 
 async def test_while_draining_every_reply_ends_its_connection():
@@ -158,7 +158,7 @@ async def test_every_request_is_told_of_once():
 
 class FaultyAccounts(Projects):
     def __init__(self) -> None:
-        """Nothing is needed in order to fail."""
+        """Set up nothing: every call fails."""
 
     async def authenticate(self, secret: str) -> NoReturn:
         raise ZeroDivisionError(f"with a secret in it: {secret}")
@@ -171,7 +171,7 @@ async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_n
     app = create_api(
         images=None,  # type: ignore[arg-type]  # never reached
         accounts=FaultyAccounts(),
-        exchange=None,  # type: ignore[arg-type]  # likewise
+        exchange=None,  # type: ignore[arg-type]  # never reached
         max_image_bytes=1,
         uploads_per_minute=1,
         base_url="http://localhost",

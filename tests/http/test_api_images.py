@@ -22,14 +22,14 @@ NOBODYS_ID = "0123456789abcdef" * 2
 
 @pytest.fixture(scope="module")
 def stranger(shared_service: Service) -> Iterator[httpx.Client]:
-    """Make a client of another project."""
+    """Return a client of another project."""
     with shared_service.client(shared_service.new_token()) as made:
         yield made
 
 
 @pytest.fixture(scope="module", params=[("manual",), ("retain_days", "30")], ids=lambda policy: policy[0])
 def patient(shared_service: Service, request: pytest.FixtureRequest) -> Iterator[tuple[str, httpx.Client]]:
-    """Make a client of a project whose images stay when a pull request closes; also name its policy."""
+    """Return a policy that keeps images when a pull request closes, and a client of a project that has it."""
     options = dict(zip(("policy", "retain_days"), request.param, strict=False))
     with shared_service.client(shared_service.new_token(**options)) as made:
         yield request.param[0], made
@@ -103,13 +103,13 @@ def delete_raw(client: httpx.Client, service: Service, image_id: str) -> Reply:
 
 
 def without_its_own(reply: Reply) -> Reply:
-    """Leave out the two headers that no two replies share."""
+    """Remove the two headers that differ in every reply."""
     kept = {name: value for name, value in reply.headers.items() if name not in {"date", "x-request-id"}}
     return Reply(reply.status, kept, reply.body)
 
 
 def test_not_yours_and_not_there_take_the_same_way_through_the_index(shared_service):
-    """One search by both columns finds an image or does not; nothing is read first and judged later."""
+    """A single index search on both columns decides. No row is read first and checked later."""
     path = shared_service.data_dir / "prshots.db"
     asked = statements_of_looking_up_an_image(path)
     assert len(asked) == 1

@@ -1,4 +1,4 @@
-"""A body far too large is refused without being kept, and every client gets to read why."""
+"""A body that is far too large is refused without being stored, and every client can read why."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from support.service import Service, upload
 
 GIGABYTE = 1024**3
 LARGE = GIGABYTE // 16
-"""Enough to see whether it is kept in memory. A gigabyte itself is slow: one client sends it in each way."""
+"""Enough to see whether the body is kept in memory. Sending a whole gigabyte is slow, so only one client does."""
 
 CHUNK = bytes(1024**2)
 CLIENTS = Path(__file__).parents[1] / "support" / "node_clients"
@@ -25,7 +25,7 @@ Refusal = tuple[int, str]
 
 @pytest.fixture(scope="module")
 def token(shared_service: Service) -> str:
-    """Return a token that has been used, so that what the first upload allocates is there already."""
+    """Return a token that has been used once, so that the memory for a first upload is already allocated."""
     made = shared_service.new_token()
     with shared_service.client(made) as client:
         assert upload(client).status_code == 200
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def file_of(size: int, folder: Path) -> Path:
-    """Make a file that takes no room on the disk."""
+    """Create a sparse file, which takes no space on the disk."""
     path = folder / f"{size}.png"
     with path.open("wb") as file:
         file.truncate(size)

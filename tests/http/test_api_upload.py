@@ -28,7 +28,7 @@ from support.service import JPEG, MAX_BYTES, PNG, SHA, WEBP, Service, png, uploa
 YEAR = 365 * 86_400
 
 
-# What comes back
+# The reply
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_field_that_is_no_text_counts_as_missing(shared_service, token, name, 
 
 @dataclass(frozen=True)
 class Attempt:
-    """An upload with everything right, for the mistakes to change."""
+    """A valid upload, for the mistakes to change."""
 
     token: str
     head: bytes = PNG
@@ -272,17 +272,17 @@ MISTAKES = {
         415,
         "declared image/png, but the file content is not a valid PNG",
     ),
-    # The service of these tests has neither an upload nor a store left to give.
+    # This service has no upload left in its limit and no working store.
     "rate": Mistake(lambda right: right, 429, "rate limited"),
 }
 
 
 @dataclass(frozen=True)
 class Exhausted:
-    """A service that takes two uploads per minute, and whose store is broken."""
+    """A service that takes two uploads per minute and has a broken store."""
 
     service: Service
-    refused_before: dict[str, Reply]  # by the one mistake in it
+    refused_before: dict[str, Reply]  # keyed by the upload's only mistake
     failed_to_store: Reply
 
     def attempt(self, *mistakes: str) -> Reply:
@@ -337,7 +337,7 @@ def test_a_store_that_fails_is_reported_last(exhausted):
     assert int(reply.headers["retry-after"]) > 0
 
 
-# The rate
+# The rate limit
 
 
 def test_of_140_uploads_at_once_120_succeed(shared_service):

@@ -1,4 +1,4 @@
-"""The Python example in the documentation runs."""
+"""The Python example in the docs runs."""
 
 import contextlib
 import io

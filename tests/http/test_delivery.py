@@ -1,4 +1,4 @@
-"""What delivery decides, with real signatures, on real files and on a real S3 server."""
+"""Delivery's decisions, with real signatures, on real files and on a real S3 server."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ OWN_TAG = f'"{IMAGE_ID}"'
 
 
 class Client:
-    """Asks a Delivery, and reads the body of its replies to the end."""
+    """Sends requests to a `Delivery`, and reads each reply's body to the end."""
 
     def __init__(self, reader: FileReader | RemoteReader, store: ObjectStore) -> None:
         self.reader = reader
@@ -196,7 +196,7 @@ def test_a_key_made_a_moment_ago_is_known_at_once(client: Client, tmp_path: Path
     keys = KeyFile(tmp_path / "keys")
     keys.create_if_missing()
     client.delivery = client.delivery_with(keys)
-    client.ask()  # the ring is read
+    client.ask()  # reads the key ring
     other = KeyFile(tmp_path / "keys")
     kid = other.rotate()
     assert client.ask(other.fresh_ring().sign(IMAGE_ID, "png", EXP, kid))[0] == 200
@@ -396,7 +396,7 @@ def test_whatever_the_range_the_reply_is_coherent(client: Client, asked: str) ->
 def test_trouble_with_the_store_is_no_missing_image(disk_client: Client, tmp_path: Path) -> None:
     client, path = disk_client, tmp_path / origin_key(IMAGE_ID, "png")
     path.unlink()
-    path.symlink_to(path.name)  # opening it fails, for root too
+    path.symlink_to(path.name)  # opening it fails, even for root
     with structlog.testing.capture_logs() as logs:
         for _ in range(3):
             answer = client.ask()
@@ -406,7 +406,7 @@ def test_trouble_with_the_store_is_no_missing_image(disk_client: Client, tmp_pat
 
 
 class Faulty:
-    """A reader with a fault in it, not a store in trouble."""
+    """A reader with a bug, as opposed to a store that fails."""
 
     def open(self, key: str) -> OpenObject | None:
         raise ZeroDivisionError(key)
@@ -473,7 +473,7 @@ def test_the_body_is_a_part_of_the_open_file(disk_client: Client) -> None:
 
 
 def test_a_retired_key_ends_what_was_verified_before(client: Client, tmp_path: Path) -> None:
-    """Checked URLs are remembered, but only as long as the keys they were checked with."""
+    """Verified URLs are cached, but only as long as the keys that verified them."""
     keys = KeyFile(tmp_path / "keys")
     keys.path.write_text(RING.format())
     client.delivery = client.delivery_with(keys)
@@ -490,7 +490,7 @@ def test_a_remembered_url_still_expires(client: Client) -> None:
 
 
 class RemoteTrouble:
-    """A remote reader with a fault in it, or one whose store is in trouble."""
+    """A remote reader with a bug, or with a store that fails."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -554,7 +554,7 @@ CHECKED = f"/check{TARGET}"
 def test_a_proxy_that_asks_first_is_told_who_sends_the_image(
     disk_client: Client, seconds_left: float, status: int, cache_control: str
 ) -> None:
-    """It remembers that for a minute, and has others keep the image for an hour: never past `exp`."""
+    """The proxy caches this for a minute, and lets others cache the image for an hour, but never past `exp`."""
     disk_client.now = EXP - seconds_left
     expected = (status, {"Content-Length": "0", "Cache-Control": cache_control}, b"")
     assert disk_client.ask(CHECKED) == expected

@@ -1,4 +1,4 @@
-"""Delivery from a remote store over real sockets: a chunk at a time, and never a part that looks whole."""
+"""Delivery from a remote store over real sockets: one chunk at a time, and never a part that looks complete."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)
 
 
 class CountingReader(CloudReader):
-    """The real one. It counts what was taken from the store, and the streams that are open."""
+    """The real reader. It counts the bytes read from the store, and the open streams."""
 
     def __init__(self, url: str, limits: Limits) -> None:
         super().__init__(url, limits)
@@ -58,7 +58,7 @@ class Place:
         self.served = DeliveryInThread(self.reader, new_loop)
 
     def put(self, content: bytes) -> str:
-        """Put an image into the store, and return the target to ask for."""
+        """Put an image into the store, and return its signed target."""
         image_id = secrets.token_hex(16)
         asyncio.run(self._store.put(origin_key(image_id, "png"), [content]))
         return RING.sign(image_id, "png", EXP, "k1")
@@ -130,11 +130,11 @@ def test_a_slow_client_takes_from_the_store_no_more_than_it_reads(place: Place) 
         wire.sock.sendall(get(target) + get("/healthz"))
         wire.rest = wire.sock.recv(1000)
         taken = -1
-        while taken != place.reader.taken:  # until the kernel takes no more
+        while taken != place.reader.taken:  # until the kernel's buffers are full
             taken = place.reader.taken
             time.sleep(0.2)
         assert place.reader.open_streams == 1
-        assert taken < 10 * MB  # the kernel's own buffers grow to some megabytes
+        assert taken < 10 * MB  # the kernel's buffers grow to a few megabytes
         connection = next(iter(place.served.server._connections))
         assert len(connection._unsent) <= place.reader.largest_chunk + 1000
         assert place.reader.largest_chunk < 2 * MB
@@ -150,12 +150,12 @@ def test_a_client_that_hangs_up_lets_go_of_the_store(place: Place, reset: bool) 
         wire.sock.sendall(get(target) + get(target))
         if read:
             wire.sock.recv(read)
-        if reset:  # the client sends a reset instead of an end
+        if reset:  # the client sends a reset instead of closing
             wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         wire.sock.close()
     place.served.settle(lambda: not place.served.server._connections)
     place.served.settle(place.is_at_rest)
-    assert place.reader.taken < 4 * 16 * MB  # not read to the end for nobody
+    assert place.reader.taken < 4 * 16 * MB  # reading stops when the client disconnects
 
 
 def test_a_client_that_half_closes_still_gets_its_reply(place: Place) -> None:
@@ -192,7 +192,7 @@ def test_a_stop_closes_what_does_not_finish(place: Place) -> None:
 
 
 def received(wire: socket.socket) -> int:
-    """Read until the connection ends, in whatever way; return how many bytes came."""
+    """Read until the connection ends in any way. Return the number of bytes received."""
     count = 0
     with contextlib.suppress(ConnectionResetError):
         while data := wire.recv(1 << 20):
@@ -210,7 +210,7 @@ def test_a_store_that_hangs_or_stops_is_a_503_and_nobody_else_waits(monkeypatch:
         with place.served.client() as client, structlog.testing.capture_logs() as logs:
             with place.served.connect() as waiting:
                 with server.frozen():
-                    waiting.sock.sendall(get(target))  # waits for an hour, and the next ones do not
+                    waiting.sock.sendall(get(target))  # may wait for an hour; the next requests do not
                     assert client.get("/healthz").status_code == 200
                     assert client.get("/i/").status_code == 404
                 assert waiting.reply()[2] == b"image"
@@ -225,17 +225,17 @@ def test_a_store_that_hangs_or_stops_is_a_503_and_nobody_else_waits(monkeypatch:
             with place.served.connect(receive_buffer=4096) as wire:
                 wire.sock.sendall(get(large))
                 wire.sock.recv(1000)
-                server.kill()  # in the midst of a stream
+                server.kill()  # in the middle of a stream
                 assert received(wire.sock) < 16 * MB
             assert client.get(target).status_code == 503
             server.start()
             assert client.get(target).content == b"image"
         assert {entry["event"] for entry in logs} == {"the origin store does not answer"}
-        assert len(logs) == 2  # a line for each outage
+        assert len(logs) == 2  # one line for each outage
 
 
 class ScriptedReader:
-    """A store that says it has ten bytes, and sends what a test wants."""
+    """A store that claims to have ten bytes, and sends what the test scripts."""
 
     def __init__(self, *script: bytes | Exception) -> None:
         self.script = script
@@ -278,10 +278,10 @@ def test_what_is_not_whole_never_looks_whole(script: list[bytes | Exception], ev
             while data := wire.sock.recv(1000):
                 came += data
     head, _, body = came.partition(b"\r\n\r\n")
-    assert b'"status"' not in came  # the request behind it is not answered either
+    assert b'"status"' not in came  # the pipelined request is not answered either
     assert not head or b"Content-Length: 10\r\n" in head
     assert len(body) <= 10
-    assert len(body) < 10 or script[0] == b"1234567890"  # then it is whole, and was all that was asked for
+    assert len(body) < 10 or script[0] == b"1234567890"  # complete, and all that was requested
     assert [entry["event"] for entry in logs] == ([event] if event else [])
 
 

@@ -1,4 +1,4 @@
-"""Delivery over real sockets: keep-alive, odd clients, slow clients, and none of them leaves anything behind."""
+"""Delivery over real sockets: keep-alive, odd clients and slow clients. None of them leaks anything."""
 
 import asyncio
 import contextlib
@@ -30,14 +30,14 @@ HOST = b"Host: localhost\r\n\r\n"
 
 
 class ServedFromDisk(DeliveryInThread):
-    """With a store to put images into."""
+    """Delivery with a store to put images into."""
 
     def __init__(self, root: Path, new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
         super().__init__(DiskReader(root), new_loop)
         self.root = root
 
     def store(self, content: bytes, image_id: str | None = None) -> str:
-        """Put an image into the store, and return the target to ask for."""
+        """Put an image into the store, and return its signed target."""
         image_id = image_id or secrets.token_hex(16)
         path = self.root / origin_key(image_id, "png")
         path.parent.mkdir(exist_ok=True)
@@ -171,7 +171,7 @@ def test_a_slow_client_costs_no_memory(served_by_uvloop: ServedFromDisk) -> None
         stack.callback(tracemalloc.stop)
         wires = [stack.enter_context(served.connect(receive_buffer=4096)) for _ in range(20)]
         for wire in wires:
-            wire.sock.sendall(get(target) + get(target) * 50)  # what is pipelined waits as well
+            wire.sock.sendall(get(target) + get(target) * 50)  # pipelined requests wait too
         served.settle(lambda: sum(one._is_sending for one in tuple(served.server._connections)) == 20)
         for wire in wires:
             wire.sock.recv(100_000)
@@ -190,7 +190,7 @@ def test_a_slow_client_gets_every_byte(served: ServedFromDisk) -> None:
 
 
 def test_an_abrupt_end_leaves_nothing_open(served: ServedFromDisk, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Of a reset in the midst of a head, uvloop tells nothing: the limit ends that connection.
+    # uvloop does not report a reset in the middle of a request head. The timeout ends that connection.
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
     target = served.store(bytes(4_000_000))
     with served.client() as client:
@@ -207,7 +207,7 @@ def test_an_abrupt_end_leaves_nothing_open(served: ServedFromDisk, monkeypatch: 
             for reset in (True, False):
                 wire = served.connect(receive_buffer=4096)
                 wire.sock.sendall(sent)
-                if reset:  # the client sends a reset instead of an end
+                if reset:  # the client sends a reset instead of closing
                     wire.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
                 if b"HTTP" in sent:
                     wire.sock.recv(1000)

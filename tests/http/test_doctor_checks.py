@@ -1,4 +1,4 @@
-"""What `prshots doctor` makes of addresses, clocks, folders and of whatever may stand in front of delivery."""
+"""What `prshots doctor` reports about addresses, clocks, folders, and anything in front of delivery."""
 
 import asyncio
 import contextlib
@@ -38,14 +38,14 @@ def said(findings: list[Finding], about: str = "") -> str:
     return "\n".join(f"{found.state} {found.words}" for found in findings if about in ("", found.about))
 
 
-# Something that answers in delivery's place
+# A server in place of delivery
 
 Answer = tuple[int, dict[str, str], bytes]
 
 
 @contextlib.asynccontextmanager
 async def answering(answer: Callable[[str], Answer | None]) -> AsyncIterator[str]:
-    """Serve HTTP: each request's target goes to `answer`, which says what comes back; None for nothing, ever."""
+    """Serve HTTP. `answer` gets each request's target and returns the reply, or None to never reply."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.read(65536)
@@ -53,7 +53,7 @@ async def answering(answer: Callable[[str], Answer | None]) -> AsyncIterator[str
         reply = answer(head.split()[1].decode()) if head.startswith(b"GET ") else (400, {}, b"")
         with contextlib.suppress(OSError):
             if reply is None:
-                await reader.read()  # until the client goes
+                await reader.read()  # until the client disconnects
             else:
                 status, headers, body = reply
                 fields = {"Content-Length": str(len(body)), "Connection": "close"} | headers
@@ -68,7 +68,7 @@ async def answering(answer: Callable[[str], Answer | None]) -> AsyncIterator[str
 
 
 async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
-    """Return what is found when this answers for delivery, given the target and the stored bytes."""
+    """Return the finding when `answer` replies in place of delivery. It gets the target and the stored bytes."""
     root = folder / "data" / "images"
     root.mkdir(parents=True)
 
@@ -304,7 +304,7 @@ class TestTheMachine:
             database.commit()
             assert words in said(await Engines(settings(tmp_path)).check_database())
             tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
-        assert ("alembic_version" in tables) == (version is not None)  # nothing was migrated
+        assert ("alembic_version" in tables) == (version is not None)  # the check migrated nothing
 
     async def test_a_file_that_is_no_database(self, tmp_path: Path) -> None:
         (tmp_path / "data").mkdir()

@@ -1,4 +1,4 @@
-"""What is particular to GitLab, to Gitea and Forgejo, and to Bitbucket."""
+"""Behavior specific to GitLab, to Gitea and Forgejo, and to Bitbucket."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -49,7 +49,7 @@ def test_gitlab_notes_of_its_own_are_no_comments_and_hidden_ones_leave_gaps(
     gitlab.page_size = 2
     gitlab.write_as("ann", "first")
     gitlab.write_as("ann", "assigned to @ann", SYSTEM)
-    for _ in range(4):  # two pages with nothing on them
+    for _ in range(4):  # two pages with no visible comment
         gitlab.write_as("ann", "mentioned in a place that is not yours to see", HIDDEN)
     gitlab.write_as("bob", "last")
     with _gitlab(gitlab) as forge:
@@ -141,7 +141,7 @@ def test_bitbucket_comments_on_lines_and_deleted_ones_are_left_out(bitbucket: Bi
 def test_bitbucket_access_token_tells_what_is_ours_by_trying(bitbucket: BitbucketLookAlike) -> None:
     marker = "[//]: # (svc:pr-11)"
     bitbucket.write_as("somebody", f"{marker}\nby hand")
-    for _ in range(2):  # of two jobs that ran at once
+    for _ in range(2):  # from two concurrent jobs
         bitbucket.write_as("shop-screenshots", f"{marker}\nold")
     for text in ("one", "one", "two"):
         with _bitbucket(bitbucket, bitbucket.access_token) as forge:

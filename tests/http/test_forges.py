@@ -46,7 +46,7 @@ class LookAlike(Protocol):
 
 
 class GitHubAsTheOthers:
-    """GitHub's look-alike, in the words of the others; each test has a pull request of its own."""
+    """GitHub's look-alike with the interface of the others. Each test has its own pull request."""
 
     page_size = 100
 
@@ -69,7 +69,7 @@ class GitHubAsTheOthers:
 
 @dataclass
 class Place:
-    """A forge's look-alike with a front that misbehaves as told, and clients of it."""
+    """A forge's look-alike behind an unreliable proxy, and clients of it."""
 
     look_alike: LookAlike
     kind: Callable[..., Forge]
@@ -98,7 +98,7 @@ class Place:
         return [comment.body for comment in self.look_alike.comments()]
 
     def writes(self) -> int:
-        """Return how often something was to be written. GitHub is asked by POST who we are."""
+        """Return the number of write requests. GitHub answers who we are to a POST, which is not one."""
         return sum(
             request.split()[0] != "GET" and not request.endswith("/graphql") for request in self.front.seen
         )
@@ -135,7 +135,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
 
 @pytest.fixture
 def text(place: Place) -> str:
-    """Return a comment as the service writes it, in the forge's comment."""
+    """Return a comment as the service writes it for this forge."""
     return _text(place)
 
 
@@ -164,7 +164,7 @@ def test_a_comment_is_created_found_changed_and_removed(place: Place, text: str)
 
     forge.delete(place.pr_number, made.id)
     assert place.bodies() == []
-    forge.delete(place.pr_number, made.id)  # has gone: nothing to be done
+    forge.delete(place.pr_number, made.id)  # already deleted: not an error
     with pytest.raises(NotFoundError):
         forge.update(place.pr_number, made.id, text)
     assert place.bodies() == []
@@ -181,7 +181,7 @@ def test_all_comments_come_in_order_over_any_number_of_pages(place: Place) -> No
     found = list(place.forge.comments(place.pr_number))
     assert [comment.body for comment in found] == [f"comment {number}" for number in range(5)]
     assert len({comment.id for comment in found}) == 5
-    if not isinstance(place.look_alike, GitHubAsTheOthers):  # which has a hundred on a page
+    if not isinstance(place.look_alike, GitHubAsTheOthers):  # GitHub has 100 per page
         assert sum("page=" in request for request in place.front.seen) >= 2
 
 
@@ -210,7 +210,7 @@ def test_a_token_that_may_only_read_is_told_what_it_lacks(place: Place, text: st
     assert re.search("write|scope api", str(refused.value))
     assert token not in str(refused.value)
     assert place.bodies() == []
-    assert place.writes() == 1  # a refusal is not tried again
+    assert place.writes() == 1  # a refusal is not retried
 
 
 def test_a_wrong_token_is_told_so_and_never_repeated(place: Place) -> None:
@@ -293,7 +293,7 @@ def test_the_token_goes_to_nobody_else(place: Place) -> None:
         assert elsewhere.seen == []
 
 
-# The one comment, kept current.
+# The sticky comment, kept current.
 
 
 def test_the_comment_is_created_once_then_changed_and_left_alone_when_it_is_current(
@@ -339,7 +339,7 @@ def test_a_comment_whose_reply_was_lost_is_not_there_twice(place: Place, text: s
 
 
 def _creating(place: Place) -> str:
-    """Return how the request begins that creates a comment."""
+    """Return the start of the request that creates a comment."""
     path = urlsplit(place.look_alike.url).path
     beginnings = {GitHub: "/repos/", GitLab: "/projects/", Gitea: "/repos/", Bitbucket: "/repositories/"}
     return f"POST {path}{beginnings[type(place.forge)]}"

@@ -1,4 +1,4 @@
-"""Paging through the gallery, whatever characters are in the names."""
+"""Paging through the gallery, with any characters in the names."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is particular to GitHub; what all forges have in common is in `test_forges.py`."""
+"""Behavior specific to GitHub. The contract of all forges is in `test_forges.py`."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -74,7 +74,7 @@ def test_a_workflow_is_told_who_it_is_and_a_person_too(place: Place, forge: GitH
     with closing(place.forge(place.github.person_token)) as persons:
         assert persons.me() == "octocat"
         place.front.will(refuse(404, body={"message": "Not Found"}), when="POST /graphql")
-        assert persons.me() == "octocat"  # as REST has it
+        assert persons.me() == "octocat"  # from the REST API
     assert {headers["x-github-api-version"] for headers in place.front.seen_headers} == {"2022-11-28"}
 
 
@@ -94,7 +94,7 @@ def test_our_comment_on_the_second_page(place: Place, forge: GitHub) -> None:
     assert keep_current(forge, place.pr_number, lambda: place.body("new")).outcome is PostOutcome.UPDATED
     assert len(place.bodies()) == 102
     assert place.bodies()[-1] == place.body("new")
-    assert any("page=2" in request for request in place.front.seen)  # at our address, not the link's
+    assert any("page=2" in request for request in place.front.seen)  # at our address, not at the link's
 
 
 def test_who_we_are_is_learned_from_what_we_wrote_where_nothing_else_tells(

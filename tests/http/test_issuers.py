@@ -1,4 +1,4 @@
-"""Issuers' keys: fetched when needed, once, and not more often; and what is signed with them."""
+"""Issuers' keys: fetched once, when needed, and no more often; and the tokens signed with them."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ def key(kid: str) -> RSAKey:
 
 @dataclass
 class Keys:
-    """An issuer over HTTP, of which the test says which keys it has, and which counts who asks for them."""
+    """An issuer over HTTP. The test sets its keys, and it counts the requests for them."""
 
     url: str
     keys: list[dict[str, Any]] = field(default_factory=list)
@@ -77,7 +77,7 @@ class Keys:
 @pytest.fixture
 def issuer() -> Iterator[Keys]:
     class Handler(QuietHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
             said = made.answer(self.path)
             self.send_response(503 if made.is_down else 200)
             self.end_headers()
@@ -128,7 +128,7 @@ class TestKeys:
         for later in (FRESH_SECONDS, FRESH_SECONDS + 1, STALE_SECONDS - 1):
             issuer.now = NOW + later
             assert await issuer.claims(token)
-        # What is not known among them may be a new one, which cannot be said now.
+        # An unknown key may be a new one. This cannot be decided while the issuer is down.
         with pytest.raises(ProviderError):
             await issuer.claims(issuer.token("second", exp=NOW + 2 * STALE_SECONDS))
         issuer.now = NOW + STALE_SECONDS + PAUSE_SECONDS
@@ -156,7 +156,7 @@ class TestKeys:
             with pytest.raises(ProviderError, match="unusable"):
                 await issuer.claims(issuer.token())
             issuer.now += PAUSE_SECONDS
-        # Among others that we know, one that we do not does no harm.
+        # An unusable key next to usable ones does no harm.
         issuer.has("first")
         issuer.keys += [{"kty": "unheard of", "kid": "x"}]
         assert await issuer.claims(issuer.token())

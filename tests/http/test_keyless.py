@@ -1,4 +1,4 @@
-"""Keyless upload on a running service, with ID tokens of a real OpenID issuer."""
+"""Keyless upload on a running service, with ID tokens from a real OpenID issuer."""
 
 import base64
 import hmac
@@ -28,7 +28,7 @@ REFUSED = (401, {"error": "unauthorized"})
 
 @dataclass
 class World:
-    """Somebody with a project whose CI is the issuer's, with a repository that nobody else has."""
+    """A person with a project, and a repository with a unique name whose CI jobs get ID tokens from the issuer."""
 
     service: Service
     issuer: CiIssuer
@@ -43,7 +43,7 @@ class World:
         return str(self.person.get_json(f"/projects/{self.project_id}")["name"])
 
     def trust(self, project_id: str = "", issuer: str = "", **claims: str) -> str:
-        """Have a project trust the repository, with these claims besides; return the trust's id."""
+        """Make a project trust the repository, with these extra claims. Return the trust's id."""
         wanted = {"repository": self.repository} | claims
         path = f"/projects/{project_id or self.project_id}/trusts"
         reply = self.person.ask("POST", path, issuer=issuer or self.issuer.url, claims=wanted)
@@ -61,7 +61,7 @@ class World:
         return self.issuer.client.post(f"{self.service.base_url}/v1/oidc/token", **request)
 
     def reason(self, **request: Any) -> str:
-        """Ask for what is refused, and return the line that the log has about it."""
+        """Make a request that is refused. Return the log line about it."""
         before = len(self.service.log)
         reply = self.ask(**request)
         assert (reply.status_code, reply.json()) == REFUSED
@@ -107,7 +107,7 @@ def test_a_job_uploads_by_its_id_token(world: World) -> None:
         assert world.person.get_json(f"/projects/{world.project_id}/tokens")["tokens"] == []
         (trust,) = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
         assert trust["last_used_at"] == pytest.approx(time.time(), abs=60)
-        # A trust that is removed takes the tokens with it that were given by it.
+        # Removing a trust also revokes the tokens it granted.
         removed = world.person.ask("DELETE", f"/projects/{world.project_id}/trusts/{trust_id}")
         assert (removed.status_code, removed.json()) == (200, {"ok": True})
         assert upload(client).status_code == 401
@@ -181,7 +181,7 @@ def test_what_does_not_hold_is_refused_and_the_log_says_why(world: World) -> Non
 
 
 def _signed_with_the_public_key(issuer: CiIssuer, header: dict[str, Any], claims: dict[str, Any]) -> str:
-    """Sign as if with a shared secret, which the issuer's public key is for whoever does not look closely."""
+    """Sign with the issuer's public key as an HMAC secret. A careless verifier accepts this."""
     (jwk,) = issuer.client.get(f"{issuer.url}/jwks").json()["keys"]
     public = RSAKey.import_key(jwk).as_pem(private=False)
     signed = f"{unsigned_part(header | {'alg': 'HS256'})}.{unsigned_part(claims)}"
@@ -310,7 +310,7 @@ class TestTheDashboard:
 
 
 def test_the_client_finds_its_way_by_itself(world: World) -> None:
-    """As on a runner of GitHub's: the job's environment says where its ID token is to be had."""
+    """As on a GitHub runner: the job's environment says where to get its ID token."""
     world.trust()
     claims = {"repository": world.repository, "sub": f"repo:{world.repository}:pull_request"}
     environ = {

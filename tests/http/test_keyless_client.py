@@ -1,4 +1,4 @@
-"""An upload token for a job that has only an ID token: as GitHub's Actions and GitLab give them."""
+"""An upload token for a job that has only an ID token, as GitHub Actions and GitLab provide it."""
 
 import json
 import secrets
@@ -23,7 +23,7 @@ REQUEST_TOKEN = "the-request-token"
 
 
 class Ground:
-    """Answers as GitHub's token service and as our service do, on one address; knows what it was asked."""
+    """Acts as both GitHub's token service and prshots, on one address. Records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
@@ -58,13 +58,13 @@ def handler_of(ground: Ground) -> type[QuietHandler]:
     class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
             said = self.headers.get("Authorization", "")
             self.answer(
                 *(ground.comment(said) if self.path.startswith("/v1/") else ground.id_token(self.path, said))
             )
 
-        def do_POST(self) -> None:  # noqa: N802 - the library looks for it
+        def do_POST(self) -> None:  # noqa: N802 - the name that http.server looks for
             assert self.path == "/v1/oidc/token"
             self.answer(*ground.exchange(self.rfile.read(int(self.headers["Content-Length"]))))
 
@@ -125,12 +125,12 @@ class TestGivenToken:
 class TestExchange:
     def test_in_github_actions(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(f"{front.url}/", "", "", in_actions(front))
-        assert front.seen == []  # nothing before one is needed
+        assert front.seen == []  # no request until a token is needed
         first = source.token()
         assert first in ground.granted
         assert source.token() == first
         assert ground.asked == [{"id_token": f"{JWT}-1"}]
-        assert ground.audiences == [front.url]  # as the service knows itself: without the slash
+        assert ground.audiences == [front.url]  # the service's own URL, without the slash
 
     def test_in_gitlab(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(front.url, "", "demo", in_actions(front) | {"PRSHOTS_ID_TOKEN": f"{JWT}\n"})
@@ -149,7 +149,7 @@ class TestExchange:
         assert [asked["id_token"] for asked in ground.asked] == [
             f"{JWT}-1",
             f"{JWT}-2",
-        ]  # a new one each time
+        ]  # a new ID token each time
 
     def test_refused_token_is_renewed_by_the_client(self, front: UnreliableProxy, ground: Ground) -> None:
         with Client(front.url, token_source(front.url, "", "", in_actions(front))) as client:
@@ -193,7 +193,7 @@ class TestRefused:
         )
         with pytest.raises(UnauthorizedError, match="Is 'shop' the right project"):
             token_source(front.url, "", "shop", in_actions(front)).token()
-        assert front.count("POST") == 2  # a refusal is not asked for again
+        assert front.count("POST") == 2  # a refusal is not retried
         for secret in (JWT, REQUEST_TOKEN):
             assert secret not in said
 

@@ -1,4 +1,4 @@
-"""The adapters to login providers: with real ones, and with one that lies."""
+"""The login provider adapters, with real providers and with one that lies."""
 
 import base64
 import json
@@ -167,7 +167,7 @@ class TestGitHub:
 
 @dataclass
 class Liar:
-    """An issuer, and a GitHub, that answers whatever the test wants; each answer is a value or raw bytes."""
+    """An issuer and a GitHub that send any answer the test sets: a value or raw bytes."""
 
     url: str
     key: RSAKey
@@ -213,7 +213,7 @@ def key() -> RSAKey:
 @pytest.fixture
 def liar(key: RSAKey) -> Iterator[Liar]:
     class Handler(QuietHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server looks for
             self.rfile.read(int(self.headers.get("content-length", 0)))
             answer = lying.answers.get(self.path.partition("?")[0])
             if callable(answer):
@@ -222,7 +222,7 @@ def liar(key: RSAKey) -> Iterator[Liar]:
             self.send_response(lying.status)
             self.send_header("Location", f"{lying.url}/elsewhere")
             self.end_headers()
-            self.wfile.write(body)  # it need not listen to the end
+            self.wfile.write(body)  # the client may hang up before the end
 
         do_POST = do_GET  # noqa: N815 - the name that http.server looks for
 

@@ -1,4 +1,4 @@
-"""`/auth/*` as a browser meets it: cookies, origins, and what a stranger may send."""
+"""`/auth/*` as a browser uses it: cookies, origins, and what an outsider may send."""
 
 import json
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ SESSION, LOGIN = "__Host-prshots_session", "__Host-prshots_login"
 
 
 class Host:
-    """A code host that lets everyone in, or is down."""
+    """A login provider that lets everyone in, or is down."""
 
     id, label, down = "github", "GitHub", False
 
@@ -57,7 +57,7 @@ async def signin(tmp_path: Path, host: Host) -> AsyncIterator[SignIn]:
 
 
 def routes(signin: SignIn, web_url: str) -> ErrorBoundary:
-    """Put the routes of sign-in behind the API's edge, with one page that needs a session and one that changes."""
+    """Serve the sign-in routes behind the API's edge, with one page that needs a session and one that changes data."""
 
     async def me(request: Request) -> JSONResponse:
         return JSONResponse((await signed_in(request, signin, web_url)).login)
@@ -78,7 +78,7 @@ async def browser(signin: SignIn) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def go_to_provider(browser: httpx.AsyncClient, return_to: str = "/") -> str:
-    """Return the state the provider is given."""
+    """Return the state that the provider receives."""
     reply = await browser.get("/auth/login/github", params={"return_to": return_to})
     assert reply.status_code == 302
     sent_to = httpx.URL(reply.headers["location"])
@@ -87,7 +87,7 @@ async def go_to_provider(browser: httpx.AsyncClient, return_to: str = "/") -> st
 
 
 def cookie_of(reply: httpx.Response, name: str) -> tuple[str, dict[str, str]]:
-    """Return a cookie's value and the attributes it was given with."""
+    """Return a cookie's value and its attributes."""
     morsel = SimpleCookie(reply.headers["set-cookie"])[name]
     return morsel.value, {key: str(value) for key, value in morsel.items() if value}
 

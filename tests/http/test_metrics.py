@@ -1,4 +1,4 @@
-"""`/metrics`: what is counted, under which names, and that no sender of requests can make more of them."""
+"""`/metrics`: what is counted, under which names, and that no client can add new series."""
 
 import re
 import time
@@ -27,14 +27,14 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def shown(address: str) -> dict[str, float]:
-    """Return every figure, by its name with labels."""
+    """Return every metric's value, keyed by its name with labels."""
     text = httpx.get(f"{address}/metrics", timeout=30, trust_env=False).text
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
 def wait_for(service: Service, condition: Callable[[dict[str, float]], bool]) -> dict[str, float]:
-    """Ask again until it is so: a reply is up to a second old, and delivery's figures another."""
+    """Retry until the condition holds: a reply is up to 1 s old, and delivery's figures up to 1 s older."""
     until = time.monotonic() + 90
     while not condition(figures := shown(service.base_url)):
         assert time.monotonic() < until, figures
@@ -117,7 +117,7 @@ def test_deliveries_and_expiries_count(observed: Service) -> None:
     }
     grown = {name: after[name] - before.get(name, 0) for name in after}
     assert grown["prshots_delivery_bytes_total"] == len(image) + 10
-    assert grown["prshots_delivery_seconds_count"] == 5  # as many as were requests for images
+    assert grown["prshots_delivery_seconds_count"] == 5  # one for each image request
     assert grown['prshots_expired_images_total{by="request"}'] == 2
     assert after["prshots_last_sweep_timestamp_seconds"] == pytest.approx(time.time(), abs=600)
 
@@ -133,7 +133,7 @@ def test_nobody_can_make_figures_grow(observed: Service) -> None:
     requests = 'prshots_requests_total{part="api",route="other",status="404"}'
     figures = wait_for(
         observed, lambda figures: figures.get(requests, 0) >= 30
-    )  # of the API, and through web
+    )  # sent to the API, and through web
     routes = {re.findall(r'part="(\w+)",route="([^"]+)"', name)[0] for name in figures if "route=" in name}
     assert ("api", "DELETE /v1/images/{image_id}") in routes
     assert ("web", "/v1/*") in routes
@@ -176,7 +176,7 @@ def test_the_page_lists_all_figures_and_no_other(observed: Service) -> None:
 
 
 class Answering:
-    """A Delivery that gives one reply, at once or when asked to wait."""
+    """A Delivery that gives one reply, at once or through a coroutine."""
 
     def __init__(self, reply: object) -> None:
         self.reply = reply
@@ -214,7 +214,7 @@ async def test_delivery_hands_its_figures_over_once_and_for_all() -> None:
     assert callable(later)
     assert await later() is waited
     watch.bytes_sent += 10
-    assert counted() == before  # nothing on the way of a request
+    assert counted() == before  # no metric is updated during a request
     for _ in range(2):
         watch.hand_over()
     assert [now - then for now, then in zip(counted(), before, strict=True)] == [3, 1, 4, 10]

@@ -1,4 +1,4 @@
-"""The upload's form: however it is cut, whatever is wrong with it, and however much of it there is."""
+"""The upload form: split at any point, with any error in it, and of any size."""
 
 import socket
 import tracemalloc
@@ -47,7 +47,7 @@ def read(
 
 
 def finish(coroutine: Coroutine[Any, Any, UploadForm]) -> UploadForm:
-    """Run to the end what has nothing to wait for."""
+    """Run a coroutine that never waits, and return its result."""
     try:
         coroutine.send(None)
     except StopIteration as done:
@@ -55,9 +55,9 @@ def finish(coroutine: Coroutine[Any, Any, UploadForm]) -> UploadForm:
     raise AssertionError("it waits")
 
 
-# Any cut of a body gives the same form
+# A body split at any point gives the same form
 
-# What a parser might take for a boundary, or the beginning of one.
+# Bytes that a parser might mistake for a boundary, or for the start of one.
 PIECES = [
     b"\r",
     b"\n",
@@ -80,7 +80,7 @@ NAMES = st.text(max_size=50).filter(lambda text: DELIMITER.decode() not in text)
 
 @st.composite
 def forms(draw: st.DrawFn) -> tuple[bytes, bytes, str]:
-    """Draw a body, and the image and name that are in it."""
+    """Draw a body, with the image and the name that are in it."""
     image, name = draw(CONTENTS), draw(NAMES)
     unknown = part('form-data; name="thumbnail"; filename="t"', draw(CONTENTS), "Content-Type: image/png")
     parts = [image_part(image), text_part("name", name), *text_parts("name"), unknown]
@@ -173,7 +173,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("where", ENDLESS)
 def test_memory_does_not_grow_with_the_body(where):
-    """Up to the limit of an image is held, and only while it may still become one."""
+    """At most the size limit of one image is held, and only while the body may still be a valid image."""
     tracemalloc.start()
     try:
         with pytest.raises((InvalidInputError, PayloadTooLargeError)):
@@ -391,7 +391,7 @@ def test_a_chunked_body_is_a_body(shared_service, token):
     )
 
 
-# Bodies that break off
+# Bodies that end early
 
 BROKEN_OFF = {
     "known length": (["Content-Length: 100000"], body_of(ALL)[:500], INVALID),
@@ -406,7 +406,7 @@ BROKEN_OFF = {
 
 @pytest.mark.parametrize("how", BROKEN_OFF)
 def test_a_body_that_breaks_off_stores_nothing(shared_service, token, how):
-    """The client closes its half of the connection only, so it still reads why."""
+    """The client closes only its half of the connection, so it can still read the reply."""
     headers, beginning, refusal = BROKEN_OFF[how]
     stored, log = shared_service.stored_files(), shared_service.log
     with connect(shared_service) as connection:

@@ -1,4 +1,4 @@
-"""The forms of curl, httpx, requests, Node's fetch, undici and a browser all parse alike."""
+"""The forms of curl, httpx, requests, Node's fetch, undici and a browser parse the same way."""
 
 import base64
 import contextlib
@@ -33,7 +33,7 @@ FILENAMES = ["shot.png", "gr\u00fc\u00dfe \N{FIRE}.png", 'a "b"; c\\d.png']
 
 @dataclass(frozen=True)
 class Form:
-    """What a client is to send: its fields, and the file by its path and the name it goes by."""
+    """What a client sends: its fields, and the file with its path and its file name."""
 
     image: Path
     filename: str
@@ -106,7 +106,7 @@ IN_THE_BROWSER = """async ([token, image, filename, fields]) => {
 
 def by_browser(service: Service, token: str, forms: list[Form]) -> list[httpx.Response]:
     with chromium() as browser:
-        # Any page of the same origin will do; this one forbids scripts to call out, so that is set aside.
+        # Any page of the same origin works. This one's policy forbids scripts to call out, so bypass it.
         page = browser.new_context(bypass_csp=True).new_page()
         page.goto(f"{service.base_url}/docs")
         replies = []

@@ -1,4 +1,4 @@
-"""What /openapi.json promises, the running service keeps; and it promises all that the contract says."""
+"""The running service does what /openapi.json says, and the document covers the whole contract."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 
 @pytest.fixture(scope="module")
 def roomy_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Run a service that lets these tests upload as often as they like."""
+    """Run a service whose rate limit does not affect these tests."""
     with running_service(tmp_path_factory.mktemp("openapi"), UPLOADS_PER_MINUTE="100000") as service:
         yield service
 
@@ -31,14 +31,14 @@ def document(roomy_service: Service) -> dict[str, Any]:
     return dict(httpx.get(f"{roomy_service.base_url}/openapi.json").raise_for_status().json())
 
 
-# The service keeps what the document promises
+# The service does what the document says
 
 
 @pytest.mark.parametrize(
     ("phases", "hooks", "examples"),
     [
         pytest.param("examples,coverage", "", "1", id="each constraint's limits"),
-        # Only here: with images of ours the coverage phase would leave the form's other fields empty.
+        # Only here: with our images, the coverage phase would leave the form's other fields empty.
         pytest.param(
             "fuzzing,stateful", "support.openapi_hooks", "4", id="random data, and what follows an upload"
         ),
@@ -48,7 +48,7 @@ def document(roomy_service: Service) -> dict[str, Any]:
     ],
 )
 def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks, examples):
-    """All of its checks: statuses, types, schemas, headers, authentication, wrong data refused, right accepted."""
+    """Run all checks: statuses, types, schemas, headers, authentication, and that only valid data is accepted."""
     done = subprocess.run(
         [
             *(SCHEMATHESIS, "run", f"{roomy_service.base_url}/openapi.json", "--phases", phases),
@@ -74,7 +74,7 @@ def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks, exam
     assert "internal error" not in roomy_service.log
 
 
-# The document promises what the contract says
+# The document covers the contract
 
 PR_NUMBER_REQUIRED = "pr_number required"
 DECLARED = "declared image/{}, but the file content is not a valid {}"
@@ -159,7 +159,7 @@ def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from methods.values()
 
 
-# The page for people
+# The HTML page
 
 
 def test_the_page_says_all_that_the_document_says(roomy_service, document):
@@ -174,7 +174,7 @@ def test_the_page_says_all_that_the_document_says(roomy_service, document):
 
 
 def test_the_page_stands_alone_and_fits(roomy_service):
-    """No word on the console, nothing loaded but the page itself, nothing to scroll sideways."""
+    """The page logs nothing to the console, loads nothing else, and does not scroll sideways."""
     url = f"{roomy_service.base_url}/docs"
     with chromium() as browser:
         for scheme, width in itertools.product(["light", "dark"], [360, 1280]):

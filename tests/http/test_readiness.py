@@ -1,4 +1,4 @@
-"""`/readyz`: what it asks, how long it waits, and what it says; on parts and in front of real engines."""
+"""`/readyz`: what it checks, how long it waits, and what it replies, on parts and on real engines."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from support.waiting import wait_until
 
 
 class Engine:
-    """Answers as the test says, and counts how often it was asked."""
+    """Replies as the test says, and counts the calls."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error, self.asked = error, 0
@@ -125,7 +125,7 @@ def readyz(address: str) -> httpx.Response:
 
 
 def becomes(address: str, status: int, **checks: str) -> httpx.Response:
-    """Wait until a component says this, each check by its beginning, and return its reply."""
+    """Wait until a component replies with this status and with checks that start like this. Return its reply."""
     replies: list[httpx.Response] = []
 
     def is_so() -> bool:
@@ -165,7 +165,7 @@ def test_a_store_that_is_gone_is_named_by_the_parts_that_need_it(service: Servic
         assert reply.json()["checks"]["store"].startswith("down: ")
         assert reply.headers["retry-after"] == "5"
         assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
-    assert readyz(service.web_url).status_code == 200  # it needs the API, which answers
+    assert readyz(service.web_url).status_code == 200  # web needs only the API, which answers
     service.images_dir.unlink()
     aside.rename(service.images_dir)
     for address in (service.base_url, service.img_url):
@@ -189,7 +189,7 @@ def test_without_an_api_the_web_component_still_shows_its_pages(tmp_path, listen
 
 
 def test_it_names_the_server_that_is_gone_or_hangs(service: Service) -> None:
-    """On its own engines: it stops and freezes them."""
+    """Run on separate engines, because this test stops and freezes them."""
     with running_postgresql() as database, running_valkey() as counter:
         service.settings |= {
             "DATABASE_URL": database.new_database(),
@@ -209,7 +209,7 @@ def test_it_names_the_server_that_is_gone_or_hangs(service: Service) -> None:
         becomes(api, 200, database="ok", counter="ok")
         database.kill()
         reply = becomes(api, 503, database="down: ")
-        assert "nobody@" not in reply.text  # the name of the database's user is told to nobody
+        assert "nobody@" not in reply.text  # does not reveal the database user
         database.start()
         becomes(api, 200, database="ok")
         assert service.stop() == 0

@@ -1,4 +1,4 @@
-"""Every dashboard route as nobody, a stranger, a member and an owner; and from another site."""
+"""Every dashboard route as a visitor, a stranger, a member and an owner, and from another site."""
 
 import contextlib
 import secrets
@@ -46,7 +46,7 @@ EVERY = pytest.mark.parametrize(("method", "path"), ALL, ids=map(" ".join, ALL))
 
 
 class World(NamedTuple):
-    """An organization with a project, an image, a token, a trust, and people around it."""
+    """An organization with a project, an image, a token and a trust, and the people around it."""
 
     service: Service
     owner: Person
@@ -66,7 +66,7 @@ class World(NamedTuple):
 
 @pytest.fixture(scope="module")
 def quiet_world(shared_service: Service) -> Iterator[World]:
-    """Make one world for all who get nothing done in it."""
+    """Share one world between the tests that change nothing in it."""
     with _people(shared_service) as people:
         yield _made(shared_service, *people)
 
@@ -116,7 +116,7 @@ def said(reply: httpx.Response) -> tuple[int, str, set[str]]:
 
 
 def untouched(world: World) -> None:
-    """Nothing of the world has changed."""
+    """Check that nothing in the world has changed."""
     owner, places = world.owner, world.places
     project = owner.get_json(f"/projects/{places['project_id']}")
     assert (project["name"], project["images"], project["retain_days"]) == ("theirs", 1, None)
@@ -143,7 +143,7 @@ def test_nobody(quiet_world: World, method: str, path: str) -> None:
 
 @EVERY
 def test_a_stranger_finds_what_does_not_exist(quiet_world: World, method: str, path: str) -> None:
-    """What is another organization's answers exactly as what is nobody's."""
+    """Another organization's things get exactly the same reply as things that do not exist."""
     theirs = quiet_world.ask(quiet_world.stranger, method, path)
     nobodys = quiet_world.ask(quiet_world.stranger, method, path, **NOWHERE)
     if "{" in path or (path == "/projects" and method == "POST"):
@@ -202,7 +202,7 @@ def test_from_a_page_of_another_site(quiet_world: World, method: str, path: str)
 
 @pytest.mark.parametrize("what", ["image_id", "token_id"])
 def test_a_thing_of_another_project_of_ones_own(world: World, what: str) -> None:
-    """Each thing is found under its own project alone."""
+    """Each thing is found only under its own project."""
     other = world.owner.ask(
         "POST", "/projects", name="other", organization_id=world.places["organization_id"]
     ).json()["id"]

@@ -1,4 +1,4 @@
-"""Calls of the client through a front that misbehaves: what is sent again, waited for, given up, and said."""
+"""The client's calls through an unreliable proxy: what it retries, waits for, gives up on, and reports."""
 
 import io
 import secrets
@@ -62,7 +62,7 @@ def one_client(one_front: UnreliableProxy, token: str) -> Iterator[Client]:
 
 @pytest.fixture
 def front(one_front: UnreliableProxy) -> UnreliableProxy:
-    """Give the front as it was at first: to start another takes longer than most of what is tested."""
+    """Reset the shared proxy: starting a new one takes longer than most of these tests."""
     one_front.seen.clear()
     one_front._plans.clear()
     return one_front
@@ -115,7 +115,7 @@ class TestSentAgain:
         assert waits == [
             "connection lost", f"{host} answered 503", f"{host} answered 502", f"{host} answered 507"
         ]  # fmt: skip
-        assert client.comment(11).markdown.count("cart") == 2  # one image: its caption and its text
+        assert client.comment(11).markdown.count("cart") == 2  # one image: its caption and its alt text
 
     def test_a_lost_reply_leaves_an_image_more_rather_than_none(
         self, front: UnreliableProxy, client: Client
@@ -190,7 +190,7 @@ class TestRateLimits:
         front.will(refuse(429, {"Retry-After": "1"}), when=UPLOAD)
         outcomes = uploaded(client, shots(tmp_path, 8), pr_number=14)
         assert [outcome.error for outcome in outcomes] == [""] * 8
-        assert waits == ["rate limited"]  # said once, not by each thread
+        assert waits == ["rate limited"]  # reported once, not by each thread
         assert "### 8 screenshots" in client.comment(14).markdown
 
     def test_one_that_asks_for_too_much(self, front: UnreliableProxy, client: Client) -> None:
@@ -262,7 +262,7 @@ class TestRateLimits:
 
 
 class Renewing:
-    """Tokens of which the first is refused."""
+    """Tokens, the first of which is refused."""
 
     def __init__(self, *tokens: str) -> None:
         self.tokens = list(tokens)
@@ -365,7 +365,7 @@ class TestManyAtOnce:
         ]
         assert [outcome.is_too_large for outcome in outcomes] == [False, True, False]
         assert front.count(UPLOAD) == 3
-        assert front.count(LIMITS_ROUTE) == 1  # once for a client
+        assert front.count(LIMITS_ROUTE) == 1  # once per client
 
     @pytest.mark.parametrize(
         "reply",
@@ -421,7 +421,7 @@ class TestManyAtOnce:
                 viewport="1x1",
                 content_type="image/png",
             )
-        assert upload(client)  # the connection that was left halfway is not used again
+        assert upload(client)  # the half-used connection is not reused
 
 
 class TestWrongAddresses:
@@ -493,7 +493,7 @@ class TestWrongAddresses:
 class TestTls:
     @pytest.fixture
     def certificate(self, tmp_path: Path) -> Path:
-        """Make a certificate that nobody has signed, with its key."""
+        """Create a self-signed certificate with its key."""
         file = tmp_path / "own.pem"
         command = (
             "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=x "
@@ -537,7 +537,7 @@ class TestTls:
             pytest.raises(UnreachableError, match=r"is not trusted: self.signed.*SSL_CERT_FILE"),
         ):
             client.comment(1)
-        assert waits == []  # to try again would not help
+        assert waits == []  # a retry would not help
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         with Client(secured, A_TOKEN) as client, pytest.raises(UnauthorizedError):
             client.comment(1)

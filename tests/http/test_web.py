@@ -1,4 +1,4 @@
-"""The web component in front of the real API: what a client gets through it is what the API gives."""
+"""The web component in front of the real API: clients get exactly what the API replies."""
 
 import socket
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def test_an_upload_too_large_is_refused_and_the_client_reads_why(web_client: htt
 def test_an_upload_that_breaks_off_leaves_nothing(
     shared_service: Service, web_client: httpx.Client, token: str, framing: str, hang_up: int
 ) -> None:
-    """The form is whole, and only the end of the body is not there: who adds one makes an upload of it."""
+    """Only the end of the body is missing. A relay that added one would turn this into a valid upload."""
     before = shared_service.stored_files()
     body = body_of([*text_parts(), image_part(png(5000))])
     if "chunked" in framing:
@@ -81,7 +81,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(
         connection.sendall(request_head(token, f"Content-Type: {MULTIPART}", framing) + body)
         web_client.get("/v1/comment", params={"pr_number": 7}).raise_for_status()  # by now the API reads it
         connection.shutdown(hang_up)
-        if hang_up == socket.SHUT_WR:  # it has closed only its own half
+        if hang_up == socket.SHUT_WR:  # only the client's half is closed
             reply = read_reply(connection)
             assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
     assert web_client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
@@ -89,7 +89,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(
 
 
 def test_the_dashboards_page_is_not_the_apis(shared_service: Service) -> None:
-    """Only the API's own paths are relayed: its manual and its health stay at its own address."""
+    """Web relays only the API's own paths. The API's docs and health check stay at its own address."""
     health = httpx.get(f"{shared_service.web_url}/healthz", trust_env=False)
     assert health.json() == {"status": "ok"}
     assert "content-security-policy" in health.headers

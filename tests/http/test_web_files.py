@@ -1,4 +1,4 @@
-"""The web component's own replies: the dashboard's files, how they are cached, and what a browser may do."""
+"""The web component's own replies: the dashboard's files, how they are cached, and what browsers may do."""
 
 import gzip
 from collections.abc import Iterator
@@ -134,7 +134,7 @@ def test_head_is_get_without_the_body(client: httpx.Client) -> None:
         }
 
 
-# Rules for the browser
+# Browser policies
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_browser_runs_the_script_of_the_build_and_nothing_inline(web: WebCompo
         assert page.title() == "dashboard"
         page.wait_for_function("document.querySelector('img').complete")
         assert page.evaluate("document.querySelector('img').naturalWidth") == 0
-    assert f"{web.url}/assets/dot-5e6f.png" not in asked  # an image of the dashboard's own origin
+    assert f"{web.url}/assets/dot-5e6f.png" not in asked  # an image from the dashboard's own origin
     assert len(complaints) == 2  # that image, and the inline script
     assert not [text for text in complaints if "favicon.svg' violates" in text]
 
@@ -246,7 +246,7 @@ async def test_a_fault_is_a_500_that_says_no_more_and_keeps_the_rules(
     assert sent[0]["status"] == 500
     assert sent[1]["body"] == b'{"error":"internal error"}'
     assert b"default-src 'none'" in headers[b"content-security-policy"]
-    said = capsys.readouterr()  # an earlier test may have set up the log, as the commands do
+    said = capsys.readouterr()  # an earlier test may have configured the log, as the commands do
     assert headers[b"x-request-id"].decode() in said.out + said.err
 
 
@@ -268,7 +268,7 @@ def test_whose_pictures_the_page_may_show(settings: dict[str, Any], origins: lis
 
 
 def raw(web: WebComponent, line: str) -> bytes:
-    """Ask for a path that no client would leave as it is."""
+    """Request a path that an HTTP client would normalize."""
     with web.connect() as connection:
         connection.sendall(f"{line}\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         reply = b""

@@ -1,6 +1,6 @@
-"""What the web component passes on to the API and back: all of it, as it is, as it comes.
+"""The web component passes requests to the API and replies back: complete, unchanged and as they arrive.
 
-The API here does as each test says, on a raw socket, so that the test sees each byte.
+The API here is scripted by each test on a raw socket, so that the test sees each byte.
 """
 
 import gzip
@@ -137,7 +137,7 @@ def test_a_body_goes_on_while_it_still_arrives(web: WebComponent, api: ScriptedA
     body = f"Content-Length: {2 * len(half)}" if framing == "length" else "Transfer-Encoding: chunked"
     with web.connect() as connection:
         connection.sendall(head("POST /v1/upload", body) + piece)
-        assert received.get(timeout=60) == len(half)  # and the rest is not sent yet
+        assert received.get(timeout=60) == len(half)  # the rest is not sent yet
         connection.sendall(piece + (b"" if framing == "length" else b"0\r\n\r\n"))
         assert received.get(timeout=60) == len(half)
         assert read_head(connection).startswith(b"HTTP/1.1 200 ")
@@ -176,7 +176,7 @@ def test_a_request_that_breaks_off_breaks_off_at_the_api(
     with web.connect() as connection:
         connection.sendall(head("POST /auth/link", framing) + b"5\r\nhello\r\n")
         received.get(timeout=60)
-    rest = received.get(timeout=60)  # read to the end of the connection
+    rest = received.get(timeout=60)  # everything up to the end of the connection
     assert b"hello" in rest
     assert b"0\r\n" not in rest
 
@@ -237,7 +237,7 @@ def test_replies_without_a_body(client: httpx.Client, api: ScriptedApi, method: 
             peer.send(reply)
 
     api.act = act
-    for _ in range(2):  # over one connection: nothing is left over that the second would read
+    for _ in range(2):  # on one connection: the first reply must leave nothing for the second
         response = client.request(method, "/auth/x")
         assert response.status_code == int(reply.split()[1])
         assert response.content == b""
@@ -326,7 +326,7 @@ def test_connections_are_kept_and_their_loss_is_not_felt(client: httpx.Client, a
     api.act = act
     assert [client.get("/v1/comment").text for _ in range(3)] == ["ok"] * 3
     assert api.connections == 1
-    assert client.get("/v1/comment").text == "ok"  # on another: the API has closed that one
+    assert client.get("/v1/comment").text == "ok"  # on a new connection: the API has closed the first
     assert api.connections == 2
 
 
@@ -334,7 +334,7 @@ def test_a_connection_lost_under_a_question_is_asked_again(client: httpx.Client,
     def act(peer: Peer) -> None:
         peer.read_head()
         peer.send(OK)
-        peer.read_head()  # and no reply
+        peer.read_head()  # no reply
 
     api.act = act
     assert client.get("/v1/comment").text == client.get("/v1/comment").text == "ok"
@@ -411,7 +411,7 @@ def test_an_api_that_is_down_and_comes_back(tmp_path_factory: pytest.TempPathFac
             assert unavailable(client.get("/v1/comment"))
         assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
         assert client.get("/").status_code == 200
-        assert web.log.read_text().count("api unavailable") == 1  # one line for the outage
+        assert web.log.read_text().count("api unavailable") == 1  # one line for the whole outage
         with socket.create_server(("127.0.0.1", port)) as listener:
             serving = ScriptedApi(listener, lambda peer: peer.read_head() and peer.send(OK))
             threading.Thread(target=serving.serve, daemon=True).start()
@@ -425,14 +425,14 @@ def test_an_api_that_does_not_take_connections(tmp_path_factory: pytest.TempPath
         with (
             socket.create_connection(
                 ("127.0.0.1", port)
-            ),  # all that wait to be accepted: the next is not answered
+            ),  # fills the accept queue, so the next client gets no answer
             running_web(tmp_path_factory.mktemp("web"), port, FILES) as web,
             web.client() as client,
         ):
             assert unavailable(client.get("/v1/comment"))
 
 
-# The rules by themselves
+# The rules on their own
 
 
 def test_what_is_meant_for_one_connection_ends_there() -> None:

@@ -1,4 +1,4 @@
-"""Unit tests start no process and listen on no socket: such tests belong to contracts/, http/ or e2e/."""
+"""Unit tests start no process and listen on no socket. Tests that do belong in contracts/, http/ or e2e/."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 FORBIDDEN = {"os.exec", "os.fork", "os.posix_spawn", "os.system", "socket.bind", "subprocess.Popen"}
 _running: list[str] = []
-"""The unit test that runs now, if one does."""
+"""The name of the unit test that is running, if any."""
 
 
 def _watch(event: str, args: tuple[object, ...]) -> None:
@@ -21,7 +21,7 @@ sys.addaudithook(_watch)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Watch the fixtures, too: the first test that asks for one sets it up."""
+    """Watch fixtures too: they are set up by the first test that needs them."""
     if Path(__file__).parent in item.path.parents:
         _running.append(item.nodeid)
     try:

@@ -1,4 +1,4 @@
-"""The manifest of a backup: what is written is read again, and anything else is refused with a reason."""
+"""The backup manifest: what is written can be read back, and anything else is refused with a reason."""
 
 import json
 from dataclasses import fields
@@ -53,7 +53,7 @@ def test_a_missing_field_is_named(name: str) -> None:
         ({"schema_version": "0004\n"}, "schema_version must be four digits"),
         ({"schema_version": "٠٠٠٤"}, "schema_version must be four digits"),
         ({"installation_id": "../x"}, "installation_id must be 1 to 64 hex digits"),
-        ({"created_at": 10**12}, "created_at must be"),  # milliseconds: no calendar goes that far
+        ({"created_at": 10**12}, "created_at must be"),  # in milliseconds: beyond any calendar
         ({"images": -1}, "images must be a whole number from 0"),
         ({"images": 1.0}, "images must be"),
         ({"image_bytes": None}, "image_bytes must be"),

@@ -1,4 +1,4 @@
-"""The table of docs/understand/bench.md: made from bench/results.json, never manually."""
+"""The table in docs/understand/bench.md is generated from bench/results.json, never edited manually."""
 
 import importlib
 from pathlib import Path
@@ -20,7 +20,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def _imported(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(ROOT)  # bench is a package of the repository, not an installed one
+    monkeypatch.syspath_prepend(ROOT)  # bench is a package in the repository, but not installed
     return importlib.import_module(name)
 
 

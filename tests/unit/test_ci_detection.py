@@ -1,4 +1,4 @@
-"""What each CI says about the pull request, in its documented variables."""
+"""What each CI says about the pull request in its documented variables."""
 
 import json
 import os
@@ -24,7 +24,7 @@ HEAD = "83a20ec058e2fb00e7fa4558c4c6e81e2dcf253d"
 
 
 def variables_of(case: dict[str, Any], event: Path) -> dict[str, str]:
-    """Return a case's variables. The event that Actions name is written to a file."""
+    """Return a case's variables. Write its GitHub Actions event, if any, to a file."""
     text = json.dumps(case["event"]) if "event" in case else case.get("event_text")
     if "event_text_repeated" in case:
         part, times = case["event_text_repeated"]
@@ -62,7 +62,7 @@ NAMES = sorted(
     | {"GITHUB_EVENT_PATH", "PRSHOTS_FORGE_TOKEN", "CI_OPEN_MERGE_REQUESTS"}
 )
 VALUES = st.one_of(
-    st.text(st.characters(codec=None), max_size=30),  # lone surrogates too: bytes that are no UTF-8 come so
+    st.text(st.characters(codec=None), max_size=30),  # lone surrogates too: invalid UTF-8 arrives as these
     st.sampled_from(
         [
             "true",
@@ -142,7 +142,7 @@ def test_api_roots(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("ci_detection", "overrides"))
 def test_overrides(case: dict[str, Any]) -> None:
-    """The options for the forge come before what the CI says."""
+    """The forge options override what the CI says."""
     job, given = dict(case["job"]), dict(case["given"])
     for fields, name in ((job, "forge"), (given, "kind")):
         if name in fields:
@@ -158,7 +158,7 @@ def test_overrides(case: dict[str, Any]) -> None:
 
 
 class TestCommand:
-    """What the commands make of it (`cli/service_options.py`)."""
+    """How the commands use it (`cli/service_options.py`)."""
 
     def test_pull_request(self) -> None:
         assert service_options.pull_request(7, Job(pr_number=12)) == 7

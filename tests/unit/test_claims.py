@@ -1,4 +1,4 @@
-"""Which claims a trust may ask for, and which tokens carry them."""
+"""Which claims a trust may require, and which tokens have them."""
 
 from typing import Any
 
@@ -119,7 +119,7 @@ def test_the_first_that_is_not_met_is_named() -> None:
 
 
 def test_a_value_full_of_wildcards_takes_no_time() -> None:
-    """Whoever sets up a trust must not be able to keep the service busy with it: else this would not end."""
+    """A trust must not be able to keep the service busy. With backtracking, this match would never end."""
     assert unmet({"ref": "*a" * (MAX_VALUE // 2) + "b"}, {"ref": "a" * 16_000}) == "ref"
 
 

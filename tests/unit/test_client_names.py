@@ -12,4 +12,4 @@ def test_every_public_name_can_be_imported(name: str) -> None:
 
 def test_no_other_name_is_there() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
-        prshots.client.Nonsense  # noqa: B018 - the attempt is what counts
+        prshots.client.Nonsense  # noqa: B018 - only the attempt matters

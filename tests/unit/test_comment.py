@@ -1,4 +1,4 @@
-"""The comment as a reader gets it: most of these render the markdown and look at the page that comes out."""
+"""The comment as a reader sees it. Most tests render the markdown and check the resulting page."""
 
 import re
 import sys
@@ -65,7 +65,7 @@ ORDINARY_NAMES = st.text(ORDINARY, min_size=1, max_size=200) | st.text("a_ .", m
 
 
 class Page(HTMLParser):
-    """What a reader, or a browser, finds on the rendered page."""
+    """What a reader or a browser finds on the rendered page."""
 
     def __init__(self, markdown: str) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ def plural(noun: str, count: int) -> str:
 
 
 def parts(text: str) -> tuple[list[int], list[int], int]:
-    """Tell the numbers (see `entry`) of the images listed and of those shown, and how many are left out."""
+    """Return the numbers (see `entry`) of listed images and of shown images, and how many are left out."""
     listed = [int(sha, 16) for sha in re.findall(r"^- .* · `([0-9a-f]{7})`$", text, re.MULTILINE)]
     shown = [int(sha, 16) for sha in re.findall(r"^`.* · `([0-9a-f]{7})`\\$", text, re.MULTILINE)]
     left_out = re.search(
@@ -148,7 +148,7 @@ def parts(text: str) -> tuple[list[int], list[int], int]:
     return listed, shown, int(left_out[1] or 1) if left_out else 0
 
 
-# --- the text, to the letter ---
+# --- the exact text ---
 
 
 def test_three_screenshots():
@@ -246,7 +246,7 @@ def test_a_caption_shows_the_name_as_code(name, code):
 
 
 def test_a_name_from_right_to_left_leaves_the_viewport_in_its_place():
-    """An invisible mark ends the name's direction, or the digits after it would be drawn into the name."""
+    """An invisible mark ends the name's direction. Without it, the digits that follow would join the name."""
     for char in map(chr, range(sys.maxunicode + 1)):
         if unicodedata.bidirectional(char) in {"R", "AL", "AN"}:
             assert f"`a {char}`\u200e · 1280x800 ·" in comment_on([entry(f"a {char}")])
@@ -282,7 +282,7 @@ def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
 
 @given(NAMES)
 def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
-    """The renderer here knows neither math nor one-tilde strikethrough."""
+    """The renderer used here supports neither math nor strikethrough with one tilde."""
     written = image_markdown(name, "")
     assert "$" not in written
     assert not re.search(r"(?<!\\)(?:\\\\)*~", written)
@@ -337,7 +337,7 @@ def test_an_ordinary_name_stands_as_given_unless_it_would_make_emphasis(name):
     as_given = f"![{name}]({URL})"
     if "_" not in name:
         assert image_markdown(name, URL) == as_given
-    elif "__" not in name:  # runs of unequal length have a rule of their own, where we escape a bit too much
+    elif "__" not in name:  # runs of unequal length follow another rule, where we escape a bit too much
         renders_as_given = Page(as_given).images == [(URL, name)]
         assert (image_markdown(name, URL) == as_given) == renders_as_given
 
@@ -416,7 +416,7 @@ FILLING = entries(250, "n" * 150, LONG_URL[:1000])  # about 50 can be shown, abo
 
 
 def test_one_more_image_moves_little():
-    """Each picture shown stays, but for the few oldest that make room."""
+    """Each picture shown stays, except for the few oldest ones that make room."""
     before = parts(comment_on(FILLING[:10]))
     for count in range(11, len(FILLING) + 1):
         listed, shown, left_out = now = parts(comment_on(FILLING[:count]))
@@ -430,7 +430,7 @@ def test_one_more_image_moves_little():
 
 @pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
 def test_more_than_the_newest_make_no_difference(url):
-    """Nobody needs to load more than `MAX_LISTED`, not even for the shortest lines there can be."""
+    """No caller needs to load more than `MAX_LISTED`, even for the shortest possible lines."""
     shots = [Entry("n", "1x1", "0123456", url)] * 5000
     for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
         text = comment(7, 5000, shots, DASHBOARD, limit=limit)

@@ -15,13 +15,13 @@ def section(heading: str) -> str:
 
 
 def paths_in(text: str) -> list[str]:
-    """Return what is in code and looks like a path of the repository; such a path may be a glob."""
+    """Return the code spans that look like paths in the repository. A path may be a glob."""
     return re.findall(r"`([\w.*-]+(?:/[\w.*-]*)+|[\w-]+\.(?:md|toml|txt|yml))`", text)
 
 
 @pytest.mark.parametrize("name", sorted(set(paths_in(PAGE))))
 def test_each_path_exists(name: str) -> None:
-    """Paths in the layout and in the table of changes may begin in src/prshots."""
+    """Paths in the layout and in the table of changes may be relative to src/prshots."""
     places = [ROOT, ROOT / "src" / "prshots"]
     assert any(any(place.glob(name.rstrip("/"))) for place in places), name
 

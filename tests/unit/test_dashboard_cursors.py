@@ -1,4 +1,4 @@
-"""Cursors: every key that a list can end on leads to its next page, and nothing else is accepted."""
+"""Cursors: every key that a list can end on leads to the next page, and nothing else is accepted."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Every link in the docs leads somewhere, and an index lists every page."""
+"""Every link in the docs leads somewhere, and every page is in an index."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def prose(page: Path) -> str:
 
 
 def links(page: Path) -> Iterator[str]:
-    """Yield the targets of links and images, except those to other sites."""
+    """Yield the targets of links and images, except links to other sites."""
     for target in re.findall(r"\]\(([^()\s]+)\)", prose(page)):
         if target.startswith(OUR_FILES) or not re.match(r"[a-z]+:", target):
             yield target
@@ -27,7 +27,7 @@ def links(page: Path) -> Iterator[str]:
 
 @cache
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub gives the headings of a page."""
+    """Return the anchors that GitHub generates for a page's headings."""
     seen: dict[str, int] = {}
     for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
         text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
@@ -56,7 +56,7 @@ def test_links_resolve(page: Path) -> None:
 
 
 def test_every_page_is_in_an_index() -> None:
-    """The index of the docs lists every page, or leads to the index of a folder that does."""
+    """The docs index lists every page, or links to a folder's index that does."""
     indexes = sorted(DOCS.rglob("README.md"))
     listed = {resolve(index, target.partition("#")[0]) for index in indexes for target in links(index)}
     assert {page for page in DOCS.rglob("*.md") if page not in listed} == {DOCS / "README.md"}

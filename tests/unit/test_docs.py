@@ -1,4 +1,4 @@
-"""Every setting, command and route is in the documentation, or the build fails."""
+"""Every setting, command and route is documented. Otherwise these tests fail."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from prshots.server.http.telemetry import service_routes
 
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(prshots.__file__).parent
-COMMON_OPTIONS = {"--help", "-h", "--config"}  # said once for all commands
+COMMON_OPTIONS = {"--help", "-h", "--config"}  # documented once for all commands
 
 
 def commands(group: Any = None, path: str = "prshots") -> Iterator[tuple[str, Any]]:
@@ -72,18 +72,18 @@ def test_no_command_that_is_gone() -> None:
 
 
 def test_variables_of_the_client() -> None:
-    """Every variable that stands for an option of a command that calls a service, and none that is gone."""
+    """The page lists exactly the variables that set an option of a command that calls a service."""
     calling = [
         command for command in COMMANDS.values() if any(param.name == "url" for param in command.params)
     ]
     assert len(calling) >= 4
     variables = {param.envvar for command in calling for param in command.params if param.envvar}
     documented = {name for name in rows("use/client.md") if name.startswith("PRSHOTS_")}
-    assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, and so no option
+    assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, so there is no option for it
 
 
 async def test_routes() -> None:
-    nothing: Any = cast("Any", None)  # no request gets as far as a service
+    nothing: Any = cast("Any", None)  # no request reaches a service
     api = create_api(
         images=nothing,
         accounts=nothing,
@@ -99,7 +99,7 @@ async def test_routes() -> None:
         paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert {"POST /v1/upload", "GET /healthz"} <= routes
-    # For operators: on every part, and not in the document, which is for who uses the API.
+    # For operators: every component has them, but the OpenAPI document, made for API users, does not.
     service = {f"GET {route.path}" for route in service_routes(nothing)}
     assert {"GET /readyz", "GET /metrics"} <= service
     delivery = {"GET /i/", "GET /healthz", *DeliveryTelemetry.ROUTES}
@@ -133,15 +133,15 @@ QUOTED = [
 
 @pytest.mark.parametrize(("page", "message"), QUOTED, ids=[message for _, message in QUOTED])
 def test_quoted_messages(page: str, message: str) -> None:
-    """A message that a page explains is one that the program writes."""
+    """Every message that a page explains is one that the program writes."""
     source = "".join(file.read_text() for file in sorted(SOURCE.rglob("*.py")))
-    joined = re.sub(r'"\s*f?"', "", source)  # a long message is several strings in a row
+    joined = re.sub(r'"\s*f?"', "", source)  # a long message is written as several adjacent strings
     missing = [part for part in message.split("…") if part.strip() not in joined]
     assert missing == [], page
 
 
 def test_the_python_api() -> None:
-    """Every documented name is public, and every public name can be imported: the imports are lazy."""
+    """Every documented name is public, and every public name can be imported. The imports are lazy."""
     table = (DOCS / "use/client.md").read_text().partition("## From Python")[2]
     documented = {
         name

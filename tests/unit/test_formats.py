@@ -1,4 +1,4 @@
-"""Which bytes begin which image, and where each says how many pixels it has."""
+"""Which bytes each image format starts with, and where it stores its size in pixels."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""The life of an image, in any order of events: the real services on a real disk against a simple model."""
+"""The life of an image under any order of events: the real services on a real disk against a simple model."""
 
 import asyncio
 import io
@@ -64,7 +64,7 @@ PNG = _a_picture()
 
 @dataclass
 class Shot:
-    """What the model knows of an image that has a record."""
+    """What the model knows about an image that has a record."""
 
     project: str
     pr_number: int
@@ -77,7 +77,7 @@ class Shot:
 
 
 class ImagesMachine(RuleBasedStateMachine):
-    empty_database: Path  # migrated once, then copied: a migration for every run would take most of the time
+    empty_database: Path  # migrated once, then copied: migrating for every run would take most of the time
 
     images = Bundle("images")
 
@@ -85,7 +85,7 @@ class ImagesMachine(RuleBasedStateMachine):
         super().__init__()
         self.loop = asyncio.new_event_loop()
         self.folder = Path(tempfile.mkdtemp())
-        self.now = float(int(time.time()))  # whole seconds: a file's time must compare exactly
+        self.now = float(int(time.time()))  # whole seconds: file times must compare exactly
         self.shots: dict[str, Shot] = {}
         self.orphans: dict[str, float] = {}
         shutil.copy(self.empty_database, self.folder / "prshots.db")
@@ -131,7 +131,7 @@ class ImagesMachine(RuleBasedStateMachine):
 
     @initialize(target=images)
     def two_projects_with_images(self) -> MultipleResults[str]:
-        """Begin with some: Hypothesis leaves rules out of a run at random, and without uploads it is a dull one."""
+        """Start with images: Hypothesis may disable the upload rule in a run, which would then test little."""
         self.run(self.accounts.create_project("closing", Policy.PR_CLOSE))
         self.run(self.accounts.create_project("keeping", Policy.RETAIN_DAYS, 3))
         return multiple(*(self.upload(project, pr_number) for project in PROJECTS for pr_number in PRS))
@@ -221,12 +221,12 @@ class ImagesMachine(RuleBasedStateMachine):
         shot = self.shots.get(image_id)
         if shot and not shot.undeletable:
             self.path(image_id).unlink()
-            self.path(image_id).mkdir()  # in their place: no unlink gets rid of it, not even root's
+            self.path(image_id).mkdir()  # not even root can unlink a folder
             shot.undeletable = True
 
     @rule(image_id=images)
     def delete_while_the_disk_fails(self, image_id: str) -> None:
-        """Both at once, because of all the ways to become scheduled this one would seldom come up by chance."""
+        """Do both at once: by chance, images would rarely become scheduled this way."""
         self.bytes_become_undeletable(image_id)
         self.delete(image_id)
 
@@ -274,7 +274,7 @@ class ImagesMachine(RuleBasedStateMachine):
         return too_old or (project.policy is Policy.PR_CLOSE and shot.closed)
 
     def _finish(self, shots: list[Shot]) -> int:
-        """Let the scheduled ones go whose bytes can be deleted; return how many."""
+        """Drop the scheduled images whose bytes can be deleted; return how many."""
         gone = [
             image_id
             for image_id, shot in self.shots.items()
@@ -284,7 +284,7 @@ class ImagesMachine(RuleBasedStateMachine):
             del self.shots[image_id]
         return len(gone)
 
-    # What holds at any moment
+    # What always holds
 
     @invariant()
     def comments_show_the_active_images_in_upload_order(self) -> None:
@@ -317,14 +317,14 @@ class ImagesMachine(RuleBasedStateMachine):
         } | dict.fromkeys(self.orphans, PNG)
 
 
-@pytest.mark.hypothesis  # as the plugin marks what `given` gives
+@pytest.mark.hypothesis  # the mark that the plugin gives to `given` tests
 def test_the_life_of_images(tmp_path: Path) -> None:
     asyncio.run(open_records(tmp_path).close())
     ImagesMachine.empty_database = tmp_path / "prshots.db"
     bounded = settings(
-        max_examples=settings.default.max_examples // 5,  # each is a life of 25 steps
+        max_examples=settings.default.max_examples // 5,  # each example has 25 steps
         stateful_step_count=25,
-        phases=[Phase.explicit, Phase.reuse, Phase.generate],  # 25 steps can be read; shrinking takes minutes
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],  # shrinking would take minutes
         suppress_health_check=[HealthCheck.too_slow],
     )
     run_state_machine_as_test(ImagesMachine, settings=bounded)

@@ -1,4 +1,4 @@
-"""The pictures of docs/understand/architecture.md: drawn by a script, light and dark, and up to date."""
+"""The pictures in docs/understand/architecture.md: drawn by a script, in light and dark, and up to date."""
 
 import importlib
 import re

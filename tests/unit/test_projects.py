@@ -181,7 +181,7 @@ class TestTokens:
         clock.now = NOW + 900
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
             await accounts.authenticate(secret)
-        # Nobody is ever shown when it was used, so that is not worth a write.
+        # No page shows when a short-lived token was last used, so the use is not written.
         assert await records.project_of_token(token.sha256) == (token, web)
         await records.close()
 

@@ -1,13 +1,13 @@
-"""What looks like a secret does not get into a log; what does not, stays readable."""
+"""Text that looks like a secret is kept out of the logs. Other text stays readable."""
 
 import pytest
 
 from prshots.contract.redaction import HIDDEN, redact
 
 HEX = "0123456789abcdef" * 4
-# Its first part has 43 characters, as a session has.
+# The first part has 43 characters, like a session.
 ID_TOKEN = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCIsImsiOjF.eyJzdWIiOiJyZXBvOm9jdG8vYXBwIiwiZXhwIjoxfQ.c2lnbmF0dXJlLW9mLWl0"
-SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_urlsafe(32)` makes them
+SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_urlsafe(32)` makes it
 
 
 @pytest.mark.parametrize(

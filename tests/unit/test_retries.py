@@ -1,6 +1,6 @@
 """When the client retries, how long it waits, and when it gives up: the rules that both clients share.
 
-The replies come from a transport in memory and the clock is not real, so no test waits. How it goes over HTTP is in
+The replies come from an in-memory transport and the clock is fake, so no test waits. Retries over HTTP are tested in
 `test_sending.py`.
 """
 
@@ -36,7 +36,7 @@ ERRORS: dict[str, type[Exception]] = {
 
 
 class Clock:
-    """A clock that stands still until a request sleeps."""
+    """A clock that advances only when a request sleeps."""
 
     def __init__(self, now: float) -> None:
         self.now = now
@@ -61,7 +61,7 @@ def reply_of(case: dict[str, Any]) -> httpx.Response:
 
 
 def trouble(fault: str) -> httpx.RequestError:
-    """Return what httpx raises."""
+    """Return the error that httpx raises for this fault."""
     if fault == "invalid header":
         return httpx.LocalProtocolError("Illegal header value b'secret'")
     error = httpx.ConnectError(fault)
@@ -109,7 +109,7 @@ def test_sent(case: dict[str, Any], clock: Clock) -> None:
 
 
 def assert_waits(waits: list[float], expected: list[list[float]]) -> None:
-    """Each wait is in its range: `[least, most]`, or `[least, most, times]`."""
+    """Check that each wait is in its range: `[least, most]`, or `[least, most, times]`."""
     ranges = [wait[:2] for wait in expected for _ in range(int(wait[2]) if len(wait) > 2 else 1)]
     assert len(waits) == len(ranges)
     for seconds, (least, most) in zip(waits, ranges, strict=True):

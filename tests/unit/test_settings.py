@@ -1,4 +1,4 @@
-"""Settings: where they come from, and what is said when one is wrong."""
+"""Settings: where they come from, and the error when one is wrong."""
 
 import os
 from dataclasses import FrozenInstanceError, dataclass

@@ -1,4 +1,4 @@
-"""What screenshots are called: the rules that both clients share."""
+"""How shots are named: the rules that both clients share."""
 
 import io
 from pathlib import Path
@@ -13,7 +13,7 @@ from support.vectors import cases
 
 
 def text_of(given: str | dict[str, Any]) -> str:
-    """Return a text, which a vector may give as `{"repeat": …, "times": …, "then": …}`."""
+    """Return a text, which a vector may write as `{"repeat": …, "times": …, "then": …}`."""
     if isinstance(given, str):
         return given
     return str(given["repeat"]) * given["times"] + str(given.get("then", ""))

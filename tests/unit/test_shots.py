@@ -1,4 +1,4 @@
-"""Which files are screenshots, what each is called, and what is wrong with the others; and making one fit."""
+"""Which files are screenshots, how each is named, what is wrong with the others, and making one fit."""
 
 import io
 import os
@@ -26,7 +26,7 @@ SMALL = picture()
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder of its own."""
+    """Run each test in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -43,7 +43,7 @@ def names(found: Found) -> list[str]:
 
 
 def problems(*paths: str, **options: object) -> dict[str, str]:
-    """Return what is wrong with each, when nothing is right with any."""
+    """Return what is wrong with each file. None may be a screenshot."""
     found = find_shots(paths, **options)  # type: ignore[arg-type]
     assert found.shots == []
     return {problem.path: problem.words for problem in found.problems}
@@ -126,7 +126,7 @@ class TestWhere:
         Path("out/linked.png").symlink_to("../real/big.png")
         Path("in").symlink_to("out")
         assert names(find_shots(["out"])) == ["a/cart", "linked"]
-        assert names(find_shots(["in"])) == ["a/cart", "linked"]  # what is named is followed
+        assert names(find_shots(["in"])) == ["a/cart", "linked"]  # a link named explicitly is followed
         assert names(find_shots(["out/**/*.png"])) == ["out/a/cart", "out/linked"]
         assert names(find_shots(["out/b/*.png"])) == ["out/b/cart"]
 
@@ -146,7 +146,7 @@ class TestWhere:
         made("out/cart.png")
         Path("out/loop.png").symlink_to("loop.png")
         monkeypatch.chdir("out")
-        for _ in range(20):  # until the path is longer than one may be
+        for _ in range(20):  # until the path exceeds the maximum length
             Path("d" * 250).mkdir()
             monkeypatch.chdir("d" * 250)
         monkeypatch.chdir(folder)

@@ -1,4 +1,4 @@
-"""Signing in: who may, what a state and a link are good for, and how long a session lasts."""
+"""Sign-in: who may sign in, what a state and a link allow, and how long a session lasts."""
 
 import asyncio
 import sqlite3
@@ -49,7 +49,7 @@ class Clock:
 
 
 class Provider:
-    """A code host where anyone is whoever they say: what a code stands for is its own name."""
+    """A login provider that trusts everyone: the code is also the login."""
 
     label = "Code host"
 
@@ -105,7 +105,7 @@ def signin(people: SqlPeople, host: Provider, other_host: Provider, clock: Clock
 
 
 async def begin(signin: SignIn, host: Provider, return_to: str = "/") -> str:
-    """Begin to sign in, and return the state that the provider was given."""
+    """Start a sign-in, and return the state that the provider received."""
     url = await signin.begin(host.id, return_to=return_to, browser_secret=BROWSER, redirect_uri=BACK)
     assert url.endswith(host.states[-1])
     return host.states[-1]

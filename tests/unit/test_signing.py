@@ -1,4 +1,4 @@
-"""Signed URLs: what was signed verifies, and nothing else does."""
+"""Signed URLs: a signed URL verifies, and nothing else does."""
 
 import hmac
 import re
@@ -52,7 +52,7 @@ def test_the_url_has_the_documented_form() -> None:
 
 
 def test_the_signature_is_what_the_design_says() -> None:
-    """Known from outside: printf '/i/….png?exp=1' | openssl dgst -sha256 -hmac '<32 times a>'."""
+    """Computed independently: printf '/i/….png?exp=1' | openssl dgst -sha256 -hmac '<32 times a>'."""
     ring = KeyRing([Key("k1", b"a" * 32)])
     mac = "8fef8ab9e11589c0837e87fa2cfacf14ea03c78277b37dcd07f1d0981780db16"
     assert ring.sign("0" * 32, "png", 1, "k1") == f"/i/{'0' * 32}.png?exp=1&token=k1.{mac}"
@@ -181,16 +181,16 @@ def test_two_keys_of_one_name_are_refused() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        "k1:" + "5e" * (MIN_SECRET_BYTES - 1),  # weak
+        "k1:" + "5e" * (MIN_SECRET_BYTES - 1),  # too short
         "k1:" + "5e" * MIN_SECRET_BYTES + "5",  # half a byte
-        "k1:" + "5x" * 32,  # no hexadecimal
-        "5e" * 32,  # no name
+        "k1:" + "5x" * 32,  # not hexadecimal
+        "5e" * 32,  # no kid
         "5e" * 16,
         ":" + "5e" * 32,
         "k 1:" + "5e" * 32,
         "k.1:" + "5e" * 32,
         "k" * 33 + ":" + "5e" * 32,
-        "5e" * 32 + ":k1",  # the wrong way round
+        "5e" * 32 + ":k1",  # swapped
         "k1:" + "5e" * 32 + ":",
         "k1:" + "\N{FULLWIDTH DIGIT FIVE}" * 64,
     ],
@@ -206,7 +206,7 @@ def test_a_malformed_or_weak_key_is_refused_without_a_word_of_it(wrong: str) -> 
 
 @given(st.binary(min_size=16, max_size=200), IMAGE_IDS, EXTS, TIMES)
 def test_the_signature_is_hmac_sha256(secret: bytes, image_id: str, ext: str, exp: int) -> None:
-    """Ours is computed in two halves; the standard library's in one."""
+    """We compute the HMAC in two halves; the standard library does it in one call."""
     signed = f"/i/{image_id}.{ext}?exp={exp}"
     mac = hmac.digest(secret, signed.encode(), "sha256").hex()
     assert KeyRing([Key("k1", secret)]).sign(image_id, ext, exp, "k1") == f"{signed}&token=k1.{mac}"

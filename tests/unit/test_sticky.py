@@ -1,6 +1,6 @@
-"""The sticky comment: the cases that both clients share, and several jobs at the same time.
+"""The sticky comment: the cases that both clients share, and concurrent jobs.
 
-Hypothesis chooses the order in which the jobs' calls arrive. No HTTP server lets a test do that. The tests over HTTP
+Hypothesis chooses the order in which the jobs' calls arrive, which no HTTP server lets a test do. The tests over HTTP
 with each forge are in `http/test_forges.py`.
 """
 
@@ -49,9 +49,9 @@ class Conversation:
 
 @dataclass
 class MemoryForge:
-    """One job's access to it. Each call runs `before_each` when it arrives, so that other jobs' calls can go first.
+    """One job's access to the conversation. Each call runs `before_each` when it arrives, so other jobs can go first.
 
-    `behavior` is how a vector describes the forge. As on GitHub, accounts that can write can change other people's
+    `behavior` is how a vector describes the forge. As on GitHub, accounts with write access can change other people's
     comments, unless the forge does not say who we are (`me` is None).
     """
 
@@ -88,7 +88,7 @@ class MemoryForge:
 
     def create(self, pr_number: int, body: str) -> Comment:
         assert pr_number == 7
-        for _ in range(1 + self.behavior["lost_replies"]):  # it arrived; as no reply came, it is sent again
+        for _ in range(1 + self.behavior["lost_replies"]):  # a lost reply makes the client retry
             self._arrives("create", str(self.conversation.made + 1))
             made = self.conversation.write(BOT, self._stored(body))
         return made if self.behavior["authors_known"] else replace(made, author="")
@@ -103,7 +103,7 @@ class MemoryForge:
             if comment.id == comment_id and is_ours and comment_id not in self.behavior.get("missing", ()):
                 self.conversation.comments[index] = replace(comment, body=self._stored(body))
                 if self.behavior["me"] is None:
-                    self.behavior["me"] = BOT  # now it is known
+                    self.behavior["me"] = BOT  # now we know who we are
                 return
         raise NotFoundError("gone, or not ours")
 
@@ -137,7 +137,7 @@ class MemoryForge:
 
 
 def interleaved(jobs: list[Callable[[], object]], choices: list[int]) -> None:
-    """Run the jobs, each up to its next call. The choices say whose turn it is; after them it is the first job's."""
+    """Run the jobs, each up to its next call. `choices` says whose turn it is; after that, the first job goes."""
     running = [greenlet(job) for job in jobs]
     order = iter(choices)
     for _ in range(10_000):
@@ -160,7 +160,7 @@ def wait_for_turn() -> None:
     before=st.integers(0, 2),
     foreign_at=st.integers(0, 2),
     identity=st.sampled_from([BOT, None, ""]),
-    other=st.sampled_from(["mallory", ""]),  # empty: of an account that was deleted
+    other=st.sampled_from(["mallory", ""]),  # empty: the account was deleted
 )
 def test_jobs_at_once_end_with_one_comment_that_is_current(
     *,

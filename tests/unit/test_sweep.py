@@ -1,4 +1,4 @@
-"""One sweep, on a real database and a real disk."""
+"""A single sweep, on a real database and a real disk."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ class Place:
         return path
 
     async def left(self) -> set[str]:
-        """Return the keys of all images there are: the records and the bytes must agree."""
+        """Return the keys of all images. The records and the stored bytes must agree."""
         on_disk = {str(path.relative_to(self.store.root)) for path in self.store.root.glob("??/*")}
         ids = {key[3:35] for key in on_disk}
         assert await self.records.known_ids(ids) == ids
@@ -113,7 +113,7 @@ async def test_what_failed_does_not_keep_the_others_and_is_tried_again(place: Pl
     await place.records.schedule([image.id for image in images], NOW)
     stuck = place.path(images[2])
     stuck.unlink()
-    stuck.mkdir()  # cannot be unlinked, not even by root
+    stuck.mkdir()  # not even root can unlink it
     assert await place.sweep() == SweepReport(expired=4, failed=1, freed_bytes=4000)
     assert await place.sweep() == SweepReport(failed=1)
     assert [image.id for image in await place.records.scheduled("", 10)] == [images[2].id]
@@ -156,7 +156,7 @@ async def test_a_thumbnail_stays_and_goes_with_its_record(place: Place) -> None:
 async def test_an_image_waits_for_a_thumbnail_that_cannot_be_deleted(place: Place) -> None:
     image = await place.image()
     stuck = place.store.root / image.thumbnail_key
-    stuck.mkdir()  # cannot be unlinked, not even by root
+    stuck.mkdir()  # not even root can unlink it
     await place.records.schedule([image.id], NOW)
     assert await place.sweep() == SweepReport(failed=1)
     assert await place.records.known_ids([image.id]) == {image.id}

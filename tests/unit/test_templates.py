@@ -1,4 +1,4 @@
-"""Templates around the screenshots, and a comment that stays within the forge's limit."""
+"""Templates around the screenshots, and comments that stay within the forge's size limit."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -35,14 +35,14 @@ NAMES = st.sampled_from(["{{count}}", "![a](b)", "- x", "### 9 screenshots", "\\
 
 @dataclass
 class CommentsOnly:
-    """The service's comments, written by the service's own code, without the HTTP in between."""
+    """The service's comments, written by the service's own code, without HTTP."""
 
     names: Sequence[str]
 
     def comment(
         self, pr_number: int, *, limit: int = MAX_COMMENT_BYTES, marker: Marker = Marker.HTML
     ) -> SizedComment:
-        assert MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES  # the service refuses any other
+        assert MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES  # the service refuses any other limit
         entries = [Entry(name, "1280x800", f"{number:040x}", URL) for number, name in enumerate(self.names)]
         return comment(pr_number, len(entries), entries[-MAX_LISTED:], DASHBOARD, limit=limit, marker=marker)
 

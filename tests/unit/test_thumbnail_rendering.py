@@ -1,4 +1,4 @@
-"""Thumbnails of real pictures, and of files that only look like pictures."""
+"""Thumbnails of real images, and of files that only look like images."""
 
 import io
 import struct
@@ -18,7 +18,7 @@ ORIENTATION = 0x0112
 
 
 def a_page(width: int = 1280, height: int = 800) -> Image.Image:
-    """Draw what a screenshot looks like: a bar, lines of text, boxes."""
+    """Draw something like a screenshot: a bar, lines of text, boxes."""
     page = Image.new("RGB", (width, height), WHITE)
     draw = ImageDraw.Draw(page)
     draw.rectangle((0, 0, width, 48), fill="#24292f")
@@ -42,7 +42,7 @@ def halves(size: tuple[int, int] = (200, 100)) -> Image.Image:
 
 
 def grey_steps(mode: str) -> Image.Image:
-    """Go from black on the left to white on the right, in the given mode."""
+    """Draw a gradient from black on the left to white on the right, in the given mode."""
     steps = Image.linear_gradient("L").rotate(90).resize((512, 256))
     if mode != "I;16":
         return steps.convert(mode, dither=Image.Dither.NONE)
@@ -56,7 +56,7 @@ def encoded(picture: Image.Image, kind: str = "PNG", **options: object) -> bytes
 
 
 def thumbnail_of(data: bytes) -> Image.Image:
-    """Return the thumbnail, decoded, after checking what holds for all of them."""
+    """Return the decoded thumbnail, after the checks that apply to every thumbnail."""
     thumbnail = render_thumbnail(data)
     assert len(thumbnail) <= MAX_BYTES
     decoded = Image.open(io.BytesIO(thumbnail), formats=["WEBP"])
@@ -179,7 +179,7 @@ STORED_AS = {
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 @pytest.mark.parametrize("orientation", STORED_AS)
 def test_a_picture_on_its_side_is_turned_upright(kind: str, orientation: int) -> None:
-    upright = Image.new("RGB", (400, 4000), BLUE)  # its top is what has to be found
+    upright = Image.new("RGB", (400, 4000), BLUE)  # the thumbnail must show its top
     upright.paste(RED, (0, 0, 200, 440))
     upright.paste(WHITE, (200, 0, 400, 440))
     how = STORED_AS[orientation]
@@ -208,7 +208,7 @@ def test_of_an_animation_the_first_picture(kind: str) -> None:
 
 
 def a_png(width: int, height: int, bits: int, colour: int, pixels: bytes) -> bytes:
-    """Write a PNG by hand: its header says what it is told to say."""
+    """Build a PNG byte by byte, so that its header can claim anything."""
 
     def chunk(name: bytes, content: bytes) -> bytes:
         return (
@@ -220,7 +220,7 @@ def a_png(width: int, height: int, bits: int, colour: int, pixels: bytes) -> byt
 
 
 def a_webp(width: int, height: int) -> bytes:
-    """Take a real WebP, and let its header say another size."""
+    """Take a real WebP, and change the size in its header."""
     real = encoded(Image.new("RGB", (8, 8)), "WEBP", lossless=True)
     at = real.index(b"VP8L") + 9
     size = (width - 1) | (height - 1) << 14
@@ -296,7 +296,7 @@ def test_half_a_picture_is_none(kind: str) -> None:
 
 
 def made_or_refused(data: bytes) -> None:
-    """Ask for a thumbnail, and let nothing pass but the error for it."""
+    """Render a thumbnail. The only error allowed is `ThumbnailError`."""
     try:
         thumbnail = render_thumbnail(data)
     except ThumbnailError:
@@ -312,7 +312,7 @@ def test_wherever_a_file_is_cut_off(kind: str, data: st.DataObject) -> None:
 @given(kind=st.sampled_from(sorted(SMALL)), data=st.data())
 def test_whatever_bits_are_flipped(kind: str, data: st.DataObject) -> None:
     damaged = bytearray(SMALL[kind])
-    # Half of the time near the beginning: that is where the structure is.
+    # Half of the time near the start, where the structure is.
     last = data.draw(st.sampled_from([60, len(damaged) - 1]))
     for at, bits in data.draw(
         st.lists(st.tuples(st.integers(0, last), st.integers(1, 255)), min_size=1, max_size=4)

@@ -1,4 +1,4 @@
-"""Making thumbnails, on a real database and a real disk; and what may happen meanwhile."""
+"""Making thumbnails on a real database and a real disk, with other changes at the same time."""
 
 import asyncio
 import io
@@ -41,7 +41,7 @@ BROKEN = PICTURE[: len(PICTURE) // 2]
 
 
 class WatchedStore(DiskStore):
-    """The real store. It tells what was asked of it, and lets a test step in between two of its steps."""
+    """The real store. It records its calls, and lets a test act between two of them."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -135,7 +135,7 @@ async def test_bytes_that_cannot_be_read_now_are_tried_again(place: Place) -> No
     stuck, fine = await place.image(), await place.image()
     path = place.store.root / stuck.key
     path.rename(path.with_suffix(".aside"))
-    path.mkdir()  # in their place: there, but not to be read
+    path.mkdir()  # a folder in its place: it exists, but cannot be read
     with structlog.testing.capture_logs() as logs:
         assert await place.thumbnails.make([stuck, fine]) == {stuck.id: False, fine.id: True}
     assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
@@ -199,14 +199,14 @@ async def test_a_thumbnail_goes_with_its_image(place: Place) -> None:
 
 async def test_an_image_that_expires_while_its_thumbnail_is_rendered_leaves_nothing(place: Place) -> None:
     image = await place.image()
-    place.store.after_put = lambda: place.expire(image)  # between the thumbnail's bytes and the note of it
+    place.store.after_put = lambda: place.expire(image)  # after the bytes are stored, before the record is
     assert await place.thumbnails.make([image]) == {}
     assert place.files() == set()
     assert await place.now(image) is None
 
 
 async def test_an_image_that_is_only_marked_by_then_leaves_no_thumbnail_either(place: Place) -> None:
-    """Its bytes may be gone a moment later: a thumbnail that stayed now might come after that delete."""
+    """The image's bytes may be deleted at any moment. A thumbnail stored now could outlive that delete."""
     image = await place.image()
     place.store.after_put = lambda: place.records.schedule([image.id], NOW)
     assert await place.thumbnails.make([image]) == {}
@@ -270,7 +270,7 @@ async def test_a_full_disk_shows_no_thumbnail_and_loses_nothing(place: Place, tm
             assert await full.thumbnails.make([image]) == {image.id: False}
         assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
         assert full.files() == {image.key}
-        assert await full.thumbnails.make([image]) == {image.id: True}  # there is room again
+        assert await full.thumbnails.make([image]) == {image.id: True}  # the disk has space again
         await full.thumbnails.close()
         full.store.close()
 
@@ -293,7 +293,7 @@ async def test_closing_waits_for_those_under_way_and_drops_the_rest(place: Place
     asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]
     await eventually(lambda: len(place.store.asked_for) == AT_ONCE, "the first ones to be read")
     closing = asyncio.create_task(place.thumbnails.close())
-    await asyncio.sleep(0)  # so that it has begun to close
+    await asyncio.sleep(0)  # lets the close begin
     place.store.may_read.set()
     await closing
     outcomes = await asyncio.gather(*asked, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""`prshots project trust`, `trusts` and `distrust`: what they take, and what they say."""
+"""`prshots project trust`, `trusts` and `distrust`: their options and their output."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ GITHUB = "https://token.actions.githubusercontent.com"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Return what runs a command on a database with the project `web`; what it raises comes through."""
+    """Return a function that runs a command on a database with the project `web`. It does not catch exceptions."""
 
     async def with_project() -> None:
         records = open_records(tmp_path)

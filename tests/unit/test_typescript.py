@@ -1,4 +1,4 @@
-"""The dashboard's TypeScript types are what the Python types of the API's replies say."""
+"""The dashboard's TypeScript types match the Python types of the API's replies."""
 
 import importlib.util
 from pathlib import Path
