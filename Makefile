@@ -18,7 +18,8 @@ NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.e
 # A file at a time to each worker, in the order of the folders: the long files come first. Three workers for two
 # cores, because a test often waits for a process to start.
 PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
-# Some machines forbid Python to keep what it compiled. Each process that a test starts would compile everything anew.
+# Let Python cache compiled files, even where the machine turns this off: otherwise each process that a test starts
+# compiles everything again.
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
@@ -80,7 +81,7 @@ clean:  ## delete everything that was installed or built
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'
 	$(PYTHON) -m venv .venv
 
-# Each stamp file stands for "this extra is installed as of these pins".
+# Each stamp file records that its extra is installed with the current pins.
 .venv/server: pyproject.toml constraints.txt $(WEB) | .venv/bin/python
 	@echo "Installing prshots into .venv …"
 	$(PIP) --editable '.[server]'

@@ -1,4 +1,4 @@
-"""The fixtures that every folder of tests shares."""
+"""Fixtures shared by all test folders."""
 
 import signal
 import socket
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
     from support.shared_engines import SharedEngines
 
-# How many examples a property is tried with. A busy machine is no reason to fail.
+# No deadline: a property test must not fail because the machine is busy.
 WHATEVER_IT_TAKES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", max_examples=50, **WHATEVER_IT_TAKES)
 settings.register_profile("thorough", max_examples=300, **WHATEVER_IT_TAKES)
 settings.load_profile("fast")
 
-# Every client of httpx reads all the certificates it might trust, which takes 50 ms, and tests make thousands of
-# clients. A file of certificates is read once.
+# Each new httpx client loads the CA certificates, which takes 50 ms, and the tests create thousands of clients.
+# Load each certificate file once.
 _read, _read_once = ssl.create_default_context, cache(lambda cafile: _read(cafile=cafile))
 ssl.create_default_context = lambda **given: (_read_once if list(given) == ["cafile"] else _read)(**given)
 
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist where the engines are."""
+    """Tell a pytest-xdist worker where the engines are."""
     node.workerinput["engines_address"] = node.config.stash[ENGINES_ADDRESS]
 
 
@@ -65,7 +65,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """Give the test a service of its own, not yet started."""
+    """Create a service for one test, not started yet."""
     made = Service(tmp_path)
     yield made
     if made.process is not None:
@@ -74,7 +74,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def ci_issuer_place() -> Iterator[socket.socket]:
-    """Hold the port of the issuer that the shared service lets projects trust, whether or not it runs."""
+    """Reserve the port of the CI issuer, which projects of the shared service may trust even when it is down."""
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         yield place
@@ -82,7 +82,7 @@ def ci_issuer_place() -> Iterator[socket.socket]:
 
 @pytest.fixture(scope="session")
 def silent_place() -> Iterator[socket.socket]:
-    """Hold a port on which nobody ever listens: an issuer that may be trusted as well, and is down."""
+    """Reserve a port that nothing listens on: a second trusted issuer, which is always down."""
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
         yield place
@@ -90,7 +90,7 @@ def silent_place() -> Iterator[socket.socket]:
 
 @pytest.fixture(scope="session")
 def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
-    """Run an issuer of ID tokens for CI jobs: projects of the shared service may trust it."""
+    """Run an issuer of ID tokens for CI jobs. Projects of the shared service may trust it."""
     from support.ci_issuer import running_ci_issuer
 
     with running_ci_issuer(ci_issuer_place) as issuer:
@@ -101,12 +101,13 @@ def ci_issuer(ci_issuer_place: socket.socket) -> Iterator["CiIssuer"]:
 def shared_service(
     tmp_path_factory: pytest.TempPathFactory, ci_issuer_place: socket.socket, silent_place: socket.socket
 ) -> Iterator[Service]:
-    """Run one service that many tests share; each makes a project of its own."""
+    """Run one service for many tests. Each test creates its own project."""
     own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
     until = time.monotonic() + 90
-    while not (made.images_dir / ".installation").exists():  # the first sweep's: a test would see it appear
+    # The first sweep writes this file. Tests that list files must not see it appear.
+    while not (made.images_dir / ".installation").exists():
         assert time.monotonic() < until, f"no first sweep within 90 s:\n{made.log}"
         time.sleep(0.02)
     yield made
@@ -115,7 +116,7 @@ def shared_service(
 
 @pytest.fixture(scope="module")
 def token(shared_service: Service) -> str:
-    """Make a project on the shared service for one module of tests."""
+    """Create a project on the shared service for one test module, and return its upload token."""
     return shared_service.new_token()
 
 
@@ -125,8 +126,8 @@ def client(shared_service: Service, token: str) -> Iterator[httpx.Client]:
         yield made
 
 
-# The engines, each started when a test first asks for it. All that do share it: a test makes a database, a bucket or a
-# project there. A test that stops or freezes an engine starts its own (`support/engine_servers.py`).
+# The engines start when a test first needs them, and all tests share them: each test creates its own database, bucket
+# or project. A test that stops or freezes an engine starts its own (`support/engine_servers.py`).
 
 
 def shared_engine(request: pytest.FixtureRequest, name: str) -> Any:
@@ -156,7 +157,7 @@ def seaweedfs(request: pytest.FixtureRequest) -> "SeaweedFS":
 
 @pytest.fixture(scope="session")
 def valkey() -> Iterator["Valkey"]:
-    """Run one for each worker: it is up at once, and tests change what all of its clients see."""
+    """Run one Valkey per worker: it starts instantly, and tests change server-wide settings."""
     from support.engine_servers import running_valkey
 
     with running_valkey() as server:

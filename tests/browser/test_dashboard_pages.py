@@ -1,4 +1,4 @@
-"""The dashboard in real Chromium, used as a person uses it, on the real service."""
+"""The dashboard of the real service, used in real Chromium."""
 
 import contextlib
 import gzip
@@ -50,7 +50,7 @@ def ann(service: Service) -> Iterator[Person]:
 def new_context(
     running_browser: Browser, service: Service, ann: Person
 ) -> Iterator[Callable[..., BrowserContext]]:
-    """Give out browsers that Ann is signed in to; at the end, none may have complained."""
+    """Create browser contexts in which Ann is signed in. Fail if a page reported an error."""
     complaints: list[str] = []
     with contextlib.ExitStack() as stack:
 
@@ -73,7 +73,7 @@ def new_context(
 
 
 def _note(complaints: list[str], kind: str, text: str) -> None:
-    """Note what a page complains of: a breach of its policy, a fault; not that a reply was no 200."""
+    """Record errors and policy violations that a page reports, but not failed requests."""
     if kind == "error" and "Failed to load resource" not in text:
         complaints.append(text)
 
@@ -111,7 +111,7 @@ def row(page: Page, name: str) -> Locator:
 
 
 def loaded(picture: Locator) -> None:
-    """Wait until the picture is on the screen, not only in the page."""
+    """Wait until the image is loaded and visible, not only in the page."""
     expect(picture).to_be_visible()
     expect(picture).to_have_js_property("complete", value=True)
     assert picture.evaluate("image => image.naturalWidth") > 0
@@ -133,7 +133,7 @@ class TestFromTheFirstMinute:
     def test_from_the_printed_link_to_the_first_screenshot(
         self, running_browser: Browser, service: Service, tmp_path: Path
     ) -> None:
-        """Everything a newcomer does, with what is on the screen and nothing else."""
+        """All steps of a new user, following only what the screen shows."""
         link = printed_link(service)
         context = running_browser.new_context(permissions=["clipboard-read", "clipboard-write"])
         page = context.new_page()
@@ -169,7 +169,7 @@ class TestFromTheFirstMinute:
             capture_output=True,
             timeout=60,
         )
-        page.get_by_role("link", name="#1", exact=True).click()  # it appears without a reload
+        page.get_by_role("link", name="#1", exact=True).click()  # appears without a reload
         loaded(row(page, "checkout/cart").get_by_role("img"))
         context.close()
 
@@ -519,7 +519,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
 
 
 class TestEveryPage:
-    """Each page is opened once in light and once in dark, and all that is to hold of it is looked at there."""
+    """Open each page once in light and once in dark mode, and run all checks there."""
 
     def test_in_light_axe_finds_nothing_and_there_is_a_title_and_one_heading(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]

@@ -1,4 +1,4 @@
-"""Uploads without a token, allowed and taken back in real Chromium, and a set-up page that tells the truth."""
+"""Keyless uploads, allowed and revoked in real Chromium, and a setup page whose snippets work."""
 
 import json
 import shlex
@@ -147,7 +147,7 @@ def snippets(page: Page, way: str) -> list[str]:
 
 
 def parse(line: str) -> None:
-    """Have the real command line read it, and not run it. Raises click's UsageError for what it does not know."""
+    """Parse a line with the real command line, without running it. Raise click's UsageError if it is invalid."""
     command, words = get_command(app), shlex.split(line)[1:]
     while isinstance(command, TyperGroup):
         name, *words = words

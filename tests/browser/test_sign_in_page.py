@@ -1,4 +1,4 @@
-"""Signing in with real Chromium, at a real OpenID provider and a GitHub look-alike."""
+"""Sign-in with real Chromium, at a real OpenID provider and a GitHub look-alike."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ SESSION = "prshots_session"
 
 @dataclass(frozen=True)
 class Way:
-    """A way to sign in: the words on its button, and what a person does at the provider."""
+    """A way to sign in: the button's text, and the steps at the provider."""
 
     button: str
     agree: Callable[[Page, str], None]
@@ -74,7 +74,7 @@ def running_browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_context(running_browser: Browser, service: Service) -> Iterator[Callable[[], BrowserContext]]:
-    """Give out browsers that know nothing of each other."""
+    """Create separate browser contexts."""
     with contextlib.ExitStack() as stack:
 
         def make() -> BrowserContext:
@@ -83,7 +83,7 @@ def new_context(running_browser: Browser, service: Service) -> Iterator[Callable
             context.set_default_timeout(PATIENCE_MS)
             context.route(
                 re.compile("^https:"), lambda route: route.abort()
-            )  # a provider's page likes a font
+            )  # a provider's page loads a web font
             return context
 
         yield make
@@ -101,7 +101,7 @@ def sign_in(page: Page, way: Way = GITHUB, login: str = "octocat", start: str = 
 
 
 def signed_in_as(page: Page) -> str | None:
-    """Return the login the API knows this browser by."""
+    """Return the login of this browser's session."""
     reply = page.request.get("/v1/dashboard/me")
     assert reply.status in {200, 401}
     return str(reply.json()["user"]["login"]) if reply.ok else None
@@ -187,10 +187,10 @@ def test_an_answer_stolen_on_its_way_is_worth_nothing_in_another_browser(page, n
     answer = str(sign_in_at_github(page.url, "octocat"))
 
     thief = new_context().new_page()
-    thief.goto("/auth/login/github")  # it has begun a sign-in of its own, so it has the cookie of one
+    thief.goto("/auth/login/github")  # its own sign-in, so it has a sign-in cookie
     thief.goto(answer)
     expect_problem(thief, "other_browser", "another browser")
-    page.goto(answer)  # and by then it is spent
+    page.goto(answer)  # already used
     expect_problem(page, "expired", "too long|used")
 
 
@@ -272,8 +272,7 @@ def another_site(html: str) -> Iterator[int]:
         yield httpx.URL(address).port or 0
 
 
-# A cookie does not look at ports: to the first of them the browser sends it along, so that only the check of
-# the Origin stands in between.
+# Cookies ignore ports: the browser sends the session cookie to the first host, so only the Origin check protects it.
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["same site, other origin", "other site"])
 def test_a_page_of_another_origin_changes_nothing(page, service, host):
     sign_in(page)

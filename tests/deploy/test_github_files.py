@@ -27,7 +27,7 @@ def load(path: Path) -> dict[str, Any]:
 class TestWorkflows:
     def test_actionlint_finds_nothing(self) -> None:
         done = subprocess.run(
-            # Compiling quickly pays off for a program that runs once.
+            # A quick compile pays off for a program that runs once.
             ["node", "--liftoff-only", ACTIONLINT, str(GITHUB / "workflows" / "*.yml")],
             capture_output=True,
             text=True,
@@ -46,7 +46,7 @@ class TestWorkflows:
 
     @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
     def test_no_value_is_pasted_into_a_script(self, path: Path) -> None:
-        """A script gets values from the environment, where they cannot become commands."""
+        """Scripts get values from environment variables, where they cannot become commands."""
         scripts = [part["run"] for part in walk(load(path)) if isinstance(part, dict) and "run" in part]
         assert [script for script in scripts if "${{" in str(script)] == []
 

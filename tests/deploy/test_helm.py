@@ -1,4 +1,4 @@
-"""deploy/helm/prshots: that it is a good chart, and that what it renders is what an operator may rely on."""
+"""deploy/helm/prshots: the chart is valid, and it renders what operators rely on."""
 
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def of_kind(documents: list[dict[str, Any]], kind: str) -> dict[str, dict[str, A
 
 
 def pods(documents: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the pods' specifications by part."""
+    """Return the pod specifications by component."""
     return {
         found["metadata"]["labels"]["app.kubernetes.io/component"]: found["spec"]["template"]["spec"]
         for found in documents
@@ -101,7 +101,7 @@ def test_what_has_no_default_is_asked_for() -> None:
 
 
 def test_wrong_values_are_refused(tmp_path: Path) -> None:
-    """A secret among the settings, an address that is none, a value that is misspelt."""
+    """A secret in the settings, an invalid address, a misspelled value."""
     wrong = {
         "settings": {"DATABASE_URL": FROM_SECRET["database-url"]},
         "url": "shots.example.org",
@@ -152,7 +152,7 @@ def test_no_secret_is_written_out(documents: list[dict[str, Any]]) -> None:
 
 
 def test_the_keys_are_a_folder_that_is_kept_up_to_date(documents: list[dict[str, Any]]) -> None:
-    """A file mounted by subPath would never change, and a rotation never arrive."""
+    """A file mounted with subPath is never updated, so a key rotation would not arrive."""
     for part, pod in pods(documents).items():
         mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}
         assert ("keys" in mounts) == (part in {"api", "delivery", "sweep"})
@@ -161,7 +161,7 @@ def test_the_keys_are_a_folder_that_is_kept_up_to_date(documents: list[dict[str,
         assert mounts["keys"] == {"name": "keys", "mountPath": "/keys", "readOnly": True}
         assert variables(pod)["PRSHOTS_SIGNING_KEYS_FILE"] == "/keys/signing-keys"
         [volume] = [volume["secret"] for volume in pod["volumes"] if volume["name"] == "keys"]
-        assert volume["defaultMode"] == 0o440  # nobody else's; the group is the pod's own
+        assert volume["defaultMode"] == 0o440  # readable only by the user and the pod's group
         assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
 
 
@@ -184,7 +184,7 @@ def test_each_part_knows_only_what_it_needs(full: list[dict[str, Any]]) -> None:
 
 def test_its_settings_are_settings(documents: list[dict[str, Any]]) -> None:
     for part, pod in pods(documents).items():
-        # A Service makes variables such as PRSHOTS_API_PORT=tcp://…, which no setting takes.
+        # A Service adds variables such as PRSHOTS_API_PORT=tcp://…, which are not valid settings.
         assert pod["enableServiceLinks"] is False
         with pytest.MonkeyPatch.context() as patch:
             for name, value in variables(pod).items():
@@ -205,7 +205,7 @@ def test_probes(documents: list[dict[str, Any]]) -> None:
         assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
         assert container["startupProbe"]["httpGet"] == {"path": "/healthz", "port": "http"}
         assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
-        # Traffic turns away while the part still serves: two probes that fail are seen within the time to drain.
+        # Traffic must move away while the component still serves: the probes must fail before the drain ends.
         probe = container["readinessProbe"]
         drain = float(variables(pods(documents)[part])["PRSHOTS_DRAIN_SECONDS"])
         assert probe["periodSeconds"] * probe["failureThreshold"] < drain
@@ -252,7 +252,7 @@ def test_what_is_asked_for_is_made(full: list[dict[str, Any]], minimal: list[dic
     optional = {"Ingress", "NetworkPolicy", "PodMonitor", "HorizontalPodAutoscaler"}
     assert not optional & {found["kind"] for found in minimal}
     assert optional <= {found["kind"] for found in full}
-    # A budget for one pod would keep its node from being drained; replicas are the autoscaler's where there is one.
+    # A budget for a single pod would block draining its node. An autoscaler, if enabled, sets the replicas.
     assert set(of_kind(full, "PodDisruptionBudget")) == {"shots-prshots-api", "shots-prshots-delivery"}
     deployments = of_kind(full, "Deployment")
     assert "replicas" not in deployments["shots-prshots-api"]["spec"]

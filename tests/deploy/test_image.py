@@ -1,4 +1,4 @@
-"""The image, as far as it can be tried without a container engine: its recipe, its check, its file system."""
+"""The container image, tested without a container engine: Dockerfile, health check, read-only file system."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def test_all_that_is_copied_is_there_and_not_left_out() -> None:
 
 
 def test_what_the_build_needs_is_copied() -> None:
-    """What pyproject.toml names and the build hook reads; else the build would stop halfway."""
+    """Files that pyproject.toml names or the build hook reads. Without them the build fails."""
     for needed in ("pyproject.toml", "hatch_build.py", "README.md", "constraints.txt", "LICENSE"):
         assert re.search(rf"^COPY .*\b{re.escape(needed)}\b", DOCKERFILE, re.MULTILINE), needed
 
@@ -70,7 +70,7 @@ def check(**ports: int) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def patient_check(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return the health check in this process, which raises SystemExit, and gives a busy machine a minute."""
+    """Return the health check, run in this process with a timeout of 60 s for busy machines. It raises SystemExit."""
     script = runpy.run_path(str(HEALTHCHECK))
     monkeypatch.setitem(script["trouble"].__globals__, "SECONDS", 60)
 
@@ -126,7 +126,7 @@ def test_unhealthy_when_something_else_answers() -> None:
 )
 @pytest.mark.slow
 def test_serves_on_a_read_only_file_system(service: Service, tmp_path: Path) -> None:
-    """As in the image: only the data folder and the one for temporary files are written to; no home, no folder."""
+    """As in the image: only the data folder and the temporary folder are writable, and there is no home folder."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     service.data_dir.mkdir()
@@ -160,4 +160,4 @@ def test_serves_on_a_read_only_file_system(service: Service, tmp_path: Path) -> 
         assert client.get(reply.json()["view_url"]).content == image
     assert service.stop() == 0
     assert "Read-only file system" not in service.log
-    assert list(temporary.iterdir()) == []  # the figures' folder went with the service
+    assert list(temporary.iterdir()) == []  # the metrics folder is deleted too

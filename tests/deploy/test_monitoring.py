@@ -1,4 +1,4 @@
-"""deploy/prometheus and deploy/grafana: rules that fire when they should, and no figure that does not exist."""
+"""deploy/prometheus and deploy/grafana: the rules fire when they should, and every metric they use exists."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ EXPRESSIONS = [rule["expr"] for rule in RULES] + QUERIES
 
 
 def samples() -> dict[str, set[str]]:
-    """Return the names of all figures as Prometheus sees them, each with its labels."""
+    """Return the names of all metrics as Prometheus sees them, each with its labels."""
     return {
         name: set(family._labelnames) | ({"le"} if name.endswith("_bucket") else set())
         for family in vars(metrics).values()
@@ -75,7 +75,7 @@ def test_every_figure_has_the_labels_that_are_asked_for() -> None:
 
 
 def test_every_result_exists() -> None:
-    """A result that is misspelt in a rule would never be counted, and the rule never fire."""
+    """A rule with a misspelled result would never fire."""
     of_figure = {
         "prshots_uploads_total": metrics.UPLOAD_RESULTS,
         "prshots_deliveries_total": metrics.DELIVERY_RESULTS,
@@ -104,7 +104,7 @@ def test_the_dashboard_shows_every_figure() -> None:
 
 
 def test_the_dashboard_can_be_imported_anywhere() -> None:
-    """Its data source is a variable, so that it is not bound to somebody's Grafana."""
+    """Its data source is a variable, so it works in any Grafana."""
     sources = [
         value["datasource"] for value in walk(DASHBOARD) if isinstance(value, dict) and "datasource" in value
     ]

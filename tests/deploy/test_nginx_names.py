@@ -1,4 +1,4 @@
-"""nginx finds images by the same rule as the service: `contract/object_names.py`."""
+"""nginx finds images by the same rule as the service, in `contract/object_names.py`."""
 
 import re
 
@@ -14,7 +14,7 @@ TARGET = re.compile(r"error_page 305 = /prshots-image/(\S+);")
 
 
 def looked_for(path: str) -> str | None:
-    """Return the origin key that nginx makes of a path; None where it asks delivery about it."""
+    """Return the origin key that nginx derives from a path, or None if it forwards the path to delivery."""
     text = ASK_FIRST.read_text()
     pattern = LOCATION.findall(text)[0].replace("(?<", "(?P<")
     found = re.search(pattern, path)

@@ -1,4 +1,4 @@
-"""deploy/systemd: units that systemd takes, that are well locked down, and alike in that."""
+"""deploy/systemd: the units are valid, sandboxed, and share the same directives."""
 
 import os
 import re
@@ -18,7 +18,7 @@ NAMES = ["prshots.service", "prshots@.service"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make copies whose program is there: systemd wants to see it."""
+    """Copy the units with a program that exists: systemd checks for it."""
     made = tmp_path_factory.mktemp("units")
     for name in NAMES:
         text = (UNITS / name).read_text()
@@ -43,13 +43,13 @@ def test_systemd_takes_it(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
 def test_little_is_left_that_it_could_harm(folder: Path, name: str) -> None:
-    """0 is the best, 10 the worst; most services of a Debian have more than 9."""
+    """0 is the best score, 10 the worst. Most Debian services score more than 9."""
     said = passes("systemd-analyze", "security", "--offline=yes", "--threshold=15", folder / name)
     assert re.search(r"Overall exposure level for .*: (0|1)\.\d OK", said)
 
 
 def directives(name: str) -> list[str]:
-    """Return what stands in [Service], but for what sets a part apart from the whole."""
+    """Return the [Service] directives, except those that differ between the two units."""
     service = (UNITS / name).read_text().partition("[Service]\n")[2].partition("[Install]")[0]
     return [
         line
@@ -70,7 +70,7 @@ def test_the_program_is_called_as_it_can_be() -> None:
 
 
 def test_the_example_of_settings_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also with every line that is commented out, if it has a value."""
+    """Includes every commented-out line that has a value."""
     lines = re.findall(r"^#?([A-Z_]+)=(.*)$", (UNITS / "prshots.env").read_text(), re.MULTILINE)
     for name, value in lines:
         if name.startswith(PREFIX):

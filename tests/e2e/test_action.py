@@ -1,6 +1,6 @@
-"""action.yml, run by act as GitHub's runners do it: against the service, and a look-alike of GitHub.
+"""action.yml, run by act like on a GitHub runner, against the service and a GitHub look-alike.
 
-The first run installs the client from a checkout, as a runner has it; the others find it installed.
+The first run installs the client from a checkout, as on a runner. The others reuse it.
 """
 
 import copy
@@ -44,7 +44,7 @@ EVENT: dict[str, Any] = json.loads((CI / "pull_request.json").read_text())
 
 @dataclass
 class Run:
-    """What a run of the workflow came to. `said`: its log; `seen`: the outputs, as a later step saw them."""
+    """The result of a workflow run. `said` is its log, `seen` the outputs that a later step received."""
 
     succeeded: bool
     said: str
@@ -55,7 +55,7 @@ class Run:
 
 @dataclass
 class Repository:
-    """A repository with the workflow in it, and all that a run of it needs."""
+    """A repository with the workflow, and everything a run needs."""
 
     folder: Path
     service: Service
@@ -68,7 +68,7 @@ class Repository:
         return self.folder / "repository" / "pictures"
 
     def run(self, event: dict[str, Any], *, on: str = "pull_request", **given: str) -> Run:
-        """Run the workflow for an event. What is given replaces what is usual."""
+        """Run the workflow for an event. Arguments override the defaults."""
         usual = {"url": self.service.base_url, "token": self.token, "github_token": self.github.token}
         taken = usual | given
         variables = {
@@ -83,7 +83,7 @@ class Repository:
         done = subprocess.run(
             [
                 *(ACT, on, "--eventpath", self.folder / "event.json", "--json"),
-                # No container, and nothing fetched: the action is the checkout that lies here.
+                # No container and no download: the action is this checkout.
                 *("--platform", "ubuntu-latest=-self-hosted", "--no-cache-server"),
                 *("--action-cache-path", self.folder / "act"),
                 *("--local-repository", f"prshots/prshots@v0={self.folder / 'checkout'}"),
@@ -151,7 +151,7 @@ def repository(
 def event(
     action: str, number: int, sha: str = FIRST, head_repository: str = "octocat/shop"
 ) -> dict[str, Any]:
-    """Return what GitHub says of a pull request."""
+    """Return GitHub's event for a pull request."""
     said = copy.deepcopy(EVENT) | {"action": action, "number": number}
     said["pull_request"] |= {"number": number, "state": "closed" if action == "closed" else "open"}
     said["pull_request"]["head"]["sha"] = sha
@@ -182,12 +182,12 @@ def test_from_opening_to_closing(repository: Repository) -> None:
         assert url in opened.summary
     assert repository.token not in opened.said
 
-    broken = repository.pictures / "::notice::broken.png"  # what a name says is no command to the runner
+    broken = repository.pictures / "::notice::broken.png"  # the runner must not run this as a command
     broken.write_text("no image")
     keyless = {"token": "", "id_token_url": repository.issuer.job_url(repository="octocat/shop")}
     pushed = repository.run(event("synchronize", number, SECOND), **keyless)
     broken.unlink()
-    assert not pushed.succeeded  # since one file was bad; but only after all the rest
+    assert not pushed.succeeded  # one file is invalid, but all other work is done
     assert not re.search(r"msr_[0-9a-f]|eyJ\w{20}", pushed.said)
     assert [level for level, _ in pushed.annotations] == ["error"]
     assert "::notice::broken.png: is not a PNG, JPEG or WebP image" in pushed.said

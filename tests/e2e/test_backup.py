@@ -1,4 +1,4 @@
-"""`prshots backup` of a service under load, `prshots restore`, and what neither of them takes."""
+"""`prshots backup` of a service under load, `prshots restore`, and what they refuse."""
 
 import contextlib
 import fcntl
@@ -38,7 +38,7 @@ ID = "ab" * 16
 
 @pytest.fixture(scope="module")
 def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
-    """Make a backup, small and whole, of a service that has three images; return their bytes by URL too."""
+    """Back up a service with three images. Return the file, and the images' bytes by URL."""
     service = Service(tmp_path_factory.mktemp("backed-up")).start()
     try:
         with service.client(service.new_token()) as client:
@@ -54,7 +54,7 @@ def backed_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str,
 
 @pytest.fixture
 def backup(backed_up: tuple[Path, dict[str, bytes]], tmp_path: Path) -> Path:
-    """Give a copy of that backup to spoil."""
+    """Copy that backup, so that the test can damage it."""
     copy = tmp_path / "backup.tar"
     copy.write_bytes(backed_up[0].read_bytes())
     return copy
@@ -65,7 +65,7 @@ def settings_of(service: Service, **others: str) -> Settings:
 
 
 def refused(service: Service, command: str, file: str, **settings: str) -> str:
-    """Do what cannot be done, as the command does it, and return what is said."""
+    """Run a backup or restore that must fail, and return its error message."""
     work = {"backup": back_up, "restore": restore}[command]
     with pytest.raises(PrshotsError) as raised:
         work(settings_of(service, **settings), Path(file))
@@ -77,7 +77,7 @@ def restored(service: Service, backup: Path) -> None:
 
 
 def put_in(service: Service, thumbnails_of: list[str]) -> None:
-    """Give images thumbnails, as if somebody had looked at them."""
+    """Add thumbnails to images, as if somebody had viewed them."""
     for image_id in thumbnails_of:
         (service.images_dir / image_id[:2] / f"{image_id}.thumb.webp").write_bytes(
             b"RIFF-" + image_id.encode()
@@ -125,7 +125,7 @@ def test_a_backup_under_load_is_whole_when_restored(service: Service, tmp_path: 
         assert not there & gone_before
         assert recorded_files(other) == {key for key in image_files(other) if "thumb" not in key}
         for shot in (shot for shot in load.shots if shot.id in there):
-            reply = fetch(shot.view_url)  # the same address, signed before the backup
+            reply = fetch(shot.view_url)  # signed before the backup
             assert reply.status_code == 200
             assert hashlib.sha256(reply.content).hexdigest() == shot.sha256
         assert thumbnails_are_there(other)
@@ -143,7 +143,7 @@ def thumbnails_are_there(service: Service) -> bool:
 
 
 def test_what_was_deleted_meanwhile(service: Service, tmp_path: Path) -> None:
-    """Its bytes are gone, but not yet its record: the copy's next sweep does the rest."""
+    """The file is deleted, but its record is not: the restored service's next sweep deletes the record."""
     with service.start().client(service.new_token()) as client:
         gone, stays = (upload(client).json() for _ in range(2))
     service.stop()
@@ -162,7 +162,7 @@ def test_what_was_deleted_meanwhile(service: Service, tmp_path: Path) -> None:
     ]
     other.run("sweep")
     assert records(other) == [(stays["id"],)]
-    assert records(service, "scheduled_at") == [(None,), (None,)]  # the original is as it was
+    assert records(service, "scheduled_at") == [(None,), (None,)]  # the original is unchanged
 
 
 def test_over_standard_output(
@@ -188,11 +188,11 @@ def test_over_standard_output(
 
 @contextlib.contextmanager
 def reached(fifo: Path) -> Iterator[None]:
-    """Wait until somebody reads from the FIFO, and let the reader wait for more."""
+    """Wait until the FIFO has a reader, and keep the reader waiting."""
     opened: list[int] = []
 
     def has_a_reader() -> bool:
-        with contextlib.suppress(OSError):  # ENXIO: nobody reads
+        with contextlib.suppress(OSError):  # ENXIO: no reader yet
             opened.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
         return bool(opened)
 
@@ -232,7 +232,7 @@ class TestBackupsThatAreNotMade:
 
     @pytest.mark.parametrize("room", ["60k", "300k"])
     def test_no_room(self, service: Service, backup: Path, tmp_path: Path, room: str) -> None:
-        """For the copy of the database, or for the images."""
+        """No room for the copy of the database, or for the images."""
         restored(service, backup)
         with small_disk(tmp_path / "disk", room) as disk:
             earlier = disk / "b.tar"
@@ -260,7 +260,7 @@ class TestBackupsThatAreNotMade:
         restored(service, backup)
         big = next(service.images_dir.glob("??/*.png"))
         big.unlink()
-        os.mkfifo(big)  # on which it waits forever
+        os.mkfifo(big)  # reading it blocks
         target = tmp_path / "b.tar"
         process = subprocess.Popen([PRSHOTS, "backup", str(target)], env=service.env, stderr=subprocess.PIPE)
         with reached(big):
@@ -292,7 +292,7 @@ class TestBackupsThatAreNotRestored:
     def test_into_a_new_disk(self, service: Service, backup: Path) -> None:
         with small_disk(service.data_dir, "8m"):
             (service.data_dir / "lost+found").mkdir()
-            (service.data_dir / ".restoring").mkdir()  # of one that was killed
+            (service.data_dir / ".restoring").mkdir()  # left by a restore that was killed
             (service.data_dir / ".restoring" / "images").mkdir()
             restored(service, backup)
             assert len(image_files(service)) == 3
@@ -384,7 +384,7 @@ class TestBackupsThatAreNotRestored:
 
 
 def remade(backup: Path, added: tarfile.TarInfo | None, change: dict[str, object] | None = None) -> None:
-    """Write an archive anew, with a member more or another manifest, and with the checksum that it should have."""
+    """Rewrite an archive with another member or a changed manifest, and with a valid checksum."""
     with tarfile.open(backup) as tar:
         members = [(member, tar.extractfile(member).read()) for member in tar]  # type: ignore[union-attr]
     (last, text), out = members.pop(), io.BytesIO()

@@ -1,4 +1,4 @@
-"""Caddy in front, from deploy/caddy/Caddyfile: only addresses in it are others."""
+"""Caddy as a reverse proxy, with deploy/caddy/Caddyfile. Only addresses differ."""
 
 import socket
 import subprocess
@@ -18,14 +18,14 @@ SHIPPED = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
 
 
 def caddy(folder: Path, port: int, parts: Mapping[int, str]) -> Server:
-    """Set up Caddy in front of parts, each given by the port that the shipped file has for it."""
+    """Set up Caddy in front of components, each keyed by its port in the shipped file."""
     text = SHIPPED.read_text()
     changes = {f"127.0.0.1:{shipped}\n": f"{addresses}\n" for shipped, addresses in parts.items()}
     for old, new in {"shots.example.com {": f"http://127.0.0.1:{port} {{", **changes}.items():
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     folder.mkdir()
-    # Without its own port for orders, which is the same for all: several tests run at once.
+    # Turn off the admin API: its port is fixed, and several tests run at the same time.
     (folder / "Caddyfile").write_text(f"{{\n\tadmin off\n\tpersist_config off\n}}\n{text}")
 
     def is_ready() -> bool:
@@ -84,7 +84,7 @@ def test_one_address_for_all(front: tuple[Service, str, Path]) -> None:
         assert get(f"{made['view_url']}0").json() == {"error": "invalid signature"}
         assert get(made["view_url"].replace("/i/", "/%69/")).json() == {"error": "not found"}
 
-        for size in (MAX_BYTES, 6 * MAX_BYTES):  # refused by the API, and by Caddy
+        for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second
             refused = upload(client, PNG + bytes(size - len(PNG)))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
 
@@ -109,7 +109,7 @@ def test_parts_that_are_down(front: tuple[Service, str, Path], tmp_path: Path) -
     service, _, _ = front
     port, nobody = free_port(), f"127.0.0.1:{free_port()}"
     url, parts = f"http://127.0.0.1:{port}", parts_of(service)
-    # Dashboard: nobody there; API: one of two; delivery: nobody there.
+    # The dashboard and delivery are down, and one of two API replicas.
     server = caddy(tmp_path / "caddy", port, {8080: nobody, 8081: f"{nobody} {parts[8081]}", 8082: nobody})
     server.start()
     try:

@@ -26,7 +26,7 @@ from support.stores_and_records import open_records, read_only
 
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Service:
-    """Give data that several tests share, with a project in it; no service runs."""
+    """Create a data folder with a project, shared by several tests. No service runs."""
     made = Service(tmp_path_factory.mktemp("cli"))
     asyncio.run(with_project(made, "größer"))
     return made
@@ -39,7 +39,7 @@ async def with_project(service: Service, name: str) -> None:
 
 
 def failure(service: Service, *args: str, code: int = 1, **settings: str) -> str:
-    """Run a command that cannot be done, and return the one line it says."""
+    """Run a command that must fail, and return its one line of output."""
     service = replace(service, settings=service.settings | settings)
     done = service.run_as_process(*args) if args == ("serve",) else service.run(*args, check=False)
     assert done.returncode == code, done.stderr
@@ -104,7 +104,7 @@ class TestTokens:
 
         printed = cli.run("token", "list", "größer").stdout
         header, *rows = table(printed)
-        first, second = sorted(rows, key=lambda row: row[1] == "-")  # made in one second, they have no order
+        first, second = sorted(rows, key=lambda row: row[1] == "-")  # created in one second, so unordered
         assert header == ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"]
         assert first[1:3] == ["nightly build", f"msr_…{secret[-4:]}"]
         assert second[1] == "-"
@@ -161,7 +161,7 @@ def test_sweep(cli: Service) -> None:
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """All groups and commands, by how they are called."""
+    """Yield every group and command with its path."""
     group = group or typer.main.get_command(app)
     yield path, group
     for name, command in getattr(group, "commands", {}).items():
@@ -187,7 +187,7 @@ def test_help_and_version_of_the_program_itself(cli: Service) -> None:
 
 
 class TestTrouble:
-    """A line that says what is wrong, whichever command it meets."""
+    """Every command reports the problem in one line."""
 
     def test_a_wrong_setting(self, cli: Service) -> None:
         for command in (("project", "list"), ("serve",)):
@@ -285,7 +285,7 @@ def test_beside_a_running_service(service: Service) -> None:
 
 
 def wait_for(ask: Any, fulfilled: Any) -> Any:
-    """Ask again until it is as wished: a change of keys takes seconds to reach running processes."""
+    """Poll until the condition holds: a key change takes seconds to reach running processes."""
     until = time.monotonic() + 90
     while not fulfilled(answer := ask()):
         assert time.monotonic() < until, answer

@@ -1,4 +1,4 @@
-"""`prshots comment` and `prshots expire` as a workflow runs them, against the service and a GitHub look-alike."""
+"""`prshots comment` and `prshots expire` in a workflow, against the service and a GitHub look-alike."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def github() -> Iterator[GitHubLookAlike]:
 
 @dataclass
 class Workflow:
-    """A job of GitHub's Actions for one pull request, on a runner where nothing else is set."""
+    """A GitHub Actions job for one pull request, on a runner with no other variables."""
 
     service: Service
     github: GitHubLookAlike
@@ -76,7 +76,7 @@ class Workflow:
         )
 
     def run(self, *args: str, code: int = 0) -> tuple[str, str]:
-        """Run the command and return what it wrote, neither of which may hold a secret."""
+        """Run the command and return its standard output and error. Neither may contain a secret."""
         return self.ended(self.start(*args), code)
 
     def ended(self, process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
@@ -93,7 +93,7 @@ class Workflow:
         return result
 
     def fails(self, *args: str, **settings: str) -> str:
-        """Run a command that cannot be done, and return why, as `main` would say it."""
+        """Run a command that must fail, and return the error message that `main` would print."""
         result = self.here(*args, **settings)
         assert isinstance(result.exception, PrshotsError), result.output
         assert result.stdout == ""
@@ -116,7 +116,7 @@ class Workflow:
         return [comment["body"] for comment in self.github.comments(self.pr_number)]
 
     def proxied(self) -> list[str]:
-        """Return where GitHub's pages show the images of the last comment."""
+        """Return the image proxy's addresses of the images in the last comment."""
         last = self.github.comments(self.pr_number)[-1]["id"]
         reply = self.client.get(
             f"{self.github.url}/repos/{self.github.repository}/issues/comments/{last}",
@@ -127,7 +127,7 @@ class Workflow:
 
 @pytest.fixture(autouse=True)
 def nothing_else_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away what this process was given: it may run in a CI itself."""
+    """Clear the environment: the tests may run in CI themselves."""
     for name in set(os.environ) - set(KEPT):
         if not name.startswith("PYTEST_"):
             monkeypatch.delenv(name)
@@ -170,7 +170,7 @@ def test_jobs_at_once_end_with_one_comment(workflow: Workflow) -> None:
     workflow.upload()
     urls = {workflow.ended(job)[0] for job in [workflow.start("comment", "--post") for _ in range(2)]}
     assert workflow.bodies() == [workflow.markdown()]
-    # Who was first to write may not have been first to arrive, but who looked last knows.
+    # Either job may have created the comment, but the last one to check reports the one that remains.
     assert f"{workflow.github.comments(workflow.pr_number)[0]['html_url']}\n" in urls
 
 

@@ -1,7 +1,7 @@
-"""Uploads counted on Valkey by three API processes, and what they notice when it goes and comes back.
+"""Three API processes that count uploads in Valkey, and how they handle an outage and its end.
 
-The processes are those of `prshots serve`, but for the 50 ms that an upload waits for Valkey: a busy machine
-may take longer, and the service then rightly lets the upload pass uncounted.
+The processes are those of `prshots serve`, except that an upload waits longer than 50 ms for Valkey: on a busy machine
+Valkey may take longer, and the service then correctly accepts the upload uncounted.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ PATIENT_API_WORKER = Path(support.__file__).with_name("patient_api_worker.py")
 
 @contextlib.contextmanager
 def api_processes(service: Service, counter_url: str, counter_seconds: float) -> Iterator[None]:
-    """Run three processes of the API on one socket, whose counter gives Valkey so many seconds."""
+    """Run three API processes on one socket. Their counter waits `counter_seconds` for Valkey."""
     service.settings |= {"WORKERS": str(WORKERS), "COUNTER_URL": counter_url}
     lifeline, held_open = os.pipe()
     with (
@@ -45,7 +45,7 @@ def api_processes(service: Service, counter_url: str, counter_seconds: float) ->
             command = [sys.executable, PATIENT_API_WORKER, str(counter_seconds), "api", *map(str, fds)]
             processes.append(subprocess.Popen(command, env=service.env, stdout=log, stderr=log, pass_fds=fds))
             os.close(unready)
-            os.read(ready, 1)  # until it has closed its end
+            os.read(ready, 1)  # returns when the worker closes its end
             os.close(ready)
         try:
             yield
@@ -62,7 +62,7 @@ def api_processes(service: Service, counter_url: str, counter_seconds: float) ->
 def burst(service: Service, token: str, uploads: int = AT_ONCE) -> list[httpx.Response]:
     """Send concurrent uploads, each over its own connection, so that all processes get some.
 
-    Over plain sockets: 140 HTTP clients would keep a small machine busier than the service does.
+    This uses plain sockets: 140 HTTP clients would need more processor time than the service.
     """
     with service.client(token) as client:
         fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
@@ -104,12 +104,12 @@ def test_exactly_the_limit_over_three_processes(service: Service, valkey: Valkey
 def test_uploads_go_on_without_it(service: Service, how: str, counter_seconds: float) -> None:
     with running_valkey() as valkey, api_processes(service, valkey.url, counter_seconds):
         token = service.new_token()
-        burst(service, token, 12)  # so that every process has met it
+        burst(service, token, 12)  # so every process has connected
         before = service.log.count(GONE)
         with away(valkey, how):
             for _ in range(2):
                 assert statuses(burst(service, token)) == {200: AT_ONCE}
-        # A line for each process that noticed, not for each upload.
+        # One line for each process that noticed, not for each upload.
         assert service.log.count(GONE) >= 1
         assert service.log.count(GONE) - before <= WORKERS
         wait_until(lambda: limits_again(service), "uploads to be limited again")
@@ -128,6 +128,6 @@ def away(valkey: Valkey, how: str) -> Iterator[None]:
 
 
 def limits_again(service: Service) -> bool:
-    """Tell whether enough processes count again for a project to reach its limit."""
+    """Tell whether enough processes count again to limit a project."""
     token = service.new_token(f"again-{secrets.token_hex(4)}")
     return statuses(burst(service, token))[429] > 0

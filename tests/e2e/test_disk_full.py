@@ -1,4 +1,4 @@
-"""A disk that fills up: clear errors, nothing half, and on it goes when there is room again."""
+"""A full disk: clear errors, no partial files, and normal operation once there is room again."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MOST_UPLOADS = 100
 
 @contextlib.contextmanager
 def running_service(service: Service) -> Iterator[httpx.Client]:
-    """Run the service for the length of the block: a disk in use cannot be unmounted."""
+    """Run the service inside the block only: a disk in use cannot be unmounted."""
     service.settings["UPLOADS_PER_MINUTE"] = "1000"
     service.start()
     try:
@@ -45,7 +45,7 @@ def on_small_disk(small: tuple[Service, httpx.Client]) -> Iterator[tuple[Service
 
 
 def upload_until_full(client: httpx.Client) -> dict[str, bytes]:
-    """Upload until it is refused five times in a row; return what was accepted, by URL."""
+    """Upload until five uploads in a row are refused. Return the accepted images by URL."""
     accepted: dict[str, bytes] = {}
     refused = 0
     for _ in range(MOST_UPLOADS):
@@ -78,7 +78,7 @@ def delete(client: httpx.Client, view_url: str) -> None:
 
 
 def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, bytes]) -> None:
-    """Delete a few images of a full disk, and find that there is room for new ones."""
+    """Delete a few images from a full disk, and check that new ones fit."""
     for view_url in list(accepted)[:5]:
         delete(client, view_url)
         del accepted[view_url]
@@ -99,7 +99,7 @@ def test_the_data_folder_is_full(on_small_disk: tuple[Service, httpx.Client]) ->
 
 
 def test_the_last_byte_is_taken(on_small_disk: tuple[Service, httpx.Client]) -> None:
-    """Not even a record can be changed; deleting frees room all the same."""
+    """No record can be changed, but deleting still frees space."""
     service, client = on_small_disk
     accepted = upload_until_full(client)
     with filled_up(service.data_dir):
@@ -133,7 +133,7 @@ def test_the_images_folder_is_full(service: Service) -> None:
 
 @pytest.mark.slow
 def test_the_disk_of_the_database_is_full(service: Service) -> None:
-    """The bytes could be stored, but their record could not: then the bytes go again."""
+    """The file can be stored but its record cannot, so the file is deleted again."""
     disk = service.folder / "disk"
     service.settings["DATABASE_URL"] = f"sqlite:///{disk}/prshots.db"
     with small_disk(disk, "2m"), running_service(service) as client:

@@ -1,4 +1,4 @@
-"""`prshots doctor` beside a service that is well, one that is not, and on the other engines."""
+"""`prshots doctor` with a healthy service, with an unhealthy one, and on the other engines."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from support.service_processes import change_database, image_files
 
 
 def diagnosis(service: Service, **settings: str) -> tuple[int, dict[str, str]]:
-    """Run it, and return its exit code, and what it says of each thing that is not well."""
+    """Run `prshots doctor`, and return its exit code and its findings that are not ok."""
     done = replace(service, settings=service.settings | settings).run("doctor", "--json", check=False)
     assert "Traceback" not in done.stderr
     said: dict[str, Any] = json.loads(done.stdout)
@@ -33,7 +33,7 @@ def test_a_service_that_is_well(service: Service) -> None:
     before = image_files(service)
     code, unwell = diagnosis(service)
     assert code == 0
-    assert set(unwell) <= {"addresses", "data folder"}  # it is on localhost, and its disk may be any
+    assert set(unwell) <= {"addresses", "data folder"}  # it is on localhost, and its disk may be nearly full
     assert image_files(service) == before
 
     printed = service.run_as_process("doctor").stdout
@@ -89,7 +89,7 @@ async def test_the_other_engines(
         signing_keys=f"k1:{'5e' * 32}",
     )
     found = {finding.about: finding async for finding in examine(settings, lambda _: None)}
-    assert "is empty" in found["database"].words  # and stays so
+    assert "is empty" in found["database"].words  # doctor must not create tables
     assert postgresql.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
     assert [found[about].state for about in ("image store", "counter", "signing keys")] == ["ok"] * 3
     assert "nothing listens there" in found["image proxy"].words

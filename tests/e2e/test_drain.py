@@ -1,4 +1,4 @@
-"""Stopping without losing a request: readiness goes red first, then what is under way is finished."""
+"""Shutdown without losing a request: readiness fails first, then requests in progress finish."""
 
 import signal
 import socket
@@ -16,7 +16,7 @@ from support.waiting import wait_until
 
 
 def test_a_part_that_drains_says_so_and_still_answers(service: Service) -> None:
-    service.settings |= {"DRAIN_SECONDS": "300"}  # longer than the test: it ends by a kill
+    service.settings |= {"DRAIN_SECONDS": "300"}  # longer than the test, which ends with a kill
     service.start()
     addresses = (service.web_url, service.base_url, service.img_url)
     with service.client(service.new_token()) as client:
@@ -38,7 +38,7 @@ def test_a_part_that_drains_says_so_and_still_answers(service: Service) -> None:
 def test_a_draining_server_closes_after_its_reply(
     shared_service: Service, service: Service, part: str
 ) -> None:
-    """On the wire: what the header says, the server does, so that the client need not."""
+    """The server sends `Connection: close` and then closes the connection itself."""
     del shared_service
     service.settings |= {"DRAIN_SECONDS": "300"}
     serve(service, part)
@@ -52,7 +52,7 @@ def test_a_draining_server_closes_after_its_reply(
         wait_until(lambda: not is_ready(address), "readiness to go red")
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         reply = b""
-        while piece := connection.recv(65536):  # to the end of the connection
+        while piece := connection.recv(65536):  # until the server closes
             reply += piece
         assert b"200 OK" in reply
         assert b"connection: close" in reply.lower()
@@ -85,7 +85,7 @@ DRAIN_SECONDS = 2
 
 
 class Balancer:
-    """Uploads to the replicas that say they are ready, and never retries."""
+    """Upload to the replicas that report ready, and never retry."""
 
     def __init__(self, replicas: list[Service], token: str) -> None:
         self._replicas, self._token = replicas, token
@@ -136,7 +136,7 @@ class Balancer:
         try:
             reply = upload(client)
         except httpx.TransportError as error:
-            # On a busy machine the last check may be older than the drain takes. That is no fault of the replica.
+            # On a busy machine the last check may be older than the drain period. That is not the replica's fault.
             if time.monotonic() - ready_at < DRAIN_SECONDS:
                 self.failed.append(repr(error))
             return

@@ -1,4 +1,4 @@
-"""Disk and database fail for real, under a running service: what is said, what is kept, what is finished later."""
+"""Real disk and database failures under a running service: errors, data that stays, work that is finished later."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def comment(client: httpx.Client, pr_number: int = 7) -> str:
 
 @contextlib.contextmanager
 def undeletable(path: Path) -> Iterator[None]:
-    """Put in the file's place what not even root can unlink."""
+    """Replace the file with a folder, which not even root can unlink."""
     aside = path.with_suffix(".aside")
     path.rename(aside)
     (path / "something").mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_bytes_go_again_when_their_record_fails(running: Service, client: httpx.
 
 
 def test_many_uploads_at_once_whose_records_fail(running: Service, client: httpx.Client) -> None:
-    """Records that arrive together are committed together, and fail one by one."""
+    """Concurrent records are committed together, but each upload fails separately."""
     change_database(running, "ALTER TABLE images RENAME TO images_gone")
     with ThreadPoolExecutor(16) as threads:
         responses = list(threads.map(lambda _: upload(client), range(32)))
@@ -168,7 +168,7 @@ def test_one_undeletable_image_does_not_keep_the_others(running: Service, client
 
 @pytest.mark.parametrize("how", ["delete", "expire"])
 def test_no_request_gets_the_bytes_after_the_reply(client: httpx.Client, how: str) -> None:
-    """Eight clients ask all the time, over connections that stay open."""
+    """Eight clients send requests all the time, over open connections."""
     uploaded = upload(client, png(30_000)).json()
     gone, late = threading.Event(), threading.Event()
     answers: list[tuple[bool, int]] = []
@@ -209,9 +209,9 @@ def test_keys_are_rotated_and_retired_under_a_running_service(running: Service, 
     assert "token=k1." in old_url
     running.run("keys", "rotate")
     wait_until(lambda: "token=k2." in new_url(), "the new key to sign")
-    assert fetch(new_url()).status_code == 200  # at once: delivery looks for a key it does not know
+    assert fetch(new_url()).status_code == 200  # at once: delivery reloads the key ring for a new kid
     assert fetch(old_url).status_code == 200
-    assert old_url in comment(client)  # the same image keeps its URL: GitHub's proxy caches by it
+    assert old_url in comment(client)  # unchanged, because GitHub's proxy caches by URL
 
     running.run("keys", "retire", "k1")
     wait_until(lambda: fetch(old_url).status_code == 403, "the old key to be refused")

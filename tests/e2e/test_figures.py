@@ -1,4 +1,4 @@
-"""The folder behind `/metrics`: figures outlive the processes that counted them, and nothing is left behind."""
+"""The folder behind `/metrics`: metrics outlive the processes that counted them, and no files are left behind."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ from support.stores_and_records import small_disk
 
 
 def stored(address: str) -> float:
-    """Return how many uploads were stored, as this part tells."""
+    """Return the number of stored uploads in this component's metrics."""
     text = httpx.get(f"{address}/metrics", timeout=30, trust_env=False).text
     return next(
         float(line.split()[1]) for line in text.splitlines() if 'uploads_total{result="stored"}' in line
@@ -24,7 +24,7 @@ def stored(address: str) -> float:
 
 @pytest.fixture
 def temporary(service: Service, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the service a folder for temporary files of its own."""
+    """Give the service its own temporary folder."""
     folder = service.folder / "tmp"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
@@ -45,7 +45,7 @@ def test_figures_outlive_their_process_and_their_files_do_not_add_up(
             wait_until(lambda number=number: stored(service.img_url) == number, "the upload to be counted")
             kill(part_pids(service)["api"])
             service.wait_until_up()
-            assert stored(service.base_url) == number  # told by the new one
+            assert stored(service.base_url) == number  # reported by the new worker
     restarts = 'prshots_worker_restarts_total{part="api"} 3.0'
     wait_until(lambda: restarts in httpx.get(f"{service.web_url}/metrics").text, "the restarts to be counted")
     assert {path.name: path.stat().st_size for path in folder.iterdir()} == files
@@ -60,7 +60,7 @@ def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, 
     (left,) = temporary.glob(f"{PREFIX}*")
     long_ago = time.time() - 2 * JUST_MADE_SECONDS
     os.utime(left, (long_ago, long_ago))
-    with metrics_folder(["other"]) as others:  # of a supervisor that runs, in the same place
+    with metrics_folder(["other"]) as others:  # of another running supervisor
         beside = others.rename(temporary / f"{PREFIX}other")
         os.utime(beside, (long_ago, long_ago))
         service.start()

@@ -1,4 +1,4 @@
-"""The real commands, the real service, and a look-alike of each forge: from the upload to the closed pull request."""
+"""The real commands and service with a look-alike of each forge, from the upload to the closed pull request."""
 
 import os
 import subprocess

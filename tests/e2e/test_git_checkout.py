@@ -1,4 +1,4 @@
-"""Which commit a command takes from the checkout that it runs in."""
+"""Which commit a command reads from its git checkout."""
 
 import subprocess
 from pathlib import Path

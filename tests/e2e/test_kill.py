@@ -1,4 +1,4 @@
-"""Kill -9 of every process at random moments under load: nothing acknowledged is lost, nothing half is served."""
+"""Kill -9 at random moments under load: no acknowledged image is lost, and no partial image is served."""
 
 import os
 import random
@@ -27,11 +27,11 @@ TWO_HOURS = 7200
 
 
 def inspect_files(service: Service, load: UploadLoad, stop: threading.Event) -> None:
-    """Look at each file as soon as it lies where delivery would find it, acknowledged or not."""
+    """Check each file as soon as delivery could serve it, acknowledged or not."""
     seen: set[str] = set()
-    while not stop.wait(0.15):  # what a crash leaves half stays so
+    while not stop.wait(0.15):  # often enough: a partial file would stay
         for path in service.images_dir.glob("??/*"):
-            if path.name in seen or path.name.startswith("."):  # unfinished: no URL names it
+            if path.name in seen or path.name.startswith("."):  # unfinished: it has no URL
                 continue
             seen.add(path.name)
             try:
@@ -61,7 +61,7 @@ def kill_and_restart_supervisor(service: Service) -> None:
 
 
 def kill_sweeper(service: Service, rng: random.Random) -> None:
-    """Kill a sweep at its work. Only a start brings one, and it may be over before we get to it: try again."""
+    """Kill a running sweep. It runs only at startup and may be done too soon, so retry."""
     for _ in range(20):
         kill_and_restart_supervisor(service)
         until = time.monotonic() + 90
@@ -75,7 +75,7 @@ def kill_sweeper(service: Service, rng: random.Random) -> None:
 
 
 def make_old(service: Service) -> None:
-    """Let hours pass, so that what crashes left counts as left."""
+    """Age the files by hours, so that the sweep treats leftovers of crashes as orphans."""
     then = time.time() - TWO_HOURS
     for key in image_files(service):
         os.utime(service.images_dir / key, (then, then))

@@ -1,4 +1,4 @@
-"""`pip install prshots`, without an extra: the client, and nothing of the server."""
+"""`pip install prshots` without extras installs the client only."""
 
 import json
 import os
@@ -21,7 +21,7 @@ OF_THE_SERVER = ["starlette", "sqlalchemy", "structlog", "granian", "PIL"]
 
 @pytest.fixture(scope="module")
 def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install a checkout without its dashboard, and without what would build one, into an environment of its own."""
+    """Install a checkout into a new environment, without the dashboard and without the tools to build it."""
     checkout, made = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("light") / "venv"
     for name in ("pyproject.toml", "hatch_build.py", "README.md"):
         shutil.copy(ROOT / name, checkout)

@@ -1,4 +1,4 @@
-"""What a running service logs: in which form, and never a token, a cookie, a key or a signed URL."""
+"""The service's logs: their format, and that they never contain a token, a cookie, a key or a signed URL."""
 
 import json
 import re
@@ -32,7 +32,7 @@ Projects.authenticate = faulty
 
 @pytest.fixture(params=["json", pytest.param("console", marks=pytest.mark.slow)])
 def logging_service(request, service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
-    """Run a service that logs all it can, with a fault in it that a request can bring about."""
+    """Run a service that logs everything, with a fault that a request can trigger."""
     (service.folder / "sitecustomize.py").write_text(textwrap.dedent(FAULT))
     monkeypatch.setenv("PYTHONPATH", str(service.folder))
     service.settings |= {"LOG_FORMAT": request.param, "LOG_REQUESTS": "true"}
@@ -40,7 +40,7 @@ def logging_service(request, service: Service, monkeypatch: pytest.MonkeyPatch) 
 
 
 def sign_in(service: Service) -> tuple[str, str]:
-    """Sign in by a link; return its code and the cookie's value."""
+    """Sign in with a link, and return its code and the cookie's value."""
     code = service.run("login-link").stdout.strip().rpartition("#")[2]
     with httpx.Client(base_url=service.web_url, trust_env=False) as browser:
         headers = {"Origin": service.web_url}
@@ -53,7 +53,7 @@ def sign_in(service: Service) -> tuple[str, str]:
 
 
 def use_it_all(service: Service) -> list[str]:
-    """Do all that a service is used for, and much that goes wrong; return the secrets that were in play."""
+    """Use every feature, cause many errors, and return the secrets involved."""
     token, wrong, fault = service.new_token(), "msr_" + "0123456789abcdef" * 4, "fault-" + "f00d" * 16
     with service.client(token) as client:
         uploaded = upload(client).json()
@@ -94,7 +94,7 @@ def test_no_secret_is_in_the_log(logging_service: Service) -> None:
         "storage unavailable",
         "/auth/link",
     ):
-        assert words in log, words  # it was logged, and only the secret is not in it
+        assert words in log, words  # logged, but without the secret
     assert "not worth a line" not in log
     assert {secret for secret in secrets if secret in log} == set()
     assert re.findall(r"sig=(?!\[hidden\])|s3cretstate|[?&](?:code|token)=(?!\[hidden\])", log) == []
@@ -133,7 +133,7 @@ def test_a_request_can_be_followed_from_the_web_component_through_the_api(servic
 
 
 def test_requests_are_not_logged_unless_that_is_wanted(shared_service: Service) -> None:
-    for path in ("first", "second"):  # at the second reply the first request is done
+    for path in ("first", "second"):  # the second reply means that the first request is done
         assert (
             httpx.get(f"{shared_service.base_url}/v1/not-logged-{path}", trust_env=False).status_code == 404
         )

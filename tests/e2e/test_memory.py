@@ -1,4 +1,4 @@
-"""How much memory the service takes: a limit of the product, for small machines."""
+"""Memory limits of the service, for small machines."""
 
 import contextlib
 import threading
@@ -15,7 +15,7 @@ IDLE_MB = 250
 ADDED_MB = 250
 UPLOADS_AT_ONCE = 32
 THROUGH_WEB_AT_ONCE, ADDED_TO_WEB_MB = 20, 75
-"""Held whole, these uploads alone would be 100 MB."""
+"""Held in memory, these uploads alone would take 100 MB."""
 
 
 def megabytes(pid: int) -> float:
@@ -24,7 +24,7 @@ def megabytes(pid: int) -> float:
 
 @contextlib.contextmanager
 def watched(pid: int) -> Iterator[list[float]]:
-    """Sample the memory of a process and its descendants together while the block runs."""
+    """Sample the total memory of a process and its descendants while the block runs."""
     samples: list[float] = []
     done = threading.Event()
 
@@ -42,7 +42,7 @@ def watched(pid: int) -> Iterator[list[float]]:
 
 
 def upload_at_once(client: httpx.Client, image: bytes, uploads: int) -> set[int]:
-    """Let so many uploads go in one moment; return their statuses."""
+    """Send concurrent uploads, and return their statuses."""
     begin = threading.Barrier(uploads)
 
     def upload_with_the_others(_: int) -> int:
@@ -65,7 +65,7 @@ def test_large_uploads_at_once_take_little_memory(service: Service) -> None:
         print(f"idle: {idle:.0f} MB")
         assert idle <= IDLE_MB
         with watched(pid) as samples:
-            for _ in range(3):  # what one round leaves behind must not add up
+            for _ in range(3):  # memory must not grow with each round
                 assert upload_at_once(client, image, UPLOADS_AT_ONCE) == {200}
         print(f"most: {max(samples):.0f} MB")
         assert max(samples) - idle <= ADDED_MB

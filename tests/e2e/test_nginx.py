@@ -1,4 +1,4 @@
-"""nginx in front, from the files in deploy/nginx/: one public address, and the images sent by nginx itself."""
+"""nginx as a reverse proxy, with the files in deploy/nginx/: one public address, and nginx sends the images."""
 
 import contextlib
 import hashlib
@@ -30,7 +30,7 @@ NOT_ABOUT_THE_IMAGE = {"date", "server", "connection", "keep-alive"}
 
 @pytest.fixture(scope="module", params=NGINX_VERSIONS)
 def front(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Nginx]:
-    """Run nginx in front of a service that hands out nginx's address as its own, three times."""
+    """Run nginx in front of a service whose three public addresses are all nginx's."""
     service = Service(tmp_path_factory.mktemp("nginx"))
     made = Nginx.of(service, service.folder / "nginx", program=NGINX[request.param])
     service.settings = dict.fromkeys(("BASE_URL", "IMG_URL", "WEB_URL"), made.url)
@@ -70,7 +70,7 @@ def not_refused(url: str) -> bool:
 
 
 def let_everybody_read(seaweedfs: SeaweedFS, bucket: str) -> None:
-    """Let objects be read without a signature, which is what nginx does; not listed, and not written."""
+    """Allow reading objects without a signature, as nginx does, but not listing or writing them."""
     reading = {
         "Effect": "Allow",
         "Principal": "*",
@@ -95,14 +95,14 @@ def about_the_image(reply: httpx.Response) -> dict[str, str]:
 
 
 def raw(port: int, head: bytes) -> bytes:
-    """Send just these bytes, which no client would, and return all that comes until nginx closes."""
+    """Send exactly these bytes, and return everything until nginx closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(head)
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def last_log(front: Nginx, path: str) -> str:
-    """Return the last line about a path; nginx writes it after the reply."""
+    """Return the last log line for a path. nginx writes it after the reply."""
     lines: list[str] = []
 
     def is_there() -> bool:
@@ -114,7 +114,7 @@ def last_log(front: Nginx, path: str) -> str:
 
 
 def own_image(front: Nginx, ext: str, exp: float, content: bytes = PNG) -> str:
-    """Put an image into the store, past the API, and return its URL with an `exp` of our choice."""
+    """Write an image directly into the store, and return its URL with this `exp`."""
     service, image_id = front.service, secrets.token_hex(16)
     ring = KeyRing.parse((service.data_dir / "signing-keys").read_text())
     path = service.images_dir / image_id[:2] / f"{image_id}.{ext}"
@@ -178,7 +178,7 @@ def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Nginx, clie
         reply, own = get(url, **headers), get(direct, **headers)
         assert (reply.status_code, reply.content) == (status, own.content), headers
         expected = about_the_image(own)
-        if status == 304:  # nginx adds the type to it
+        if status == 304:  # nginx adds the content type
             expected["content-type"] = "image/png"
         assert about_the_image(reply) == expected, headers
 
@@ -190,13 +190,11 @@ def test_a_delete_takes_hold_at_once(front: Nginx, client: httpx.Client) -> None
     reply = get(made["view_url"])
     assert (reply.status_code, reply.json()) == (410, {"error": "expired"})
     assert reply.headers["cache-control"] == "no-store"
-    assert "status=410 " in last_log(
-        front, f'{reply.url.path} HTTP/1.1" 410'
-    )  # delivery was asked for the image only
+    assert "status=410 " in last_log(front, f'{reply.url.path} HTTP/1.1" 410')  # delivery was asked once
 
 
 def test_in_its_last_hour_a_url_is_decided_by_delivery_each_time(front: Nginx) -> None:
-    """So no cache is told to keep the image after the URL has expired."""
+    """This way no cache keeps the image after the URL expires."""
     exp = int(time.time()) + 1800
     url = own_image(front, "png", exp)
     for _ in range(2):
@@ -220,7 +218,7 @@ def test_a_url_ends_with_its_time(front: Nginx) -> None:
 
 def test_refusals_are_deliverys_own_and_are_not_remembered(front: Nginx, client: httpx.Client) -> None:
     url = upload(client).json()["view_url"]
-    assert get(url).status_code == 200  # and that is remembered
+    assert get(url).status_code == 200  # nginx caches this
     past = own_image(front, "png", time.time() - 10)
     for _ in range(2):
         for wrong, status, message in [
@@ -241,9 +239,9 @@ def test_refusals_are_deliverys_own_and_are_not_remembered(front: Nginx, client:
 
 
 def test_no_other_way_to_write_a_url_is_taken_for_it(front: Nginx, client: httpx.Client) -> None:
-    """Nginx decodes a path before it looks for a file; delivery judges the bytes that came over the wire."""
+    """Nginx decodes a path before it looks for a file. Delivery checks the raw bytes."""
     url = upload(client).json()["view_url"]
-    assert get(url).status_code == 200  # and its answer is remembered
+    assert get(url).status_code == 200  # nginx caches delivery's reply
     target = url.removeprefix(front.url)
     path, _, query = target.partition("?")
     name = path.removeprefix("/i/")
@@ -272,12 +270,10 @@ def test_no_other_way_to_write_a_url_is_taken_for_it(front: Nginx, client: httpx
         head, _, body = reply.partition(b"\r\n\r\n")
         assert b"image/" not in head, other
         assert PNG not in body, other
-        if not other.startswith("/check"):  # that is a page of the dashboard
+        if not other.startswith("/check"):  # a dashboard page
             assert re.match(rb"HTTP/1.1 40[034] ", head), (other, head)
     absolute = f"GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode()
-    assert raw(front.port, absolute).startswith(
-        b"HTTP/1.1 200 "
-    )  # the same bytes, in another form of request
+    assert raw(front.port, absolute).startswith(b"HTTP/1.1 200 ")  # the same URL in absolute form
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
@@ -300,7 +296,7 @@ def test_many_who_come_at_once_all_get_the_image(client: httpx.Client) -> None:
 def test_a_file_that_nginx_cannot_find_is_sent_by_delivery(
     front: Nginx, client: httpx.Client, tmp_path: Path
 ) -> None:
-    """A wrong folder, or one that nginx may not read, costs speed and nothing else."""
+    """A wrong or unreadable folder only makes it slower."""
     image = png()
     url = upload(client, image).json()["view_url"]
     with running_nginx(Nginx.of(front.service, tmp_path / "nginx", images=tmp_path / "elsewhere")) as other:
@@ -337,7 +333,7 @@ CACHED = {
 
 
 def test_the_same_over_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
-    """Without a cache a delete takes hold at once, with one when the cache's time is over."""
+    """Without a cache a delete applies immediately, with a cache when the entry expires."""
     bucket = seaweedfs.new_bucket()
     store = seaweedfs.client(bucket)
     let_everybody_read(seaweedfs, bucket)
@@ -399,7 +395,7 @@ def test_one_address_for_dashboard_api_and_images(front: Nginx, client: httpx.Cl
     reply = get(f"{front.url}/v1/comment?pr_number=7")
     assert reply.headers["x-request-id"] in last_log(
         front, '/v1/comment HTTP/1.1" 401'
-    )  # one id from end to end
+    )  # the same id everywhere
 
 
 def test_with_a_certificate(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
@@ -434,7 +430,7 @@ def test_with_a_certificate(front: Nginx, client: httpx.Client, tmp_path: Path) 
 def test_uploads_of_every_size(client: httpx.Client) -> None:
     assert upload(client, png(MAX_BYTES - 1)).status_code == 200
     too_large = {"error": "payload too large (max 5MB)"}
-    for size in (MAX_BYTES, 6 * MAX_BYTES):  # refused by the API, and by nginx
+    for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, nginx the second
         reply = upload(client, PNG + bytes(size - len(PNG)))
         assert (reply.status_code, reply.json()) == (413, too_large)
 
@@ -444,7 +440,7 @@ def test_uploads_of_every_size(client: httpx.Client) -> None:
 
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     reply = client.post("/v1/upload", content=chunks(), headers=headers)
-    assert reply.status_code in {400, 413}  # there is no boundary in it, and it is too large
+    assert reply.status_code in {400, 413}  # it has no boundary and is too large
     assert reply.json()["error"]
     assert client.get("/v1/comment?pr_number=7").status_code == 200
 
@@ -512,7 +508,7 @@ def test_a_replica_that_is_down_costs_no_request(front: Nginx, client: httpx.Cli
 
 
 class HangsUp:
-    """A part that takes a request and breaks off without a word, as one that is killed."""
+    """A component that accepts a request and closes the connection without a reply, as if killed."""
 
     def __init__(self) -> None:
         self.requests: list[bytes] = []
@@ -581,7 +577,7 @@ def test_what_a_client_says_of_itself_is_not_passed_on(front: Nginx, tmp_path: P
 
 
 def test_no_log_holds_a_signature(front: Nginx, client: httpx.Client) -> None:
-    """Whatever went wrong in the tests above, and whatever went well."""
+    """Covers all requests of the tests above, good and bad."""
     url = upload(client).json()["view_url"]
     (front.service.images_dir / key_of(url)).unlink()
     assert [get(address).status_code for address in (url, f"{url}0")] == [410, 403]

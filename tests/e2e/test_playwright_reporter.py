@@ -1,4 +1,4 @@
-"""The Playwright reporter in real runs of Playwright, with a real browser, the real service and GitHub's look-alike."""
+"""The Playwright reporter in real Playwright runs, with a real browser and service and the GitHub look-alike."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def _built() -> None:
 
 
 class Suite:
-    """A folder with tests, as somebody has it whose tests use the reporter, and the job that runs them."""
+    """A user's folder of tests that use the reporter, and the CI job that runs them."""
 
     def __init__(self, folder: Path, service: Service, github: GitHubLookAlike) -> None:
         self.folder = folder
@@ -141,7 +141,7 @@ class Suite:
     def run(
         self, options: dict[str, object] | None = None, **environ: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run the tests; no secret is in what is printed."""
+        """Run the tests, and check that the output contains no secret."""
         config = CONFIG % {
             "options": json.dumps(options or {}),
             "chromium": json.dumps(CHROMIUM),
@@ -162,7 +162,7 @@ class Suite:
         return done
 
     def called(self, **environ: str) -> list[str]:
-        """Call the reporter twice as Playwright does, which would take its time, and return what it said."""
+        """Call the reporter twice like Playwright does, but without the slow runs, and return its output."""
         (self.folder / "run.mjs").write_text(ONE_TEST_TWO_RUNS)
         done = subprocess.run(
             ["node", "run.mjs"],
@@ -195,7 +195,7 @@ def test_screenshots_go_up_during_the_run_and_one_comment_follows(
     assert comment["body"].startswith(f"<!-- svc:pr-{suite.pr_number} -->\n### 1 screenshot\n")
     assert f"`shop/cart/is empty at first/empty` · 320x200 · `{SHA[:7]}`" in comment["body"]
 
-    # A test that fails: what it looked like, and what it should have. The service has a bad minute, and a limit.
+    # A failing test uploads the actual and the expected image. The service fails for a while, and has a limit.
     suite.write(home=FAILING)
     snapshot = suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
     snapshot.parent.mkdir()

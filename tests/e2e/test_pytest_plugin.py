@@ -1,4 +1,4 @@
-"""The pytest plugin in real runs of pytest, against the real service and GitHub's look-alike."""
+"""The pytest plugin in real pytest runs, against the real service and the GitHub look-alike."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from support.unreliable_proxy import UnreliableProxy, refuse
 pytest_plugins = ["pytester"]
 
 ONLY_OURS = ("-p", "prshots", "-p", "no:cacheprovider")
-"""By the name it is installed under; without the other plugins of this project, which take long to load."""
+"""Load it by its installed name, without this project's other plugins, which are slow to load."""
 
 PICTURES = """
 import pathlib, pytest
@@ -37,7 +37,7 @@ def png(width=320, height=200):
 
 @dataclass
 class Job:
-    """What a job of GitHub Actions has, for a pull request of its own."""
+    """The environment of a GitHub Actions job for one pull request."""
 
     pr_number: int
     token: str
@@ -73,7 +73,7 @@ def job(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Job
 
 @pytest.fixture
 def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -> pytest.Pytester:
-    """Make a suite's folder, in which pytest runs in this process, as that job."""
+    """Create a test folder in which pytest runs in this process, as that job."""
     for name in [name for name in os.environ if name.startswith(("PRSHOTS_", "GITHUB_", "CI"))]:
         monkeypatch.delenv(name)
     for name, value in job.environ.items():
@@ -85,7 +85,7 @@ def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -
 
 
 def run_elsewhere(folder: Path, job: Job, *args: str) -> tuple[int, str]:
-    """Run pytest in a process of its own, where a warning is an error; no secret is in what it prints."""
+    """Run pytest as a process with warnings as errors, and check that its output contains no secret."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     inherited["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     done = subprocess.run(
@@ -104,7 +104,7 @@ def run_elsewhere(folder: Path, job: Job, *args: str) -> tuple[int, str]:
 
 
 def lines(said: str) -> list[str]:
-    """Return what the plugin said at the end."""
+    """Return the plugin's lines at the end of the output."""
     return re.findall(r"^prshots: (.+)$", said, re.MULTILINE)
 
 
@@ -285,7 +285,7 @@ def test_without_a_service_the_fixture_works_and_keeps_what_it_is_asked_to(
     ]
     monkeypatch.delenv("PRSHOTS_PR")
     monkeypatch.delenv("GITHUB_EVENT_PATH")
-    for silent in ((), ("--prshots=off",)):  # no pull request is known, as on somebody's own machine
+    for silent in ((), ("--prshots=off",)):  # no pull request, as on a developer's machine
         result = here.runpytest_inprocess(*silent)
         assert (result.ret, lines(result.stdout.str())) == (0, [])
     monkeypatch.delenv("PRSHOTS_URL")
@@ -313,7 +313,7 @@ def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
 
     monkeypatch.setenv("PRSHOTS_TOKEN", job.token)
     with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # and not listening
+        nobody.bind(("127.0.0.1", 0))  # bound, but not listening
         monkeypatch.setenv("PRSHOTS_URL", f"http://127.0.0.1:{nobody.getsockname()[1]}")
         gone = here.runpytest_inprocess()
     assert gone.ret == 0
@@ -329,7 +329,7 @@ def test_ctrl_c_ends_it_though_an_upload_hangs(tmp_path: Path, job: Job) -> None
         job.environ["PRSHOTS_URL"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
         status, said = run_elsewhere(
             tmp_path, job, "--prshots-post"
-        )  # the reply would be waited for for 60 s
+        )  # without Ctrl-C it would wait 60 s for the reply
     assert status == pytest.ExitCode.INTERRUPTED
     assert lines(said) == ["1 screenshot not uploaded: interrupted"]
 

@@ -1,4 +1,4 @@
-"""Several replicas on PostgreSQL, S3 and Valkey, one of each kind killed under load: nothing promised is broken."""
+"""Several replicas on PostgreSQL, S3 and Valkey, one of each kind killed under load: no promise is broken."""
 
 import random
 import time
@@ -29,19 +29,19 @@ DUE, TWO_DAYS = 300, 2 * 86_400
 
 
 class Replicas:
-    """Processes on the same engines, each a `prshots serve` of one part, as on machines of their own."""
+    """Replicas on the same engines, each a `prshots serve` of one component, as on separate machines."""
 
     def __init__(self, folder: Path, settings: dict[str, str], database: str) -> None:
         self._folder = folder
         self.database = database
         self._ports = {"WEB_URL": free_port(), "BASE_URL": free_port(), "IMG_URL": free_port()}
         public = {name: f"http://127.0.0.1:{port}" for name, port in self._ports.items()}
-        # One key file for all, as a secret that is mounted everywhere.
+        # All share one key file, like a secret that is mounted everywhere.
         self._settings = settings | public | {"SIGNING_KEYS_FILE": str(folder / "keys")}
         self.running: dict[str, Service] = {}
 
     def start(self, name: str) -> Service:
-        """Start a replica (`api-1`), on the ports it had before if it had any; it may not be up yet."""
+        """Start a replica such as `api-1`, on its previous ports if it ran before. Does not wait until it is up."""
         replica = self.running.get(name)
         if replica is None:
             home = self._folder / name
@@ -63,12 +63,12 @@ class Replicas:
         return parts.get(name.partition("-")[0], "")
 
     def kill_and_restart(self, name: str) -> None:
-        """Pull the plug: the supervisor dies, and its children with it."""
+        """Kill the supervisor, and its children with it, then start the replica again."""
         orphans = children(supervisor_pid(self.running[name]))
         kill_supervisor(self.running[name])
         for orphan in orphans:
             kill(orphan)
-        time.sleep(0.5)  # the others go on alone
+        time.sleep(0.5)  # the others carry the load
         self.start(name)
 
     def stop(self) -> None:
@@ -104,7 +104,7 @@ def replicas(
 
 
 def meet_sweep(replica: Service) -> int:
-    """Return the process of a sweep at its work, or 0 if it was over too soon."""
+    """Return the pid of a running sweep, or 0 if it was done too soon."""
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for pid in children(supervisor_pid(replica)):
@@ -115,7 +115,7 @@ def meet_sweep(replica: Service) -> int:
 
 
 def make_due(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> None:
-    """Let days pass for the images of a pull request."""
+    """Age the images of a pull request by days, so that they expire."""
     postgresql.execute(
         f"UPDATE images SET uploaded_at = uploaded_at - {TWO_DAYS} WHERE pr_number = {pr_number}",
         replicas.database,
@@ -126,7 +126,7 @@ def make_due(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> None
 def test_one_of_each_is_killed_under_load(
     replicas: Replicas, postgresql: PostgreSQL, seaweedfs: SeaweedFS
 ) -> None:
-    for name in ("api-1", "api-2", "delivery-1", "delivery-2", "web-1"):  # all at once, on an empty database
+    for name in ("api-1", "api-2", "delivery-1", "delivery-2", "web-1"):  # concurrently, on an empty database
         replicas.start(name)
     replicas.wait_until_ready()
     cli = replicas.running["api-1"]

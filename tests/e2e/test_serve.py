@@ -1,4 +1,4 @@
-"""`prshots serve`: how it starts, stops, and gets over the death of its processes."""
+"""`prshots serve`: how it starts, stops, and recovers when its processes die."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def printed_commands(service: Service) -> list[str]:
 
 
 def paste(commands: list[str]) -> str:
-    """Paste commands into a shell that knows nothing of ours, and return the token it then has."""
+    """Run commands in a shell without our variables, and return the token that they set."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PRSHOTS_")}
     script = "\n".join(["set -e", *commands, 'printf %s "$PRSHOTS_TOKEN"'])
     done = subprocess.run(
@@ -67,7 +67,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], *words: str) -> None
 
 
 def deaths(service: Service) -> list[datetime]:
-    """Return when workers died, by the log."""
+    """Return when workers died, according to the log."""
     times = re.findall(r"^(\S+ \S+) \[error.*worker died", service.log, re.MULTILINE)
     return [datetime.fromisoformat(time) for time in times]
 
@@ -91,7 +91,7 @@ def assert_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
 
 
 def test_a_first_start(service: Service) -> None:
-    """It makes all it needs, says what to do next, is not disturbed by a second one, and stops cleanly."""
+    """It creates what it needs, prints the next steps, survives a second `serve`, and stops cleanly."""
     service.folder /= "somebody's folder"
     service.folder.mkdir()
     service.start()
@@ -116,7 +116,7 @@ def test_a_first_start(service: Service) -> None:
 
 @pytest.mark.slow
 def test_a_start_with_a_config_file(service: Service) -> None:
-    """The commands that it prints name the file; and Ctrl-C ends it."""
+    """The commands that it prints name the config file, and Ctrl-C stops it."""
     config = service.folder / "my settings.toml"
     config.write_text(f'data_dir = "{service.data_dir}"\n')
     environment = {name: value for name, value in service.env.items() if name != "PRSHOTS_DATA_DIR"}
@@ -138,7 +138,7 @@ def test_the_api_can_run_alone(service: Service) -> None:
 
 
 def test_delivery_can_run_alone(service: Service) -> None:
-    serve(service, "delivery", "delivery")  # named twice is named once
+    serve(service, "delivery", "delivery")  # a duplicate has no effect
     wait_until(lambda: service.img_url in service.log, "the table of addresses")
     assert health(service.img_url) == 200
     assert list(part_pids(service)) == ["delivery"]
@@ -169,7 +169,7 @@ def test_a_sweep_runs_at_the_start(service: Service) -> None:
     assert fetch(view_url).status_code == 410
 
 
-# What keeps it from starting
+# Failed starts
 
 
 @pytest.mark.parametrize("part", ["web", "api", "img"])
@@ -201,7 +201,7 @@ def test_a_broken_database_is_one_clear_line(service: Service) -> None:
 
 @pytest.mark.parametrize("workers", [1, len(WORKERS)])
 def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, workers: int) -> None:
-    """Whichever moment of the start it hits, some of the workers have not reached any code of ours yet."""
+    """At any moment of the start, some workers have not reached our code yet."""
     process = serve(service, own_group=True)
     wait_until(lambda: len(children(process.pid)) >= workers, "the workers to be started")
     os.killpg(process.pid, signal.SIGINT)
@@ -238,7 +238,7 @@ def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
         service.api_port: ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", head + form, head, ""],
         service.img_port: [
             "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
-            f"GET {httpx.URL(large).raw_path.decode()} HTTP/1.1\r\nHost: localhost\r\n\r\n",  # and reads nothing
+            f"GET {httpx.URL(large).raw_path.decode()} HTTP/1.1\r\nHost: localhost\r\n\r\n",  # never reads the reply
             "GET /i/",
             "",
         ],
@@ -249,7 +249,7 @@ def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
             connections.append(socket.create_connection(("127.0.0.1", port)))
             connections[-1].sendall(request.encode())
     for address in (service.web_url, service.base_url, service.img_url):
-        assert health(address) == 200  # a later request is answered, so the workers have these too
+        assert health(address) == 200  # so the workers have the earlier requests too
     service.process.send_signal(signal.SIGTERM)
     assert service.process.wait(timeout=60) == 0
     assert "Traceback" not in service.log
@@ -267,7 +267,7 @@ def test_a_worker_that_dies_is_started_again(service: Service) -> None:
         urls = {"web": service.web_url, "api": service.base_url, "delivery": service.img_url}
         for part, url in urls.items():
             kill(before[part])
-            # Nobody is refused: the connection waits in the listening socket for the next worker.
+            # No connection is refused: it waits in the listening socket for the next worker.
             assert health(url) == 200
             assert part_pids(service)[part] != before[part]
         response = upload(client)
@@ -288,7 +288,7 @@ def test_many_deaths_leave_nothing_behind(service: Service) -> None:
         service.wait_until_up()
     wait_until(lambda: descriptors(pid) == before, "the supervisor to close what belonged to the dead")
     assert service.log.count("worker died") == 3 * len(WORKERS)
-    assert len(children(pid)) == len(WORKERS)  # no zombies among them
+    assert len(children(pid)) == len(WORKERS)  # no zombies
     assert all(map(is_alive, children(pid)))
 
 
@@ -304,7 +304,7 @@ def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: S
     kill(part_pids(service)["api"])
     wait_until(lambda: service.log.count("worker died") >= 7, "the seventh death")
     sixth, seventh = deaths(service)[5:7]
-    assert (seventh - sixth).total_seconds() >= 1  # the pause is 1.6 s by now; the log has whole seconds
+    assert (seventh - sixth).total_seconds() >= 1  # the pause is now 1.6 s; the log has whole seconds
     assert "Traceback" not in service.log
     assert health(service.img_url) == 200
 
@@ -327,7 +327,7 @@ def test_the_children_of_a_killed_supervisor_go_with_it(service: Service) -> Non
 
 
 def test_a_port_that_is_released_a_moment_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after a supervisor was killed: its workers hold the port until they notice."""
+    """After a supervisor is killed, its workers hold the port until they notice."""
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]
     monkeypatch.setattr(supervisor.time, "sleep", lambda _: holding.close())

@@ -1,4 +1,4 @@
-"""`prshots upload` and `prshots delete` as a CI job and a person run them, against the real service."""
+"""`prshots upload` and `prshots delete` from a CI job and from a terminal, against the real service."""
 
 import contextlib
 import inspect
@@ -33,7 +33,7 @@ WRONG_TOKEN = "msr_" + "0123456789abcdef" * 4
 
 @pytest.fixture
 def env(shared_service: Service, token: str) -> dict[str, str]:
-    """Give the environment of a job in no CI that we know."""
+    """Return the environment of a job in an unknown CI."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",
@@ -51,7 +51,7 @@ def front(shared_service: Service) -> Iterator[UnreliableProxy]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a working folder with four screenshots in `shots`."""
+    """Create a working folder with four screenshots in `shots`."""
     for name in ("checkout/cart", "checkout/cart@390x844", "home", "settings"):
         path = tmp_path / "shots" / f"{name}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def comment(env: dict[str, str], pr_number: int) -> str:
 
 
 def images_on(env: dict[str, str], pr_number: int) -> list[str]:
-    """Return the names in the pull request's comment, in its order."""
+    """Return the names in the pull request's comment, in order."""
     return re.findall(r"!\[(.*?)\]\(", comment(env, pr_number))
 
 
@@ -85,7 +85,7 @@ class Ran(NamedTuple):
 def run(
     env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Any:
-    """Run the command as `prshots` does, but in this process: a process of its own takes half a second."""
+    """Run the command in this process: a new process takes half a second."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sending_module, "FIRST_PAUSE_SECONDS", 0.01)
 
@@ -168,7 +168,7 @@ class TestAsAProcess:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert set(images_on(env, 22)) == {"checkout/cart", "home", "settings"}
-        assert len(images_on(env, 22)) == 5  # the one whose reply was lost is there twice
+        assert len(images_on(env, 22)) == 5  # the one with the lost reply is there twice
         assert "rate limited: retrying in 1 s" in done.stderr
         assert "connection lost: retrying in" in done.stderr
         assert "127.0.0.1 answered 503: retrying in 1 s" in done.stderr
@@ -192,7 +192,7 @@ class TestAsAProcess:
         ) as process:
             os.close(theirs)
             shown = b""
-            with contextlib.suppress(OSError):  # which is how a terminal ends
+            with contextlib.suppress(OSError):  # reading a closed terminal fails
                 while part := os.read(ours, 65536):
                     shown += part
             os.close(ours)
@@ -201,7 +201,7 @@ class TestAsAProcess:
         assert process.returncode == 3
         assert "Uploading" in text
         assert "4/4" in text
-        assert "\x1b[?25h" in text  # the cursor is there again
+        assert "\x1b[?25h" in text  # shows the cursor again
         assert "[1/4]" not in text
         assert "answered 400: name required" in text
         assert "127.0.0.1 answered 503: retrying in" in text
@@ -224,7 +224,7 @@ class TestAsAProcess:
             first = [process.stderr.readline(), process.stderr.readline()]
             assert {line.partition(" ")[0] for line in first} == {"[1/4]", "rate"}
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=90)  # it waits for none of them
+            out, err = process.communicate(timeout=90)  # it does not wait for the uploads
         assert process.returncode == 130
         assert out == ""
         assert err == "Interrupted: 1 of 4 screenshots processed.\n"
@@ -243,7 +243,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 class TestLimits:
-    """The service's own limit counts, not the default of 5 MB."""
+    """The service's limit applies, not the default of 5 MB."""
 
     @staticmethod
     def settings(service: Service) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""What the tests share: the real service and servers, clients, and look-alikes of the forges."""
+"""Code shared by the tests: the real service and engines, clients, and forge look-alikes."""

@@ -1,4 +1,4 @@
-"""A real OpenID issuer, as a forge has one for its CI's jobs, and the ID tokens that it gives them."""
+"""A real OpenID issuer like the one a forge runs for its CI jobs, and the ID tokens it issues."""
 
 import contextlib
 import json
@@ -21,21 +21,21 @@ JOB = {
     "ref": "refs/pull/7/merge",
     "environment": "review",
 }
-"""What GitHub says of a job for a pull request, in short."""
+"""The main claims of a GitHub Actions job that runs for a pull request."""
 
 
 @dataclass(frozen=True)
 class CiIssuer:
     url: str
     client: httpx.Client
-    """Kept, because making one costs more than all that the tests ask for with it."""
+    """Shared, because creating a client takes longer than all the requests the tests send with it."""
 
     def job_url(self, **claims: Any) -> str:
-        """Return what a runner has as ACTIONS_ID_TOKEN_REQUEST_URL; the job adds its audience to it."""
+        """Return the runner's ACTIONS_ID_TOKEN_REQUEST_URL. The job appends its audience."""
         return f"{self.url}/job?{urlencode({'claims': json.dumps(_job(claims))})}"
 
     def id_token(self, audience: str, *, seconds: int = 300, **claims: Any) -> str:
-        """Return the ID token of a job; a claim given as None is left out."""
+        """Return a job's ID token. A claim set to None is omitted."""
         asked = {"audience": audience, "seconds": str(seconds)}
         reply = self.client.get(httpx.URL(self.job_url(**claims)).copy_merge_params(asked))
         return str(reply.raise_for_status().json()["value"])
@@ -50,7 +50,7 @@ def _job(changes: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def running_ci_issuer(place: socket.socket) -> Iterator[CiIssuer]:
-    """Run it on a socket that is bound already: so its address is known before it runs."""
+    """Run it on a socket that is already bound, so that its address is known before it starts."""
     port = place.getsockname()[1]
     with subprocess.Popen(
         ["node", PROVIDERS / "ci_issuer.mjs", str(port), str(place.fileno())],
@@ -65,5 +65,5 @@ def running_ci_issuer(place: socket.socket) -> Iterator[CiIssuer]:
         assert process.stdout.readline() == "ready\n", "ci_issuer.mjs did not start"
         with httpx.Client(trust_env=False, timeout=60) as client:
             yield CiIssuer(f"http://127.0.0.1:{port}", client)
-        process.stdin.close()  # it ends with it, as it does when the tests are killed
+        process.stdin.close()  # makes it exit; this also happens when the tests are killed
         process.stdout.read()

@@ -1,6 +1,6 @@
 """The `prshots` command, run in the test's own process.
 
-A process of its own spends a second on starting Python and importing. Each command is also run as one, somewhere.
+A new process spends a second on starting Python and importing. Some other test runs each command as a process.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from prshots.cli import main
 
 
 def run_here(*args: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run the command with this environment and no other, and return what came of it as `subprocess.run` does."""
+    """Run the command in exactly this environment, and return the same result as `subprocess.run`."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return _run(args, env)
-    with ThreadPoolExecutor(1) as thread:  # the command has an event loop, and a thread has room for one
+    with ThreadPoolExecutor(1) as thread:  # the command runs an event loop, and a thread can run only one
         return thread.submit(_run, args, env).result()
 
 
@@ -42,7 +42,7 @@ def _exit_code() -> int:
     try:
         main()
     except SystemExit as ended:
-        if isinstance(ended.code, str):  # Python would print it
+        if isinstance(ended.code, str):  # as Python does on exit
             print(ended.code, file=sys.stderr)
             return 1
         return int(ended.code or 0)
@@ -51,7 +51,7 @@ def _exit_code() -> int:
 
 @contextmanager
 def _as_if_alone(args: tuple[str, ...], env: Mapping[str, str]) -> Iterator[None]:
-    """Give the command its arguments and environment, and undo what it does to its process."""
+    """Set the command's arguments and environment, and undo its changes to the process afterwards."""
     configured, configure = structlog.get_config(), structlog.configure
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(sys, "argv", ["prshots", *args])
@@ -59,7 +59,7 @@ def _as_if_alone(args: tuple[str, ...], env: Mapping[str, str]) -> Iterator[None
             changed.delenv(name)
         for name, value in env.items():
             changed.setenv(name, value)
-        changed.setattr(os, "dup2", lambda new, _: os.close(new))  # standard output stays pytest's
+        changed.setattr(os, "dup2", lambda new, _: os.close(new))  # leave pytest's standard output alone
         changed.setattr(
             structlog, "configure", lambda **to: configure(**to | {"cache_logger_on_first_use": False})
         )

@@ -1,4 +1,4 @@
-"""Delivery over real sockets, for the tests: a server, and clients that see every byte."""
+"""Delivery over real sockets: a server, and clients that see every byte."""
 
 import asyncio
 import socket
@@ -31,7 +31,7 @@ def open_files() -> int:
 
 
 class DeliveryInThread:
-    """A delivery server in its own thread, and clients for it."""
+    """A delivery server in its own thread, and its clients."""
 
     def __init__(
         self, reader: FileReader | RemoteReader, new_loop: Callable[[], asyncio.AbstractEventLoop]
@@ -114,5 +114,5 @@ class RawConnection:
         return data
 
     def is_ended(self) -> bool:
-        """Whether the server ends the connection here, in good order and without another byte."""
+        """Whether the server closes the connection cleanly, without another byte."""
         return not self.rest and self.sock.recv(1) == b""

@@ -1,4 +1,4 @@
-"""The programs that check what operators are given, and where that is."""
+"""The programs that check the deployment files, and the paths of those files."""
 
 import shutil
 import subprocess
@@ -15,7 +15,7 @@ TOOLS = ROOT / "tests" / ".tools"
 
 
 def program(name: str) -> str:
-    """Return where a checker is: brought by `tests/install-tools`, by pip, or by the machine."""
+    """Return a checker's path: installed by `tests/install-tools`, by pip, or on the machine."""
     places = f"{TOOLS}:{Path(sys.executable).parent}"
     found = shutil.which(name, path=places) or shutil.which(name)
     if found is None:
@@ -35,7 +35,7 @@ def run(name: str, *arguments: str | Path, **options: Any) -> subprocess.Complet
 
 
 def passes(name: str, *arguments: str | Path, **options: Any) -> str:
-    """Run a checker that must find nothing, and return what it printed."""
+    """Run a checker, fail if it reports a problem, and return its output."""
     done = run(name, *arguments, **options)
     assert done.returncode == 0, f"{name}: {done.stdout}{done.stderr}"
     return done.stdout

@@ -1,6 +1,6 @@
-"""The real servers that the service runs on: PostgreSQL, S3 (SeaweedFS) and Valkey, on loopback, for the tests.
+"""The real engines on loopback: PostgreSQL, S3 (SeaweedFS) and Valkey.
 
-Each can be stopped, started again on the same data and port, frozen and thawed, as an operator's may be.
+Each can be stopped, restarted on the same data and port, frozen and thawed, as happens in production.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ from support.free_ports import free_port
 PROGRAMS = Path(sys.executable).parent
 START_SECONDS = 90
 NOBODY = "nobody"
-"""PostgreSQL refuses to run as root, and for nobody else's sake need there be another account."""
+"""PostgreSQL refuses to run as root. Nothing else needs a separate account."""
 
 
 def _package(name: str) -> Path:
-    """Return a package's folder without importing it: only its programs are wanted."""
+    """Return a package's folder without importing it: only its programs are needed."""
     found = importlib.util.find_spec(name)
     assert found is not None
     assert found.origin is not None
@@ -50,7 +50,7 @@ S3_KEY, S3_SECRET = "prshots", "not-much-of-a-secret"
 
 @dataclass
 class Server:
-    """A process that serves on a port of its own, with its data in a folder of its own."""
+    """A server process with its own port and data folder."""
 
     folder: Path
     command: Sequence[str | Path]
@@ -80,29 +80,29 @@ class Server:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Stop as an operator does, and wait; what it was asked to keep, it keeps."""
+        """Stop as an operator does, and wait. Its data stays on disk."""
         self._end(self.stop_signal)
 
     def kill(self) -> None:
-        """End it and all that it started at once, as when its machine loses power."""
+        """Kill it and all its children immediately, as when the machine loses power."""
         started = _children(self.process.pid) if self.process is not None else []
         self._end(signal.SIGKILL)
         for pid in started:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        while any(_is_running(pid) for pid in started):  # their memory would be in the next one's way
+        while any(_is_running(pid) for pid in started):  # their shared memory would block the next start
             time.sleep(0.001)
 
     def seen_from_elsewhere(self) -> Self:
-        """Return what another process needs to use it. That process can neither start nor stop it."""
+        """Return a copy for another process, which can use the server but not start or stop it."""
         return replace(self, process=None, is_ready=bool)
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Let it hold its connections and take new ones, but never answer: as a machine that hangs."""
+        """Freeze it: connections stay open and new ones are accepted, but nothing answers, as when a machine hangs."""
         assert self.process is not None
         os.kill(self.process.pid, signal.SIGSTOP)
-        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)  # until then it may still answer
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)  # it may answer until then
         frozen = [self.process.pid, *_children(self.process.pid)]
         try:
             for pid in frozen:
@@ -110,7 +110,7 @@ class Server:
             yield
         finally:
             for pid in frozen:
-                with contextlib.suppress(ProcessLookupError):  # it had ended already when it was listed
+                with contextlib.suppress(ProcessLookupError):  # it had already exited
                     os.kill(pid, signal.SIGCONT)
 
     def _end(self, how: signal.Signals) -> None:
@@ -134,7 +134,7 @@ class PostgreSQL(Server):
         return f"postgresql://{NOBODY}@127.0.0.1:{self.port}/{database}"
 
     def new_database(self, template: str = "template1") -> str:
-        """Make a database and return its address; a copy of another's tables and rows, if one is named."""
+        """Create a database, empty or a copy of `template`, and return its address."""
         name = f"test_{secrets.token_hex(6)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.url(name)
@@ -165,7 +165,7 @@ class SeaweedFS(Server):
         )
 
     def new_bucket(self) -> str:
-        """Make a bucket and return its name."""
+        """Create a bucket and return its name."""
         name = f"test-{secrets.token_hex(6)}"
         done = subprocess.run(
             ["curl", "-sS", "-f", "-X", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3", "--user",
@@ -176,7 +176,7 @@ class SeaweedFS(Server):
         return name
 
     def store_url(self, bucket: str, prefix: str = "") -> str:
-        """Return PRSHOTS_STORE_URL for a bucket; `credentials` go with it, in the environment."""
+        """Return PRSHOTS_STORE_URL for a bucket. Also set `credentials` in the environment."""
         return f"s3://{bucket}/{prefix}?endpoint={self.endpoint}&region=us-east-1"
 
     @property
@@ -198,7 +198,7 @@ class Valkey(Server):
 
 @contextlib.contextmanager
 def running_postgresql(version: int = 18, **settings: str) -> Iterator[PostgreSQL]:
-    """Run PostgreSQL. Without fsync: no test here cuts the power. `settings` are its own, as for `-c`."""
+    """Run PostgreSQL without fsync, because no test cuts the power. `settings` are passed as `-c` options."""
     programs, port = POSTGRESQL[version], free_port()
     folder = _folder_of_its_own(NOBODY)
     initdb = [programs / "initdb", "-D", folder / "data", "-U", NOBODY, "-A", "trust", "-E", "UTF8",
@@ -211,7 +211,7 @@ def running_postgresql(version: int = 18, **settings: str) -> Iterator[PostgreSQ
         + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
         is_ready=lambda: _answers(lambda: server.execute("SELECT 1"), psycopg.Error),
         user=_user(NOBODY),
-        stop_signal=signal.SIGINT,  # "fast": it ends its clients' sessions instead of waiting for them
+        stop_signal=signal.SIGINT,  # "fast" mode: end client sessions instead of waiting for them
         version=version,
         port=port,
     )
@@ -221,7 +221,7 @@ def running_postgresql(version: int = 18, **settings: str) -> Iterator[PostgreSQ
 
 @contextlib.contextmanager
 def running_seaweedfs() -> Iterator[SeaweedFS]:
-    # It opens the port 10,000 above each of these, too: `free_port` keeps both free.
+    # It also opens the port 10,000 above each of these. `free_port` makes sure that both are free.
     ports = {name: free_port() for name in ("s3.port", "master.port", "volume.port", "filer.port")}
     folder = _folder_of_its_own(None)
     server = SeaweedFS(
@@ -238,7 +238,7 @@ def running_seaweedfs() -> Iterator[SeaweedFS]:
     )
     with _running(server):
         yield server
-        server.kill()  # it takes seconds to stop, and nobody asks for its data again
+        server.kill()  # stopping takes seconds, and its data is no longer needed
 
 
 @contextlib.contextmanager
@@ -266,7 +266,7 @@ def _running(server: Server) -> Iterator[None]:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the processes that a process has started; PostgreSQL's are each a group of their own."""
+    """Return a process's children. PostgreSQL puts each of them in its own process group."""
     listed = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
     return [int(child) for some in listed for child in some]
 
@@ -283,7 +283,7 @@ def _is_running(pid: int) -> bool:
 
 
 def _state(pid: int) -> str:
-    """Return the letter that /proc has for what a process does; Z, for a zombie, also when it has gone."""
+    """Return the process state letter from /proc, and Z (zombie) for a process that no longer exists."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
@@ -291,7 +291,7 @@ def _state(pid: int) -> str:
 
 
 def _takes_objects(server: SeaweedFS) -> bool:
-    """Try a real PUT: the server answers HTTP some time before it can store anything."""
+    """Try a real PUT: the server answers HTTP before it can store objects."""
     try:
         obstore.put(server.client(server.new_bucket()), "ready", b"yes")
     except (AssertionError, BaseError):
@@ -312,7 +312,7 @@ def _user(name: str) -> str | None:
 
 
 def _folder_of_its_own(user: str | None) -> Path:
-    """Make a folder outside pytest's, which other accounts may not enter."""
+    """Create a folder outside pytest's temporary folder, which other accounts cannot enter."""
     folder = Path(tempfile.mkdtemp(prefix="prshots-test-"))
     if user and _user(user):
         account = pwd.getpwnam(user)

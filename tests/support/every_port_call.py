@@ -1,4 +1,4 @@
-"""Each method of the four ports on the database, called once: for what has to hold of all of them."""
+"""One call of every method of the four database ports, for rules that all of them must follow."""
 
 from collections.abc import Awaitable, Callable
 

@@ -9,17 +9,17 @@ from functools import cache
 from pathlib import Path
 
 PORTS = range(10_000, 20_000)
-"""The kernel gives connections ports from 32,768 up. One of those could be taken before the test listens on it."""
+"""Below 32,768, where the kernel starts to pick ports for connections: it could take one before the test does."""
 
 ALSO_OPENED = 10_000
-"""SeaweedFS opens the port this much above each of its ports as well."""
+"""SeaweedFS also opens the port this far above each of its ports."""
 
 _ours: set[int] = set()
 
 
 def free_port() -> int:
-    """Return a port that no other test gets: not in this process, another worker or another run."""
-    if len(_ours) > len(PORTS) // 4:  # what the first tests listened on is free again
+    """Return a port that no other test gets, in this process, another worker or another run."""
+    if len(_ours) > len(PORTS) // 4:  # the first tests are done with theirs
         _ours.clear()
     while True:
         port = random.choice(PORTS)

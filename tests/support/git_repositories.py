@@ -1,11 +1,11 @@
-"""Repositories of git, for what runs a CI's jobs: it asks git where it is."""
+"""Git repositories for programs that run CI jobs: they ask git about the checkout."""
 
 import subprocess
 from pathlib import Path
 
 
 def commit_all(folder: Path, *, remote: str) -> None:
-    """Make a repository of what lies in a folder, with one commit."""
+    """Turn a folder into a repository with one commit."""
     git = ["git", "-C", folder, "-c", "user.name=Octo", "-c", "user.email=octo@example.com"]
     for command in (
         ("init", "--quiet", "--initial-branch=main"),

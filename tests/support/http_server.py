@@ -1,4 +1,4 @@
-"""A real HTTP server in a thread of the test, for whatever a test wants answered in its own way."""
+"""A real HTTP server in a thread, whose replies the test decides."""
 
 import contextlib
 import threading
@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """Says nothing of its requests, nor of a client that hangs up: that is what some tests are about."""
+    """A handler that logs nothing, not even a client that hangs up: some tests do so on purpose."""
 
-    wbufsize = -1  # head and body leave together: the kernel would hold the body back for 40 ms
+    wbufsize = -1  # send head and body together, or the kernel delays the body by 40 ms
 
     def handle_one_request(self) -> None:
         with contextlib.suppress(ConnectionError):
@@ -29,7 +29,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """Serve until the end of the `with`, and return the address."""
+    """Serve inside the `with` block, and return the address."""
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

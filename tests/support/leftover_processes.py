@@ -1,4 +1,4 @@
-"""Ends what a run of tests would leave behind. A worker that is killed cannot stop what it started."""
+"""Clean up processes after a test run: a worker that is killed cannot stop the ones it started."""
 
 import contextlib
 import ctypes
@@ -11,13 +11,13 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans() -> None:
-    """Become the parent of every process below this one whose own parent ends."""
+    """Become the parent of every descendant whose parent exits."""
     assert ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def end_leftovers() -> None:
-    """Kill every process below this one."""
-    while left := children(os.getpid()):  # the children of those become ours, and are next
+    """Kill all descendants of this process."""
+    while left := children(os.getpid()):  # their children become ours and are killed next
         for pid in left:
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, signal.SIGKILL)

@@ -19,7 +19,7 @@ GITHUB_SECRET = "s3cret"
 
 @contextlib.contextmanager
 def login_server(kind: Literal["oidc", "github"], *redirect_uris: str) -> Iterator[str]:
-    """Run a provider that knows these addresses to come back to, and return its own."""
+    """Run a provider with these redirect URIs, and return its address."""
     port = free_port()
     command = ["node", PROVIDERS / f"{kind}.mjs", str(port), *redirect_uris]
     with subprocess.Popen(
@@ -29,12 +29,12 @@ def login_server(kind: Literal["oidc", "github"], *redirect_uris: str) -> Iterat
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n", f"{kind}.mjs did not start"
         yield f"http://127.0.0.1:{port}"
-        process.stdin.close()  # it ends with it, as it does when the tests are killed
+        process.stdin.close()  # makes it exit; this also happens when the tests are killed
         process.stdout.read()
 
 
 def sign_in_at_oidc(authorization_url: str, login: str) -> httpx.URL:
-    """Sign in and agree, as a person would, and return where the provider sends the browser back to."""
+    """Sign in and give consent as a person would, and return where the provider redirects the browser."""
     with httpx.Client(trust_env=False) as browser:
         reply = browser.get(authorization_url)
         for answer in ({"prompt": "login", "login": login, "password": "any"}, {"prompt": "consent"}):
@@ -48,7 +48,7 @@ def sign_in_at_oidc(authorization_url: str, login: str) -> httpx.URL:
 
 
 def sign_in_at_github(authorization_url: str, login: str) -> httpx.URL:
-    """Choose a person on GitHub's page, and return where it sends the browser back to."""
+    """Choose a person on GitHub's page, and return where it redirects the browser."""
     asked = dict(httpx.URL(authorization_url).params)
     with httpx.Client(trust_env=False) as browser:
         assert browser.get(authorization_url).status_code == 200

@@ -1,4 +1,4 @@
-"""Real nginx, from the configuration we ship: only addresses and paths in it are others."""
+"""Real nginx with the configuration we ship. Only addresses and paths differ."""
 
 import os
 import shutil
@@ -22,9 +22,9 @@ NGINX = {
     "debian": _MACHINES_OWN if _MACHINES_OWN.exists() else Path(__file__).parents[1] / ".tools" / "nginx",
 }
 NGINX_VERSIONS = ("1.31", pytest.param("debian", marks=pytest.mark.slow))
-"""What a fixture or a test takes as parameters: everything holds on both."""
+"""Test parameters: the configuration must work on both versions."""
 
-# As root, nginx would read the images as another user, who may not look into a test's folder.
+# Started as root, nginx reads the images as another user, who cannot enter the test's folder.
 _MAIN = """
 {user}
 daemon off;
@@ -46,7 +46,7 @@ http {{
 
 @dataclass
 class Nginx:
-    """An nginx in front of parts, each given by the ports of its replicas."""
+    """An nginx in front of components, each given as the ports of its replicas."""
 
     folder: Path
     web: Sequence[int]
@@ -72,7 +72,7 @@ class Nginx:
         return "".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
 
     def write(self) -> Path:
-        """Write the shipped files with our addresses and paths, and return the main one."""
+        """Write the shipped files with the test's addresses and paths, and return the main one."""
         self.folder.mkdir(parents=True, exist_ok=True)
         changes = {
             **self.changes,
@@ -103,12 +103,12 @@ class Nginx:
         return Server(
             folder=self.folder,
             command=[self.program, "-p", self.folder, "-c", main],
-            is_ready=(self.folder / "nginx.pid").exists,  # written when it listens
+            is_ready=(self.folder / "nginx.pid").exists,  # written once it listens
             stop_signal=signal.SIGQUIT,
         )
 
     def check(self) -> subprocess.CompletedProcess[str]:
-        """Let nginx itself say what it thinks of the files."""
+        """Have nginx validate the files."""
         command = [self.program, "-t", "-p", self.folder, "-c", self.write()]
         return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 

@@ -1,4 +1,4 @@
-"""Loaded by Schemathesis: what an image of each type begins with, which the document cannot say."""
+"""Schemathesis hooks: the first bytes of each image type, which the OpenAPI document cannot express."""
 
 import schemathesis
 from hypothesis import strategies as st

@@ -1,6 +1,6 @@
-"""A worker of the API whose rate counter waits for Valkey as long as the test says, not 50 ms.
+"""An API worker whose rate counter waits for Valkey as long as the test says, not 50 ms.
 
-Run as `python patient_api_worker.py SECONDS PART LISTENER_FD READY_FD LIFELINE_FD`, as the supervisor runs
+Run as `python patient_api_worker.py SECONDS PART LISTENER_FD READY_FD LIFELINE_FD`, like the supervisor runs
 `prshots.server.processes.worker`.
 """
 

@@ -1,4 +1,4 @@
-"""What the tests put on the wire by hand, and how they watch the server meanwhile."""
+"""Raw HTTP requests, and tools to watch the server while it handles them."""
 
 import contextlib
 import http.client
@@ -32,7 +32,7 @@ def image_part(image: bytes | None = None, content_type: str = "image/png") -> b
 
 
 def image_head() -> bytes:
-    """Return a body's beginning up to the first byte of the image."""
+    """Return the start of a body, up to the first byte of the image."""
     return image_part(b"").removesuffix(b"\r\n")
 
 
@@ -46,7 +46,7 @@ def body_of(parts: Iterable[bytes], end: bytes = f"--{BOUNDARY}--\r\n".encode())
 
 @contextlib.contextmanager
 def running_service(folder: Path, **settings: str) -> Iterator[Service]:
-    """Run a service with these settings, and stop it whatever happens."""
+    """Run a service with these settings, and always stop it."""
     service = Service(folder, settings)
     try:
         yield service.start()
@@ -82,7 +82,7 @@ def read_reply(connection: socket.socket) -> Reply:
 
 
 def send(service: Service, *raw: bytes) -> Reply:
-    """Send these bytes over a connection of their own, and return the reply."""
+    """Send these bytes over a new connection, and return the reply."""
     with connect(service) as connection:
         for piece in raw:
             connection.sendall(piece)
@@ -95,7 +95,7 @@ def post_body(service: Service, token: str, body: bytes, content_type: str = MUL
 
 
 class MemoryGrowth:
-    """Samples a service's memory while the block runs; `growth` is the most it held above the beginning."""
+    """Sample a service's memory while the block runs. `growth` is the peak above the start."""
 
     def __init__(self, service: Service) -> None:
         assert service.process is not None

@@ -1,4 +1,4 @@
-"""The real service, in real processes, started and stopped as an operator does it."""
+"""The real service in real processes, started and stopped as an operator does."""
 
 import asyncio
 import contextlib
@@ -24,19 +24,19 @@ JPEG = b"\xff\xd8\xff\xe0"
 WEBP = b"RIFF\x00\x00\x00\x00WEBP"
 MAX_BYTES = 5 * 1024 * 1024
 UNTRUSTED_ISSUER = "http://127.0.0.1:9"
-"""May be trusted by projects of the shared service, and is by none: no test is to change that."""
+"""Projects of the shared service may trust this issuer, but none does. No test may change that."""
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 
 
 def png(size: int = 1000) -> bytes:
-    """Bytes that begin as a PNG does, different each time."""
+    """Return random bytes that start with a PNG header."""
     return PNG + secrets.token_bytes(size - len(PNG))
 
 
 @dataclass
 class Service:
-    """A `prshots serve` with a data folder of its own, started and stopped like anybody's."""
+    """A `prshots serve` process with its own data folder."""
 
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Service:
             self.process = subprocess.Popen([PRSHOTS, "serve"], env=self.env, stdout=log, stderr=log)
         try:
             self.wait_until_up()
-        except BaseException:  # pytest.fail raises one; whatever it is, nothing may be left running
+        except BaseException:  # pytest.fail raises one; leave nothing running
             self.stop()
             raise
         return self
@@ -113,7 +113,7 @@ class Service:
         return self.process.wait(timeout=90)
 
     def run(self, *args: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command of the CLI against this service's data, in this process."""
+        """Run a CLI command against this service's data, in this process."""
         from support.command_in_process import run_here
 
         done = run_here(*args, env=self.env)
@@ -122,15 +122,15 @@ class Service:
         return done
 
     def run_as_process(self, *args: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of the CLI as people do."""
+        """Run a CLI command as a process."""
         return subprocess.run(
             [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
         )
 
     def new_token(self, project: str = "", policy: str = "pr_close", retain_days: str = "") -> str:
-        """Make a project (of a fresh name, if none is given) and return a token for it.
+        """Create a project (by default with a new name) and return a token for it.
 
-        As the commands do, but in this process: two of them take two seconds, and nearly every test begins so.
+        This skips the two commands, which take two seconds: nearly every test starts here.
         """
         from prshots.server.config.settings import PREFIX, SETTINGS, Settings
         from prshots.server.wiring import opened_projects
@@ -144,11 +144,11 @@ class Service:
                 made = await accounts.create_project(name, Policy(policy), int(retain_days or 0) or None)
                 return (await accounts.create_token(made, ""))[1]
 
-        with ThreadPoolExecutor(1) as thread:  # a test may have an event loop of its own
+        with ThreadPoolExecutor(1) as thread:  # the test may already run an event loop
             return thread.submit(asyncio.run, make()).result()
 
     def client(self, token: str, address: str = "") -> httpx.Client:
-        """Return a client of the API at its own address, or through another: the web component's."""
+        """Return an API client, at the API's address or at another, such as the web component's."""
         return httpx.Client(
             base_url=address or self.base_url,
             headers={"Authorization": f"Bearer {token}"},
@@ -157,14 +157,14 @@ class Service:
         )
 
     def stored_files(self) -> set[str]:
-        """All files under the images folder, temporary ones too, as keys."""
+        """Return the keys of all files in the images folder, including temporary ones."""
         return {
             str(path.relative_to(self.images_dir)) for path in self.images_dir.rglob("*") if path.is_file()
         }
 
 
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:
-    """Upload as a plain client does; a field given as None is left out."""
+    """Upload like a plain client. A field set to None is omitted."""
     content_type = str(fields.pop("content_type", "image/png"))
     defaults: dict[str, object] = {
         "name": "checkout/cart",

@@ -1,4 +1,4 @@
-"""What the end-to-end tests do with the running processes: find them, kill them, wait for them."""
+"""Find, kill and wait for the processes of a running service."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ WORKERS = ("web", "api", "delivery")
 def serve(
     service: Service, *arguments: str, env: dict[str, str] | None = None, own_group: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start `prshots serve` with arguments of its own, and do not wait for it; the fixture stops it."""
+    """Start `prshots serve` with these arguments, without waiting for it. The fixture stops it."""
     with (service.folder / "serve.log").open("ab") as log:
         service.process = subprocess.Popen(
             [PRSHOTS, "serve", *arguments],
@@ -38,7 +38,7 @@ def supervisor_pid(service: Service) -> int:
 
 
 def children(pid: int) -> list[int]:
-    """Return the processes started by this one's main thread or by any other thread of it."""
+    """Return the children started by any thread of this process."""
     found: list[int] = []
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -47,7 +47,7 @@ def children(pid: int) -> list[int]:
 
 
 def part_of(pid: int) -> str:
-    """Return which part a child of the supervisor is, by its command line; "" when it has ended."""
+    """Return what a supervisor's child runs, from its command line: a component, "sweeper", or "" if it has exited."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
     except (FileNotFoundError, ProcessLookupError):
@@ -62,17 +62,17 @@ def part_of(pid: int) -> str:
 
 
 def part_pids(service: Service) -> dict[str, int]:
-    """Return the pid of each part that runs."""
+    """Return the pid of each running component."""
     found = {part_of(pid): pid for pid in children(supervisor_pid(service))}
     found.pop("", None)
     return found
 
 
 def wait_for_first_sweep(service: Service) -> None:
-    """Wait until the sweep at the start has come and gone, and left nothing but the workers."""
+    """Wait until the sweep at startup is done and only the workers run."""
     pid = supervisor_pid(service)
-    # Its mark in the images folder tells that it has come; asked for its process alone, one that is yet to
-    # be started looks like one that has ended.
+    # The sweep writes a marker into the images folder. The process list alone cannot tell a sweep that has not
+    # started from one that is done.
     wait_until((service.images_dir / ".installation").exists, "the first sweep")
     wait_until(
         lambda: all(part_of(child) in WORKERS for child in children(pid)), "the end of the first sweep"
@@ -80,7 +80,7 @@ def wait_for_first_sweep(service: Service) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended and that nobody has asked after does not."""
+    """Tell whether a process runs. A zombie does not."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -88,7 +88,7 @@ def is_alive(pid: int) -> bool:
 
 
 def kill(pid: int) -> None:
-    """Kill -9, and wait until it has taken effect."""
+    """Kill -9, and wait until the process is dead."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
@@ -112,7 +112,7 @@ def descriptors(pid: int) -> int:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the memory that a process and all its descendants hold now."""
+    """Return the memory that a process and its descendants use now."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -122,7 +122,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def records(service: Service, columns: str = "id") -> list[tuple[object, ...]]:
-    """Read the image records behind the service's back, without ever writing."""
+    """Read the image records directly from the database, read-only."""
     uri = f"file:{service.data_dir / 'prshots.db'}?mode=ro"
     with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=20)) as database:
         return database.execute(f"SELECT {columns} FROM images ORDER BY seq").fetchall()
@@ -135,12 +135,12 @@ def change_database(service: Service, statement: str, *values: object) -> None:
 
 
 def image_files(service: Service) -> set[str]:
-    """Return all that lies in the images folder, half-written files too, but for the store's own mark."""
+    """Return all files in the images folder, including half-written ones, except the store's marker."""
     return {key for key in service.stored_files() if key != ".installation"}
 
 
 def recorded_files(service: Service) -> set[str]:
-    """Return the files that the records say there are."""
+    """Return the files that the records name."""
     return {f"{str(image_id)[:2]}/{image_id}.{ext}" for image_id, ext in records(service, "id, ext")}
 
 
@@ -149,20 +149,20 @@ def fetch(view_url: str) -> httpx.Response:
 
 
 def key_of(view_url: str) -> str:
-    """Return where in the images folder the bytes of this URL lie."""
+    """Return the path of this URL's file in the images folder."""
     name = httpx.URL(view_url).path.removeprefix("/i/")
     return f"{name[:2]}/{name}"
 
 
 def delete_all(service: Service, client: httpx.Client) -> None:
-    """Leave the service as empty as a new one, for the next test that shares it."""
+    """Delete everything, for the next test that shares the service."""
     for (image_id,) in records(service):
         assert client.delete(f"/v1/images/{image_id}").status_code == 200
     assert image_files(service) == set()
 
 
 class SlowUpload:
-    """An upload that has sent half its body and waits to be told to go on."""
+    """An upload that has sent half its body and waits for `finish`."""
 
     def __init__(self, client: httpx.Client, image: bytes) -> None:
         self._client = client
@@ -178,8 +178,8 @@ class SlowUpload:
         self._thread = threading.Thread(target=self._send)
         self._thread.start()
         assert self._half_sent.wait(30)
-        # What was sent may still lie in a socket. A request that was sent later has been answered: the upload
-        # is under way.
+        # The first half may still be in a socket buffer. Once a later request is answered, the service has started
+        # reading the upload.
         client.get("/v1/comment?pr_number=1").raise_for_status()
 
     def finish(self) -> httpx.Response:

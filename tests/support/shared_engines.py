@@ -1,7 +1,7 @@
-"""The engines that take long to start: once for all workers of a run, not once for each.
+"""The engines that are slow to start: one instance per run, shared by all workers.
 
-The process that the run began with starts them and stops them, also after Ctrl-C and when a worker crashes. A worker
-asks it for an engine over a socket.
+The main pytest process starts and stops them, also after Ctrl-C and when a worker crashes. A worker asks it for an
+engine over a socket.
 """
 
 import threading
@@ -19,7 +19,7 @@ ENGINES: dict[str, Callable[[], AbstractContextManager[Server]]] = {
 
 
 class SharedEngines:
-    """Starts an engine when somebody first asks for it, and stops all of them at the end."""
+    """Start an engine on first use, and stop all of them at the end."""
 
     def __init__(self) -> None:
         self._listener = Listener(family="AF_UNIX")
@@ -30,13 +30,13 @@ class SharedEngines:
 
     @property
     def address(self) -> str:
-        """Where `engine` asks for them."""
+        """The address to pass to `engine`."""
         return str(self._listener.address)
 
     def stop(self) -> None:
         with Client(self.address) as connection:
             connection.send(None)
-        self._thread.join()  # an engine that is being started comes up first
+        self._thread.join()  # waits for an engine that is still starting
         self._listener.close()
         self._to_stop.close()
 
@@ -48,7 +48,7 @@ class SharedEngines:
                     return
                 try:
                     connection.send(self._started(name))
-                except Exception as error:  # noqa: BLE001 - it is for the worker that asked
+                except Exception as error:  # noqa: BLE001 - the worker that asked raises it
                     connection.send(error)
 
     def _started(self, name: str) -> Server:
@@ -58,7 +58,7 @@ class SharedEngines:
 
 
 def engine(address: str, name: str) -> Server:
-    """Return the engine of this name, once it is up. Only `SharedEngines` at that address can stop it."""
+    """Return the engine of this name once it is up. Only `SharedEngines` at this address can stop it."""
     with Client(address) as connection:
         connection.send(name)
         answer = connection.recv()

@@ -1,4 +1,4 @@
-"""People who are signed in to a running service, without a login provider in between."""
+"""People who are signed in to a running service, without a login provider."""
 
 import asyncio
 import hashlib
@@ -15,14 +15,14 @@ from support.stores_and_records import open_all
 
 
 class Person(httpx.Client):
-    """A browser's side of a session: its cookie, and the Origin that a page of the dashboard sends."""
+    """A browser session: the cookie, and the Origin that the dashboard's pages send."""
 
     user_id: str
     organization_id: str
     session_cookie: str
 
     def ask(self, method: str, path: str, **body: Any) -> httpx.Response:
-        """Call the dashboard's API; `body` becomes the JSON."""
+        """Call the dashboard's API with `body` as JSON."""
         return self.request(method, f"/v1/dashboard{path}", json=body if method != "GET" else None)
 
     def get_json(self, path: str) -> Any:
@@ -31,7 +31,7 @@ class Person(httpx.Client):
         return reply.json()
 
     def project(self, name: str = "") -> str:
-        """Make a project in the person's own organization; return its id."""
+        """Create a project in the person's own organization, and return its id."""
         name = name or f"project-{secrets.token_hex(4)}"
         reply = self.ask("POST", "/projects", name=name, organization_id=self.organization_id)
         assert reply.status_code == 201, reply.text
@@ -68,7 +68,7 @@ def session_of(
             if operator:
                 await people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER)
 
-    with ThreadPoolExecutor(1) as thread:  # the browser's tests have an event loop in theirs
+    with ThreadPoolExecutor(1) as thread:  # browser tests already run an event loop in their thread
         thread.submit(asyncio.run, write()).result()
     return user, own.id, secret
 

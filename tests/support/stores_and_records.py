@@ -1,4 +1,4 @@
-"""Stores and records for the tests to use, images and projects to put there, and disks that fail."""
+"""Stores, records, sample images and projects, and disks that fail."""
 
 import contextlib
 import ctypes
@@ -31,13 +31,13 @@ DAY = 86_400
 
 
 ENGINES = ("sqlite", "postgresql", pytest.param("postgresql_15", marks=pytest.mark.slow))
-"""What a fixture with these parameters asks `opener` for: each contract holds on all of them."""
+"""Fixture parameters for `opener`: each contract must hold on every engine."""
 
 _databases: dict[int, str] = {}
 
 
 def opener(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Database]:
-    """Return what opens one and the same new database, on the engine that is the request's parameter."""
+    """Return a function that opens the same new database each time, on the engine in `request.param`."""
     if request.param == "sqlite":
         return lambda: open_database(folder)
     url = empty_database(request.getfixturevalue(request.param))
@@ -45,9 +45,9 @@ def opener(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Databas
 
 
 def empty_database(server: "PostgreSQL") -> str:
-    """Return the address of a database with the tables and nothing in them.
+    """Return the address of a database with empty tables.
 
-    It is the same one each time: emptying it takes a tenth of the time of making another.
+    It reuses one database: emptying it takes a tenth of the time of creating another.
     """
     if server.port not in _databases:
         url = server.new_database()
@@ -76,7 +76,7 @@ def open_records(folder: Path) -> SqlRecords:
 
 @contextlib.asynccontextmanager
 async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, SqlOverview]]:
-    """Open the three stores on one database, as the API has them."""
+    """Open the three stores on one database, as the API does."""
     database = open_database(folder)
     yield SqlRecords(database), SqlPeople(database), SqlOverview(database)
     await database.close()
@@ -123,7 +123,7 @@ def a_token(project: Project, **changes: object) -> UploadToken:
 
 
 def at_once(work: Callable[[], str], processes: int) -> list[str]:
-    """Do the same in several processes, let go in one moment, and return what each of them made of it."""
+    """Run the same work in several processes at the same moment, and return their results."""
     context = multiprocessing.get_context("fork")
     together, results = context.Barrier(processes), context.Queue()
 
@@ -131,7 +131,7 @@ def at_once(work: Callable[[], str], processes: int) -> list[str]:
         together.wait()
         try:
             results.put(work())
-        except Exception as error:  # noqa: BLE001 - the test compares what came back
+        except Exception as error:  # noqa: BLE001 - the test compares the results
             results.put(repr(error))
 
     started = [context.Process(target=run) for _ in range(processes)]
@@ -147,14 +147,14 @@ def at_once(work: Callable[[], str], processes: int) -> list[str]:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    """Mount a file system in `folder` that is small enough to be filled up."""
+    """Mount a small file system in `folder`, which a test can fill."""
     with _mounted("tmpfs", folder, "tmpfs", options=f"size={size}"):
         yield folder
 
 
 @contextlib.contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Make a folder read-only, even for root, as when the kernel gives up on a disk."""
+    """Make a folder read-only, even for root, as the kernel does when a disk fails."""
     with _mounted(folder, folder, "none", MS_BIND):
         assert _mount(folder, folder, "none", MS_REMOUNT | MS_BIND | MS_RDONLY) == 0
         yield
@@ -162,7 +162,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def filled_up(folder: Path) -> Iterator[None]:
-    """Take up all the room there is on the disk."""
+    """Fill the disk completely."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(4096)):
@@ -173,7 +173,7 @@ def filled_up(folder: Path) -> Iterator[None]:
         filler.unlink()
 
 
-# By the C library: a unit test starts no process.
+# Mount through the C library: a unit test starts no process.
 _libc = ctypes.CDLL(None, use_errno=True)
 MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
 

@@ -1,11 +1,11 @@
-"""A real HTTP proxy that misbehaves as told, in front of the service or of a forge's look-alike.
+"""A real HTTP proxy that misbehaves on request, in front of the service or a forge look-alike.
 
 with UnreliableProxy(target) as front:
     front.will(refuse(429, {"Retry-After": "1"}), when="POST /v1/upload", times=2)
     front.will(LOSE_REPLY, when="POST /repos/")
     … front.url …
 
-Whatever is not told otherwise is passed on. `front.seen` has every request, as "METHOD /path?query".
+It forwards all other requests. `front.seen` lists every request as "METHOD /path?query".
 """
 
 import contextlib
@@ -25,7 +25,7 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "host", "keep
 
 @dataclass(frozen=True)
 class Misbehaviour:
-    """What happens to a request: wait; pass it on, or not; reply, or cut the connection."""
+    """What to do with a request: wait, forward it or not, then reply or cut the connection."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Misbehaviour:
 
 
 def refuse(status: int, headers: Mapping[str, str] | None = None, body: object = None) -> Misbehaviour:
-    """Answer with this instead of passing the request on; the body is said in JSON."""
+    """Send this reply instead of forwarding the request. The body is sent as JSON."""
     said = {"error": f"status {status}"} if body is None else body
     return Misbehaviour(
         status, {"Content-Type": "application/json", **(headers or {})}, json.dumps(said).encode()
@@ -44,23 +44,23 @@ def refuse(status: int, headers: Mapping[str, str] | None = None, body: object =
 
 
 def slow(seconds: float) -> Misbehaviour:
-    """Pass it on, but only after a while."""
+    """Forward the request after a delay."""
     return Misbehaviour(wait=seconds, passed_on=True)
 
 
 NEVER = Misbehaviour(wait=3600, cut=True)
-"""Take the request, and do nothing for longer than any test lasts."""
+"""Accept the request, and do nothing for longer than any test runs."""
 
 
 CUT = Misbehaviour(cut=True)
-"""Cut the connection without passing the request on."""
+"""Cut the connection without forwarding the request."""
 
 LOSE_REPLY = Misbehaviour(passed_on=True, cut=True)
-"""Pass the request on, and cut the connection instead of handing back the reply."""
+"""Forward the request, then cut the connection instead of returning the reply."""
 
 
 class UnreliableProxy:
-    """Runs from `with` to its end; any number of requests at once."""
+    """A proxy that runs inside `with` and handles concurrent requests."""
 
     def __init__(
         self, target: str, on_request: Callable[[str, bytes], None] = lambda _request, _body: None
@@ -74,14 +74,14 @@ class UnreliableProxy:
         self._client = httpx.Client(
             timeout=60,
             trust_env=False,
-            verify=False,  # it is plain HTTP; reading the certificates takes 50 ms
+            verify=False,  # plain HTTP; loading the certificates takes 50 ms
             limits=httpx.Limits(max_connections=64),
         )
         self._running = contextlib.ExitStack()
         self.ended = threading.Event()
 
     def will(self, misbehaviour: Misbehaviour, *, when: str = "", times: int = 1) -> None:
-        """Do this to the next requests whose "METHOD /path" begins so."""
+        """Do this to the next `times` requests whose "METHOD /path" starts with `when`."""
         with self._lock:
             self._plans += [(when, misbehaviour)] * times
 

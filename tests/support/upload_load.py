@@ -1,4 +1,4 @@
-"""Clients at work on a running service, who remember what they were promised."""
+"""Clients that load a running service and remember what it acknowledged."""
 
 import hashlib
 import random
@@ -12,12 +12,12 @@ import httpx
 
 from support.service import PNG, upload
 
-SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above what delivery reads at once
+SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above the block size that delivery reads
 PULL_REQUESTS = range(1, 6)
 
 
 def self_checking_png(rng: random.Random) -> bytes:
-    """Bytes that tell by themselves whether they are whole."""
+    """Return an image that contains its own checksum."""
     rest = rng.randbytes(rng.choice(SIZES))
     return PNG + hashlib.sha256(rest).digest() + rest
 
@@ -29,20 +29,20 @@ def is_whole(image: bytes) -> bool:
 
 @dataclass
 class Shot:
-    """An acknowledged upload, and what we know of it."""
+    """An acknowledged upload and its known state."""
 
     id: str
     view_url: str
     sha256: str
-    may_be_gone: bool = False  # a delete was sent; its reply may never have come
+    may_be_gone: bool = False  # a delete was sent, but its reply may be lost
     is_gone: bool = False  # a delete was acknowledged
 
 
 @dataclass
 class UploadLoad:
-    """Clients at work. They forgive a broken connection, but not a wrong answer.
+    """Concurrent clients. They tolerate a broken connection, but not a wrong reply.
 
-    Each goes to the next of the addresses with every request, as through a balancer.
+    Each request goes to one of the addresses, as behind a load balancer.
     """
 
     token: str
@@ -56,7 +56,7 @@ class UploadLoad:
 
     @property
     def kept(self) -> list[Shot]:
-        """What was acknowledged, and nobody has asked to delete."""
+        """The acknowledged uploads that no client tried to delete."""
         return [shot for shot in self.shots if not shot.may_be_gone]
 
     @property
@@ -66,7 +66,7 @@ class UploadLoad:
     def run_during(
         self, work: Callable[[], None], watch: Callable[[threading.Event], None] = threading.Event.wait
     ) -> None:
-        """Work while `work` lasts; `watch` runs beside it, until it is told to stop."""
+        """Run the clients while `work` runs. `watch` runs alongside until its event is set."""
         clients = [self._uploads] * 3 + [self._reads] * 2 + [self._deletes, self._closes, self._comments]
         with ThreadPoolExecutor(len(clients) + 1) as threads:
             running = [threads.submit(self._client, client, number) for number, client in enumerate(clients)]
@@ -103,7 +103,7 @@ class UploadLoad:
             self.shots.append(shot)
 
     def _deletes(self, client: httpx.Client, rng: random.Random) -> None:
-        """Delete an image, or try again with one whose delete was cut short."""
+        """Delete an image, or retry a delete that was interrupted."""
         left = [shot for shot in self.shots[-40:] if not shot.is_gone]
         if left:
             shot = rng.choice(left)
@@ -112,7 +112,7 @@ class UploadLoad:
             shot.is_gone = self._expect(response, 200) if first_try else self._expect(response, 200, 404)
 
     def _closes(self, client: httpx.Client, rng: random.Random) -> None:
-        """Fill a pull request of its own, and close it."""
+        """Upload to a new pull request, and close it."""
         pr_number = rng.randrange(1000, 10**9)
         shots = [shot for _ in range(3) if (shot := self._upload(client, rng, pr_number))]
         for shot in shots:
@@ -151,7 +151,7 @@ class UploadLoad:
 
     def _expect(self, response: httpx.Response, *statuses: int) -> bool:
         self.replies += 1
-        if response.status_code == 502:  # how the web component says that its connection to the API broke
+        if response.status_code == 502:  # the web component lost its connection to the API
             raise httpx.RemoteProtocolError("the API was killed behind the web component")
         if response.status_code not in statuses:
             request = f"{response.request.method} {response.request.url.path}"

@@ -1,4 +1,4 @@
-"""The vectors that hold both clients to one behavior: the Python client here, the Playwright reporter in Node."""
+"""Test vectors that both clients must satisfy: the Python client here, the Playwright reporter in Node."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ def vectors(name: str) -> dict[str, Any]:
 
 
 def cases(name: str, section: str) -> list[Any]:
-    """Return one section as the parameters of a test, each under the name of its case."""
+    """Return one section as test parameters, with the case names as ids."""
     return [
         pytest.param(
             case,

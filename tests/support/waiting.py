@@ -1,4 +1,4 @@
-"""Wait for a condition. The bound only ends a test that hangs: no test depends on how long it waits."""
+"""Wait for a condition. The timeout only ends a test that hangs: no test depends on how long it waits."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ def wait_until(
 
 
 async def eventually(condition: Callable[[], object], what: str) -> None:
-    """Wait as `wait_until` does, and let the event loop run."""
+    """Do the same as `wait_until`, but let the event loop run."""
     until = time.monotonic() + HANGS_AFTER_SECONDS
     while not condition():
         assert time.monotonic() < until, f"waited {HANGS_AFTER_SECONDS} s for {what}"

@@ -1,4 +1,4 @@
-"""A running web component, and an API behind it that does as the test says: both real, over real sockets."""
+"""A running web component and a scripted API behind it, over real sockets."""
 
 import contextlib
 import signal
@@ -76,14 +76,14 @@ def _wait_until_up(web: WebComponent, process: subprocess.Popen[bytes]) -> None:
 
 
 class Peer:
-    """The API's end of one connection."""
+    """The API side of one connection."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._unread = b""
 
     def read_head(self) -> list[bytes]:
-        """Return the lines of a request's head; none when the other side has closed."""
+        """Return the lines of a request's head, or an empty list if the other side has closed."""
         while b"\r\n\r\n" not in self._unread:
             piece = self._connection.recv(65536)
             if not piece:
@@ -93,7 +93,7 @@ class Peer:
         return head.split(b"\r\n")
 
     def read(self, count: int) -> bytes:
-        """Return so many bytes, or what there is until the other side closes."""
+        """Return `count` bytes, or fewer if the other side closes."""
         while len(self._unread) < count and (piece := self._connection.recv(65536)):
             self._unread += piece
         found, self._unread = self._unread[:count], self._unread[count:]
@@ -106,7 +106,7 @@ class Peer:
 
 @dataclass
 class ScriptedApi:
-    """Does with each connection what `act` says, and then closes it."""
+    """Run `act` on each connection, then close it."""
 
     listener: socket.socket
     act: Callable[[Peer], None] = lambda _: None
@@ -119,14 +119,14 @@ class ScriptedApi:
         return port
 
     def serve(self) -> None:
-        with contextlib.suppress(OSError):  # the listener is closed at the end
+        with contextlib.suppress(OSError):  # the listener is closed when the test ends
             while True:
                 connection, _ = self.listener.accept()
                 self.connections += 1
                 threading.Thread(target=self._handle, args=(connection,), daemon=True).start()
 
     def start_anew(self) -> None:
-        """Hang up on everybody; what `act` is set to from now on holds for all connections."""
+        """Close all connections, so that a new `act` applies to every connection."""
         for connection in list(self._open):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -135,7 +135,7 @@ class ScriptedApi:
     def _handle(self, connection: socket.socket) -> None:
         connection.settimeout(30)
         self._open.add(connection)
-        with connection, contextlib.suppress(OSError):  # the other side has gone
+        with connection, contextlib.suppress(OSError):  # the other side has closed
             self.act(Peer(connection))
         self._open.discard(connection)
 

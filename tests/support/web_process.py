@@ -1,4 +1,4 @@
-"""The web component in a process of its own, with files and an API of the test's choice.
+"""The web component as a separate process, with the test's files and API.
 
 Run as `python web_process.py PORT FILES API_URL`.
 """

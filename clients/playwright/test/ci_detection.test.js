@@ -14,13 +14,13 @@ const { variables, not_in_node: notInNode } = vectors("ci_detection");
 const folder = mkdtempSync(join(tmpdir(), "prshots-"));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Return those fields of the job that a vector names, and what the vector expects of them. */
+/** Return the job's fields that a vector names, and the vector's expected values. */
 function compared(job, expected) {
   const fields = inCamelCase(Object.fromEntries(Object.entries(expected).filter(([key]) => !notInNode[key])));
   return [Object.fromEntries(Object.keys(fields).map((key) => [key, job[key]])), fields];
 }
 
-/** Return a case's variables. The event that Actions name is written to a file. */
+/** Return a case's variables. The event of GitHub Actions is written to a file. */
 function variablesOf({ variables_of, changed, event, event_text, event_text_repeated }) {
   const environ = { ...variables[variables_of], ...changed };
   const [part, times] = event_text_repeated ?? [];
@@ -62,7 +62,7 @@ testCases("ci_detection", "overrides", (vector) => {
   }
 });
 
-test("an event that is no JSON file says nothing", () => {
+test("an event file that is not JSON is ignored", () => {
   const path = (name) => join(folder, name);
   writeFileSync(path("binary"), Buffer.from([0xff, 0xfe, 0x00, 0x80]));
   writeFileSync(path("huge"), '{"pull_request": {"number": 99}}');

@@ -1,4 +1,4 @@
-// How the reporter calls forges, over HTTP. The look-alikes of all forges are in tests/e2e/test_playwright_reporter.py.
+// How the reporter calls forges over HTTP. tests/e2e/test_playwright_reporter.py tests it with all forge look-alikes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_JOB } from "../dist/ci/job.js";
@@ -22,7 +22,7 @@ const entry = (id) => ({
   html_url: `https://x.test/#${id}`,
 });
 
-test("pages are read to the last, also after an empty one, and only their query is used", async () => {
+test("all pages are read, even after an empty one, and only the query of their links is used", async () => {
   const pages = { 1: [entry(1)], 2: [], 3: [entry(2)] };
   const answer = ({ url }) => {
     const page = Number(new URL(url, "http://here").searchParams.get("page") ?? "1");
@@ -38,7 +38,7 @@ test("pages are read to the last, also after an empty one, and only their query 
   });
 });
 
-test("a redirect is followed, but not to another address", async () => {
+test("a redirect is followed, but not to another host", async () => {
   const asked = [];
   const answer = ({ method, url }) => {
     asked.push(`${method} ${url}`);
@@ -59,7 +59,7 @@ test("a redirect is followed, but not to another address", async () => {
   );
 });
 
-test("an error says what the forge says and what the token needs, without the token", async () => {
+test("an error shows the forge's message and what the token needs, but not the token", async () => {
   const answers = [
     [{ status: 401, json: { message: "Bad credentials" } }, errors.ForgeError, /Bad credentials.*expired/],
     [{ status: 403, json: { message: "no" } }, errors.ForgeRefusedError, /no\. In GitHub Actions .*write/],
@@ -82,7 +82,7 @@ test("an error says what the forge says and what the token needs, without the to
     );
 });
 
-test("what is missing is asked for", () => {
+test("a missing setting is named", () => {
   assert.throws(() => forgeAt("https://x.test", null), /PRSHOTS_FORGE\) to one of github, gitlab/);
   assert.throws(() => forgeAt("", "gitea"), /PRSHOTS_FORGE_URL/);
   assert.throws(() => forgeAt("https://x.test", "github", { repository: "" }), /PRSHOTS_REPOSITORY/);
@@ -95,7 +95,7 @@ test("what is missing is asked for", () => {
   assert.throws(() => forgeAt("https://x.test", "github", { ...tokenless, fromFork: true }), /workflow_run/);
 });
 
-test("a fork's job that may not write gets advice, and nothing is created to say that there is nothing", async () => {
+test("a fork's job without write access gets advice, and no empty comment is created", async () => {
   const job = { ...JOB, forge: "gitlab", fromFork: true };
   const forge = {
     label: "GitLab",

@@ -6,7 +6,7 @@ import { served } from "./support/servers.js";
 
 const sender = new Sender(new AbortController().signal);
 
-test("an ID token is exchanged once for all uploads, and again when the token is refused", async () => {
+test("an ID token is exchanged once for all uploads, and again if the upload token is refused", async () => {
   let exchanges = 0;
   let here = "";
   const token = (number) => `msr_${String(number).padStart(64, "0")}`;
@@ -43,7 +43,7 @@ test("a refused ID token is reported without showing it", async () => {
   );
 });
 
-test("a failed exchange is tried again", async () => {
+test("a failed exchange is retried", async () => {
   const good = { token: `msr_${"0".repeat(64)}` };
   const answers = [{ status: 409, json: { error: "later" } }, { json: good }];
   await served(

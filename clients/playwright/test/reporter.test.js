@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import Reporter from "../dist/index.js";
 
-/** Return what the reporter writes while `use` runs in an environment without CI and service. */
+/** Return the reporter's output while `use` runs, in an environment without CI or service. */
 async function written(use) {
   const said = [];
   const { write } = process.stderr;
@@ -19,7 +19,7 @@ async function written(use) {
   return said.join("");
 }
 
-test("without a service the reporter does nothing and says nothing", async () => {
+test("without a service the reporter does nothing and prints nothing", async () => {
   const said = await written(async () => {
     const idle = new Reporter();
     idle.onTestEnd({}, { attachments: [{}] });

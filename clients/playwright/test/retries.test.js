@@ -1,4 +1,4 @@
-// When the reporter retries, how long it waits, and when it gives up. The servers are real, the clock is not.
+// When the reporter retries, how long it waits, and when it gives up. The servers are real, the clock is fake.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as errors from "../dist/errors.js";
@@ -16,7 +16,7 @@ const ERRORS = {
   unreachable: errors.UnreachableError,
 };
 
-/** A clock that stands still until a request pauses. */
+/** A clock that moves only when a request pauses. */
 class Clock {
   #now = now;
   waits = [];
@@ -102,7 +102,7 @@ test("all requests of a sender wait for its rate limit", async () => {
   assert.deepEqual(new Set(clock.waits), new Set([7]));
 });
 
-test("stopping ends a wait at once", async () => {
+test("stopping ends a wait immediately", async () => {
   const stop = new AbortController();
   const limited = { status: 429, headers: { "Retry-After": "600" } };
   await served(

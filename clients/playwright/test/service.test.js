@@ -14,7 +14,7 @@ function serviceAt(url) {
   return new Service(url, TOKENS, new Sender(new AbortController().signal, 1));
 }
 
-/** Upload an image of 3x2 pixels to a service that answers like this, and return what it was asked and what failed. */
+/** Upload a 3x2 pixel image to a service with these replies, and return the requests and the problems. */
 async function uploadedTo(answers) {
   const asked = [];
   const answer = (request) => {
@@ -38,7 +38,7 @@ test("an image that is too large for the service is not sent", async () => {
   assert.match(large.problems[0], /^dot: not uploaded: it has .* MB, and the service takes less than .* MB$/);
 });
 
-test("without limits the service's 413 decides", async () => {
+test("without known limits, the service's 413 decides", async () => {
   const refused = { status: 413, json: { error: "image too large" } };
   for (const limits of [{ cut: true }, { status: 404 }, { status: 503 }, { body: "<html>" }, { json: {} }]) {
     const { asked, problems } = await uploadedTo({ "/v1/limits": limits, "/v1/upload": refused });
@@ -47,7 +47,7 @@ test("without limits the service's 413 decides", async () => {
   }
 });
 
-test("the limits are asked for once", async () => {
+test("the limits are requested once", async () => {
   let asked = 0;
   await served(
     ({ url }) => {
@@ -64,7 +64,7 @@ test("the limits are asked for once", async () => {
   assert.equal(asked, 1);
 });
 
-test("the comment comes as the forge takes it", async () => {
+test("the comment is requested in the forge's format", async () => {
   const asked = [];
   const reply = { pr_number: 7, markdown: "[//]: # (svc:pr-7)\n", heading: "### 2 screenshots", count: 2 };
   await served(
@@ -80,7 +80,7 @@ test("the comment comes as the forge takes it", async () => {
   assert.deepEqual(asked, ["/v1/comment?pr_number=7&limit=32768&marker=link"]);
 });
 
-test("an answer that is none of prshots is an error that says so", async () => {
+test("an unexpected reply gets a clear error", async () => {
   const answers = [
     [{ status: 302, headers: { Location: "https://elsewhere.test" } }, CallError, /set url \(PRSHOTS_URL\)/],
     [{ status: 404, json: { error: "not found" } }, CallError, /address of a prshots API/],

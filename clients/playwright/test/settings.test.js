@@ -10,7 +10,7 @@ const ENVIRON = {
   PRSHOTS_TOKEN: "t",
 };
 
-test("options come before variables, and variables before the CI", () => {
+test("options override variables, and variables override the CI", () => {
   const { url, prNumber, commitSha, token } = settingsOf({ prNumber: 9 }, ENVIRON);
   assert.deepEqual([url, prNumber, commitSha, token], ["https://shots.test", 9, SHA, "t"]);
   const gitlab = { GITLAB_CI: "true", CI_MERGE_REQUEST_IID: "7", CI_COMMIT_SHA: "f".repeat(40) };
@@ -33,7 +33,7 @@ test("an invalid setting is named", () => {
   refused({ url: "https://ann:hunter2@shots.test" }, (error) => !error.message.includes("hunter2"));
 });
 
-test("a forge that is set takes nothing from the CI's forge", () => {
+test("with another forge set, nothing is taken from the CI's forge", () => {
   const environ = {
     ...ENVIRON,
     GITHUB_ACTIONS: "true",

@@ -5,7 +5,7 @@ import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
 import { testCases } from "./support/vectors.js";
 
-/** Return a text, which a vector may give as `{ repeat, times, then }`. */
+/** Return a vector's text, which may be written as `{ repeat, times, then }`. */
 function textOf(given) {
   return typeof given === "string" ? given : given.repeat.repeat(given.times) + (given.then ?? "");
 }
@@ -38,7 +38,7 @@ function titled(name, { path, project = "chromium", several = false, retry = 0, 
   return titleOf({ titlePath, repeatEachIndex }, { retry }, attachment, several);
 }
 
-test("a screenshot has the name of its test and of its attachment", () => {
+test("a screenshot is named after its test and its attachment", () => {
   assert.deepEqual(titled("cart.png"), { name: "shop/cart/empty/says so/cart", viewport: "" });
   assert.deepEqual(titled("cart@390x844"), { name: "shop/cart/empty/says so/cart", viewport: "390x844" });
   assert.deepEqual(titled("@390x844"), { name: "shop/cart/empty/says so", viewport: "390x844" });
@@ -51,7 +51,7 @@ test("a screenshot has the name of its test and of its attachment", () => {
   assert.equal(titled("a", again).name, "shop/cart/empty/says so (repeat 2, retry 1)/a");
 });
 
-test("another viewport is no repetition", () => {
+test("the same name with another viewport is not a duplicate", () => {
   const unique = new UniqueNames();
   const titles = [
     { name: "a", viewport: "" },

@@ -1,4 +1,4 @@
-"""A Bitbucket Cloud with one pull request, as API 2.0 has it. A deleted comment stays in its list."""
+"""A Bitbucket Cloud look-alike (API 2.0) with one pull request. A deleted comment stays in the list."""
 
 import base64
 import html
@@ -19,7 +19,7 @@ INLINE = "inline"
 
 
 class BitbucketLookAlike(ForgeServer):
-    """`token` is a person's, with who they are; `access_token` a repository's, which has no account to ask for."""
+    """`token` belongs to a person and includes their email. `access_token` belongs to the repository: no account."""
 
     name = "bitbucket"
     root = "/2.0"
@@ -34,7 +34,7 @@ class BitbucketLookAlike(ForgeServer):
         kind, _, given = headers.get("authorization", "").partition(" ")
         if kind == "Basic":
             return base64.b64decode(given).decode()
-        return given if kind == "Bearer" and ":" not in given else ""  # a person's token alone is none
+        return given if kind == "Bearer" and ":" not in given else ""  # a person's token needs Basic
 
     def answer(self, asked: Asked) -> Answer:
         if asked.account is None:
@@ -113,7 +113,7 @@ class BitbucketLookAlike(ForgeServer):
 
 
 def _raw(asked: Asked) -> str:
-    """Return the text; none when there is none, or more of it than Bitbucket takes."""
+    """Return the text, or "" if it is missing or longer than Bitbucket allows."""
     content = asked.body.get("content") if isinstance(asked.body, dict) else None
     raw = content.get("raw") if isinstance(content, dict) else None
     return raw if isinstance(raw, str) and len(raw) <= 32_768 else ""

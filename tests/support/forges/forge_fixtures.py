@@ -1,4 +1,4 @@
-"""Fixtures and helpers that the tests of the forges share."""
+"""Fixtures and helpers shared by the forge tests."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +10,12 @@ from prshots.client import sending
 
 @pytest.fixture(autouse=True)
 def short_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the pauses between retries short, and skip reading the TLS certificates: all is plain HTTP here."""
+    """Shorten the pauses between retries, and skip loading TLS certificates: the tests use plain HTTP."""
     monkeypatch.setattr(sending, "FIRST_PAUSE_SECONDS", 0.002)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 
 
 def says(text: str) -> Callable[[], str]:
-    """Return what `keep_current` asks for the text of the comment."""
+    """Return a callable that gives `keep_current` this text."""
     return lambda: text

@@ -1,11 +1,11 @@
-"""What the look-alikes of GitLab, Gitea and Bitbucket have in common: accounts, one pull request, its comments.
+"""The common part of the GitLab, Gitea and Bitbucket look-alikes: accounts, one pull request, its comments.
 
 with gitlab_look_alike() as gitlab:
     gitlab.write_as("somebody", "Looks good to me")
     … GitLab(api_url=gitlab.url, repository=gitlab.repository, token=gitlab.token) …
     assert [comment.body for comment in gitlab.comments()] == [...]
 
-Their replies are made from the forges' own, as recorded or documented: `replies/`.
+Replies follow the shapes in `replies/`, which are recorded from the forges or taken from their documentation.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ REPLIES = Path(__file__).parent / "replies"
 
 @dataclass
 class Written:
-    """A comment. `kind` is what the forge makes of it: "" for what anybody sees as a comment."""
+    """A comment. `kind` is "" for a normal comment, or names a forge-specific kind that readers do not see as one."""
 
     id: int
     author: str
@@ -60,9 +60,9 @@ class Answer:
 
 
 class ForgeServer(ABC):
-    """Runs from `with` to its end. `requests` has every request as "METHOD /path?query".
+    """A server that runs inside `with`. `requests` lists every request as "METHOD /path?query".
 
-    `public_url` is where it believes to be, when that is not where it is: behind a front, say.
+    `public_url` is the address it puts into replies. It can differ from the real one, for example behind a proxy.
     """
 
     name: ClassVar[str]
@@ -99,7 +99,7 @@ class ForgeServer(ABC):
         self._running.close()
 
     def comments(self) -> list[Written]:
-        """Return what people see as comments, oldest first."""
+        """Return the normal comments, oldest first."""
         with self._lock:
             return [copy.copy(comment) for comment in self._written if not comment.kind]
 
@@ -108,7 +108,7 @@ class ForgeServer(ABC):
             return self._write(author, body, kind)
 
     def count(self, *methods: str) -> int:
-        """Return how many requests came with these methods."""
+        """Count the requests with these methods."""
         with self._lock:
             return sum(request.split()[0] in methods for request in self.requests)
 
@@ -133,7 +133,7 @@ class ForgeServer(ABC):
     def answer(self, asked: Asked) -> Answer: ...
 
     def shape(self, name: str) -> Any:
-        """Return one of the forge's own replies, to be filled."""
+        """Return a copy of one of the forge's replies, to fill in."""
         return copy.deepcopy(self._replies[name])
 
     def _write(self, author: str, body: str, kind: str = "") -> Written:
@@ -148,7 +148,7 @@ class ForgeServer(ABC):
     def _page(
         self, asked: Asked, size_name: str, *, reverse: bool = False
     ) -> tuple[list[Written], int, int, int]:
-        """Return a page, its number, its size, and the number of pages."""
+        """Return a page, its number, its size and the number of pages."""
         size = min(int(asked.query.get(size_name, "20")), self.page_size)
         number = max(int(asked.query.get("page", "1")), 1)
         pages = max(-(-len(self._written) // size), 1)

@@ -1,4 +1,4 @@
-"""A Gitea (or Forgejo) with one pull request, as API v1 has it: routers/api/v1/repo/issue_comment.go."""
+"""A Gitea (or Forgejo) look-alike (API v1) with one pull request: routers/api/v1/repo/issue_comment.go."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _COMMENT = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/comments/(?P<c
 
 
 class GiteaLookAlike(ForgeServer):
-    """`pages`: should it page the comments, as it does its other lists; it does not yet."""
+    """Set `pages` to page the comments. Gitea does not do this yet, but it pages its other lists."""
 
     name = "gitea"
     root = "/api/v1"
@@ -45,7 +45,7 @@ class GiteaLookAlike(ForgeServer):
         if is_one:
             return self._change(asked, route["comment"])
         if int(route["index"]) != self.pr_number:
-            return Answer(500, {"message": "", "url": self.shape("not_found")["url"]})  # as the source has it
+            return Answer(500, {"message": "", "url": self.shape("not_found")["url"]})  # as in Gitea's source
         return self._list(asked) if asked.method == "GET" else self._create(asked)
 
     def _list(self, asked: Asked) -> Answer:
@@ -71,7 +71,7 @@ class GiteaLookAlike(ForgeServer):
         if (written := self._found(comment_id)) is None:
             return Answer(404, self.shape("no_comment"))
         if written.author != asked.account.login and not asked.account.is_member:
-            return Answer(403)  # a member who may write may change what others wrote
+            return Answer(403)  # only members may edit other people's comments
         if asked.method == "DELETE":
             self._written.remove(written)
             return Answer(204)

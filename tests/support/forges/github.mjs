@@ -1,8 +1,8 @@
 // A GitHub look-alike to comment on: node github.mjs PORT
-// It ends when its standard input does. Behind it stands emulate; what GitHub does and emulate leaves out is added
-// here, in the shapes of GitHub's own replies: tokens that are refused or may only read, who a token is (GraphQL),
-// comments that are too long, pages linked by the repository's number, rendered comments, and the image proxy that
-// their pictures go through. The API is at / (as at api.github.com) and under /api/v3 (as on a GitHub of one's own).
+// It exits when its standard input closes. It wraps emulate and adds what emulate lacks, in the shape of GitHub's
+// replies: refused and read-only tokens, the owner of a token (GraphQL), comments that are too long, page links with
+// the repository's number, rendered comments, and the image proxy for their images. The API is at / (as on
+// api.github.com) and under /api/v3 (as on GitHub Enterprise Server).
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { Server } from "node:net";
@@ -12,14 +12,14 @@ const port = Number(process.argv[2]);
 const url = `http://127.0.0.1:${port}`;
 const repository = "octocat/shop";
 
-// Whom the tokens belong to. `bot`: of an integration, as the GITHUB_TOKEN of a workflow is.
+// The owners of the tokens. `bot` marks a token of an integration, such as a workflow's GITHUB_TOKEN.
 const people = {
   ghs_workflow: { login: "github-actions[bot]", bot: true },
   ghs_workflow_of_a_fork: { login: "github-actions[bot]", bot: true, mayOnlyRead: true },
   ghp_octocat: { login: "octocat" },
 };
 
-// emulate listens on every address; here it gets a free port of this machine's own.
+// emulate listens on every address. Make it listen on a free loopback port instead.
 const listen = Server.prototype.listen;
 const listening = new Promise((resolve) => {
   Server.prototype.listen = function () {
@@ -48,7 +48,7 @@ const refusal = (status, message, more = {}) => ({
 });
 const notForIntegrations = () => refusal(403, "Resource not accessible by integration");
 
-// The image proxy: it keeps a picture until it is told not to.
+// The image proxy caches an image until it is purged.
 const kept = new Map();
 const purged = [];
 

@@ -1,4 +1,4 @@
-"""A GitLab with one merge request, as API v4 has it: lib/api/notes.rb, and the documentation of the Notes API."""
+"""A GitLab look-alike (API v4) with one merge request: lib/api/notes.rb and the Notes API documentation."""
 
 import re
 import time
@@ -12,9 +12,9 @@ _ROUTE = re.compile(
     r"/projects/(?P<project>[^/]+)/merge_requests/(?P<iid>\d+)(?P<notes>/notes)?(?:/(?P<note>\d+))?"
 )
 SYSTEM = "system"
-"""What GitLab writes itself, such as "assigned to @ann": in the list, but no comment."""
+"""A note that GitLab writes itself, such as "assigned to @ann". It is in the list but is not a comment."""
 HIDDEN = "hidden"
-"""What the asker may not see: counted in the pages, but left out of them."""
+"""A note the caller may not see: it counts toward the pages but is not in them."""
 
 
 class GitLabLookAlike(ForgeServer):
@@ -116,7 +116,7 @@ class GitLabLookAlike(ForgeServer):
 
 
 def _text(asked: Asked) -> str:
-    """Return the text as GitLab keeps it, once it has looked for quick actions: lib/gitlab/quick_actions."""
+    """Return the text as GitLab stores it after extracting quick actions: lib/gitlab/quick_actions."""
     body = asked.body.get("body") if isinstance(asked.body, dict) else None
     return body.replace("\r", "").rstrip() if isinstance(body, str) else ""
 

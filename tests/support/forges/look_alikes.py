@@ -1,4 +1,4 @@
-"""Look-alikes of the forges, over real HTTP: repositories with pull requests to comment on."""
+"""Forge look-alikes over real HTTP: repositories with pull requests to comment on."""
 
 import contextlib
 import itertools
@@ -17,10 +17,10 @@ FOLDER = Path(__file__).parent
 
 @dataclass
 class GitHubLookAlike:
-    """`url` is the root of the API; `enterprise_url` the same where a GitHub of one's own has it.
+    """`url` is the root of the API, `enterprise_url` its root on GitHub Enterprise Server.
 
-    `token` is a workflow's; `fork_token` one of a workflow that a fork's pull request runs; `person_token`
-    belongs to somebody who may write, too.
+    `token` belongs to a workflow, `fork_token` to a workflow run for a fork's pull request, and `person_token` to
+    a person with write access.
     """
 
     url: str
@@ -37,31 +37,31 @@ class GitHubLookAlike:
         return f"{self.url}/api/v3"
 
     def call(self, method: str, path: str, *, token: str = "", json: object = None) -> httpx.Response:
-        """Call the API, as the person if no other token is given."""
+        """Call the API, by default with `person_token`."""
         headers = {"Authorization": f"Bearer {token or self.person_token}"}
         reply = self._client.request(method, self.url + path, headers=headers, json=json)
         assert reply.is_success, reply.text
         return reply
 
     def new_pr(self) -> int:
-        """Open another pull request, for a test of its own."""
+        """Open another pull request, for one test."""
         asked = {"title": "A change", "head": f"change-{next(self._branches)}", "base": "main"}
         return int(self.call("POST", f"/repos/{self.repository}/pulls", json=asked).json()["number"])
 
     def comments(self, pr_number: int = 0) -> list[dict[str, Any]]:
-        """Return the comments on a pull request, as GitHub has them; on its first one, if none is named."""
+        """Return GitHub's comments on a pull request, by default the first one."""
         path = f"/repos/{self.repository}/issues/{pr_number or self.pr_number}/comments?per_page=100&page="
         pages = (self.call("GET", f"{path}{page}").json() for page in itertools.count(1))
         return list(itertools.chain.from_iterable(itertools.takewhile(bool, pages)))
 
     def write(self, body: str, pr_number: int = 0, *, token: str = "") -> dict[str, Any]:
-        """Comment on a pull request, as the person if no other token is given."""
+        """Comment on a pull request, by default with `person_token`."""
         path = f"/repos/{self.repository}/issues/{pr_number or self.pr_number}/comments"
         made: dict[str, Any] = self.call("POST", path, token=token, json={"body": body}).json()
         return made
 
     def purged(self) -> list[str]:
-        """Return the addresses that the image proxy was asked to drop, in the order of asking."""
+        """Return the addresses purged from the image proxy, in order."""
         return list(self.call("GET", "/_purged").json())
 
 
@@ -79,5 +79,5 @@ def github_look_alike() -> Iterator[GitHubLookAlike]:
         with github._client:
             github.pr_number = github.new_pr()
             yield github
-        process.stdin.close()  # it ends with it, as it does when the tests are killed
+        process.stdin.close()  # makes it exit; this also happens when the tests are killed
         process.stdout.read()

@@ -1,4 +1,4 @@
-// Upload far too much with Node's fetch, and print the status and the text of the reply.
+// Upload far too much with Node's fetch, and print the reply's status and text.
 // node large.mjs URL TOKEN BYTES: streamed, of unknown length
 // node large.mjs URL TOKEN FILE:  a form with a file, whose length is known
 import { openAsBlob } from "node:fs";

@@ -1,7 +1,7 @@
-// An OpenID issuer as a forge has one for its CI's jobs: node ci_issuer.mjs PORT FD
-// It listens on the socket FD, which is bound to PORT, and ends when its standard input does.
-//   GET  /job?audience=A&claims=JSON[&seconds=N]  an ID token, as GitHub hands it to its jobs: {"value": "…"}
-//   POST /rotate                                  new keys; the old ones are forgotten
+// An OpenID issuer like the one a forge runs for its CI jobs: node ci_issuer.mjs PORT FD
+// It listens on the socket FD, which is bound to PORT, and exits when its standard input closes.
+//   GET  /job?audience=A&claims=JSON[&seconds=N]  an ID token, as GitHub gives it to jobs: {"value": "…"}
+//   POST /rotate                                  replace the keys
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
@@ -10,7 +10,7 @@ const [port, fd] = process.argv.slice(2);
 const issuer = `http://127.0.0.1:${port}`;
 const GRANT = "urn:prshots:job";
 
-// Whatever audience a token is asked for: to the provider it is a client of that name.
+// Accept any audience: the provider sees it as a client with that name.
 class Clients {
   async find(id) {
     return {

@@ -1,6 +1,6 @@
 // A GitHub look-alike: node github.mjs PORT REDIRECT_URI…
-// It ends when its standard input does. What GitHub does and the look-alike leaves out is added in front of
-// it: PKCE, a way to cancel, and its API under /api/v3, where a GitHub of one's own has it.
+// It exits when its standard input closes. It adds what the emulator lacks: PKCE, a way to cancel, and the API under
+// /api/v3, as on GitHub Enterprise Server.
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { Server } from "node:net";
@@ -9,7 +9,7 @@ import { createEmulator } from "emulate";
 const [port, ...redirectUris] = process.argv.slice(2);
 const url = `http://127.0.0.1:${port}`;
 
-// The look-alike listens on every address; here it gets a free port of this machine's own.
+// The emulator listens on every address. Make it listen on a free loopback port instead.
 const listen = Server.prototype.listen;
 const listening = new Promise((resolve) => {
   Server.prototype.listen = function () {

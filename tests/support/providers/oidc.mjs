@@ -1,5 +1,5 @@
 // An OpenID provider: node oidc.mjs PORT REDIRECT_URI…
-// Sign in as any of the people below, with any password. It ends when its standard input does.
+// Sign in as any of the people below, with any password. It exits when its standard input closes.
 import Provider from "oidc-provider";
 
 const [port, ...redirectUris] = process.argv.slice(2);
@@ -15,7 +15,7 @@ const people = {
     groups: ["engines", "example/web"],
   },
   bob: { name: "Bob", preferred_username: "bob", email: "bob@elsewhere.test", email_verified: true },
-  // Has not proved that the address is theirs.
+  // Has an unverified email address.
   eve: { name: "Eve", preferred_username: "eve", email: "eve@example.org", email_verified: false },
 };
 

@@ -6,7 +6,7 @@ const layout = (rows: ReturnType<typeof arrange>) =>
   rows.map((row) => [row.name, ...row.cells.map((cell) => cell.newest.viewport)]);
 
 describe("arranging the gallery", () => {
-  test("a row for each name, its viewports by width and not by their spelling", () => {
+  test("one row per name, with viewports sorted by width, not alphabetically", () => {
     const rows = arrange([
       shot("Cart", "1280x800"),
       shot("Cart", "375x812"),
@@ -19,13 +19,13 @@ describe("arranging the gallery", () => {
     ]);
   });
 
-  test("equal widths go by height", () => {
+  test("equal widths are sorted by height", () => {
     expect(layout(arrange([shot("A", "375x812"), shot("A", "375x667")]))).toEqual([
       ["A", "375x667", "375x812"],
     ]);
   });
 
-  test("a name that goes on in the next page stays one row", () => {
+  test("a name that continues on the next page stays one row", () => {
     const first = [shot("Cart", "1280x800"), shot("Home", "1280x800")];
     const second = [shot("Home", "375x812"), shot("Pay", "375x812")];
     expect(layout(arrange([...first, ...second]))).toEqual([
@@ -35,12 +35,12 @@ describe("arranging the gallery", () => {
     ]);
   });
 
-  test("names that differ by a space alone are different rows", () => {
+  test("names that differ only by a space are different rows", () => {
     expect(arrange([shot("a", "1x1"), shot("a ", "1x1")])).toHaveLength(2);
   });
 });
 
-describe("the box of a picture", () => {
+describe("an image's box", () => {
   test("has the shape of its viewport, within limits", () => {
     expect(boxAspect("1280x800")).toBe(1.6);
     expect(boxAspect("99999x1")).toBe(2.4);
@@ -56,18 +56,18 @@ describe("after deleting", () => {
     ReturnType<typeof image>,
   ];
 
-  test("the newest of a place goes on to the next place, the last one back", () => {
+  test("the newest image of a shot leads to the next shot, and in the last shot to the previous one", () => {
     expect(afterDeleting(b, [b], order)).toBe(c);
     expect(afterDeleting(c, [c], order)).toBe(b);
   });
 
-  test("an older commit goes on to the one before it, the oldest to the one after it", () => {
+  test("an older commit leads to the one before it, the oldest commit to the one after it", () => {
     const commits = [a, image({ name: "A" }), image({ name: "A" })];
     expect(afterDeleting(commits[1] ?? a, commits, order)).toBe(commits[2]);
     expect(afterDeleting(commits[2] ?? a, commits, order)).toBe(commits[1]);
   });
 
-  test("the only place goes on to its older commit, and the last picture nowhere", () => {
+  test("the only shot leads to its older commit, and the last image leads nowhere", () => {
     const older = image({ name: "A" });
     expect(afterDeleting(a, [a, older], [order[0] ?? shot("A", "1x1")])).toBe(older);
     expect(afterDeleting(a, [a], [order[0] ?? shot("A", "1x1")])).toBeNull();

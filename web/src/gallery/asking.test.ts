@@ -4,7 +4,7 @@ import { ThumbnailQueue } from "./asking";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Replies to each request with a URL per id, and records the requests. */
+/** Reply to each request with a URL per id, and record the requests. */
 function service() {
   const requests: string[][] = [];
   const queue = new ThumbnailQueue(async (ids) => {
@@ -16,7 +16,7 @@ function service() {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
 
-test("what is wanted within a moment is asked for together", async () => {
+test("ids wanted at about the same time share a request", async () => {
   const { requests, queue } = service();
   const answers = Promise.all([queue.want("a"), queue.want("b")]);
   expect(requests).toEqual([]);
@@ -25,7 +25,7 @@ test("what is wanted within a moment is asked for together", async () => {
   expect(await answers).toEqual(["/t/a", "/t/b"]);
 });
 
-test("no request asks for more than 24, and the last wanted come first", async () => {
+test("a request has at most 24 ids, and the latest come first", async () => {
   const { requests, queue } = service();
   const ids = numbered(60);
   const answers = Promise.all(ids.map((id) => queue.want(id)));
@@ -52,7 +52,7 @@ test("one request at a time", async () => {
   expect(most).toBe(1);
 });
 
-test("an id is asked for once, however many want it", async () => {
+test("an id is requested once, even if wanted many times", async () => {
   const { requests, queue } = service();
   const first = queue.want("a");
   expect(queue.want("a")).toBe(first);
@@ -61,7 +61,7 @@ test("an id is asked for once, however many want it", async () => {
   expect(requests).toEqual([["a"]]);
 });
 
-test("what is forgotten in time is not asked for", async () => {
+test("an id forgotten in time is not requested", async () => {
   const { requests, queue } = service();
   void queue.want("a");
   void queue.want("b");
@@ -70,14 +70,14 @@ test("what is forgotten in time is not asked for", async () => {
   expect(requests).toEqual([["b"]]);
 });
 
-test("an image that is gone is absent from the answer", async () => {
+test("a deleted image gets no URL", async () => {
   const queue = new ThumbnailQueue(async () => ({}));
   const answer = queue.want("a");
   await vi.runAllTimersAsync();
   expect(await answer).toBeUndefined();
 });
 
-test("after a failure the next to want it asks again", async () => {
+test("after a failure the id is requested again when next wanted", async () => {
   let fails = true;
   const queue = new ThumbnailQueue(async () => {
     if (fails) throw new Error("offline");

@@ -3,16 +3,16 @@ import { filling } from "./filling";
 
 const box = { width: 435, height: 272 };
 
-test("a page of the viewport's shape fills its box", () => {
+test("a page with the viewport's aspect ratio fills its box", () => {
   expect(filling({ width: 480, height: 300 }, box)).toBe("whole");
   expect(filling({ width: 480, height: 270 }, box)).toBe("whole");
 });
 
-test("a long page shows its top, even where its thumbnail is narrower than the box", () => {
+test("a long page shows its top, even if its thumbnail is narrower than the box", () => {
   expect(filling({ width: 218, height: 480 }, box)).toBe("top");
 });
 
-test("a button is not blown up, and a wide strip is not cut off", () => {
+test("a button is not enlarged, and a wide strip is not cropped", () => {
   expect(filling({ width: 160, height: 48 }, box)).toBe("small");
   expect(filling({ width: 480, height: 60 }, box)).toBe("top");
 });

@@ -5,14 +5,14 @@ test.each([
   { state: "", q: "" } as const,
   { state: "open", q: "" } as const,
   { state: "closed", q: "cart & pay #7 + ü%" } as const,
-])("a filter comes back from its address: %o", (filter) => {
+])("a filter survives a round trip through the URL: %o", (filter) => {
   expect(filterOf(new URLSearchParams(asQuery(filter)))).toEqual(filter);
 });
 
-test("no filter leaves no trace in the address", () => {
+test("an empty filter adds nothing to the URL", () => {
   expect(asQuery({ state: "", q: "" })).toBe("");
 });
 
-test("what the address should not hold is left out", () => {
+test("invalid values in the URL are ignored", () => {
   expect(filterOf(new URLSearchParams("state=merged&q=%20%20"))).toEqual({ state: "", q: "" });
 });

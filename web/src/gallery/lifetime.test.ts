@@ -9,7 +9,7 @@ const day = (time: number) => `day ${(time - 1000) / DAY}`;
 
 const says = (...given: Parameters<typeof lifetime>) => lifetimeSentence(lifetime(...given), day);
 
-test("pr_close: with the pull request, or when the link expires", () => {
+test("pr_close: deleted when the pull request closes, or when the link expires", () => {
   expect(says(uploaded, open, { policy: "pr_close", retain_days: null })).toBe(
     "When the pull request closes, or on day 365",
   );
@@ -30,7 +30,7 @@ test("manual: only the link expires", () => {
   );
 });
 
-test("a retention longer than the link's life promises no more than the link", () => {
+test("a retention longer than the link's lifetime shows the link's expiry", () => {
   expect(lifetime(uploaded, open, { policy: "manual", retain_days: 1000 })).toEqual({
     event: "nothing",
     until: 1000 + 365 * DAY,

@@ -6,34 +6,34 @@ const desktop = { width: 2000, height: 1600 };
 const icon = { width: 100, height: 100 };
 const longPage = { width: 1250, height: 10_000 };
 
-test("a picture fits the stage, and a small one is not blown up", () => {
+test("an image fits the stage, and a small one is not enlarged", () => {
   expect(fitting(desktop, stage)).toBe(0.5);
   expect(fitting(icon, stage)).toBe(1);
 });
 
-test("a long page fits as a sliver, and then fills the width", () => {
+test("a long page first fits as a sliver, then fills the width", () => {
   expect(steps(longPage, stage)).toEqual([0.08, 0.25, 0.5, 0.8, 1, 2, 4]);
 });
 
-test("steps that lie too close are one", () => {
+test("steps that are too close are merged", () => {
   expect(steps({ width: 1010, height: 808 }, stage)).toEqual([1000 / 1010, 2, 4]);
 });
 
-test("plus and minus go through the steps and stop at the ends", () => {
+test("plus and minus move through the steps and stop at the ends", () => {
   expect(larger(0.5, desktop, stage)).toBe(1);
   expect(larger(4, desktop, stage)).toBe(4);
   expect(smaller(1, desktop, stage)).toBe(0.5);
   expect(smaller(0.5, desktop, stage)).toBe(0.5);
 });
 
-test("a click goes to the original size and back; a small picture doubles", () => {
+test("a click toggles the original size, and a small image doubles", () => {
   expect(toggled(0.5, desktop, stage)).toBe(1);
   expect(toggled(1, desktop, stage)).toBe(0.5);
   expect(toggled(4, desktop, stage)).toBe(0.5);
   expect(toggled(1, icon, stage)).toBe(2);
 });
 
-test("a picture that has not arrived takes its thumbnail's shape at the viewport's width", () => {
+test("an image that is still loading uses its thumbnail's aspect ratio and the viewport's width", () => {
   expect(expectedSize({ width: 1280, height: 800 }, { width: 320, height: 1600 })).toEqual({
     width: 1280,
     height: 6400,

@@ -2,16 +2,16 @@ import { expect, it } from "vitest";
 import { sentence, signInPath } from "./api";
 import { pause } from "./poller";
 
-it("makes sentences of the API's messages", () => {
+it("turns API messages into sentences", () => {
   expect(sentence("not found")).toBe("Not found.");
   expect(sentence("Try again.")).toBe("Try again.");
 });
 
-it("remembers where somebody was who has to sign in", () => {
+it("remembers the page to return to after sign-in", () => {
   expect(signInPath("/")).toBe("/sign-in");
   expect(signInPath("/projects/7?q=a")).toBe("/sign-in?return_to=%2Fprojects%2F7%3Fq%3Da");
 });
 
-it("polls every 3 s, and more slowly while that fails", () => {
+it("polls every 3 s, and more slowly while polling fails", () => {
   expect([0, 1, 2, 9].map(pause)).toEqual([3000, 6000, 10000, 10000]);
 });

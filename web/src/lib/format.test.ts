@@ -22,13 +22,13 @@ describe("formatBytes", () => {
 });
 
 describe("formatCount", () => {
-  it("has one singular, and groups thousands", () => {
+  it("uses the singular for 1, and groups thousands", () => {
     expect(formatCount(0, "screenshot")).toBe("0 screenshots");
     expect(formatCount(1, "screenshot")).toBe("1 screenshot");
     expect(formatCount(1204, "screenshot")).toBe("1,204 screenshots");
   });
 
-  it("takes an irregular plural", () => {
+  it("accepts an irregular plural", () => {
     expect(formatCount(2, "entry", "entries")).toBe("2 entries");
   });
 });
@@ -36,7 +36,7 @@ describe("formatCount", () => {
 describe("ago", () => {
   const now = 1_800_000_000;
   it.each([
-    [-30, "just now"], // a server whose clock is ahead
+    [-30, "just now"], // the server's clock is ahead
     [59, "just now"],
     [60, "1 min ago"],
     [3_599, "59 min ago"],
@@ -49,7 +49,7 @@ describe("ago", () => {
     expect(ago(now - seconds, now * 1000)).toBe(words);
   });
 
-  it("gives the date when it is long ago", () => {
+  it("shows the date for older times", () => {
     expect(ago(now - 31 * 86_400, now * 1000)).toMatch(/^\d+ \w+ 20\d\d$/);
   });
 });

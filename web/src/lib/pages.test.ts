@@ -31,7 +31,7 @@ class Served {
 }
 
 describe("renew", () => {
-  it("asks only for the first page while nothing changes, and keeps the same pages", async () => {
+  it("requests only the first page while nothing changes, and keeps the same pages", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     const again = await renew(pages, served.fetch);
@@ -39,21 +39,21 @@ describe("renew", () => {
     expect(again.every((page, index) => page === pages[index])).toBe(true);
   });
 
-  it("shows what came at the top, and loses nothing that it pushed down", async () => {
+  it("shows a new first item, and loses none of the items after it", async () => {
     const served = new Served([..."bcdefgh"]);
     const pages = await served.all();
     served.items = [..."abcdefgh"];
     expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
   });
 
-  it("drops what has gone from any page up to where the ends moved", async () => {
+  it("drops a deleted item, and reloads the pages that shifted", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."acdefgh"];
     expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."acdefgh"]);
   });
 
-  it("becomes shorter with the list", async () => {
+  it("gets shorter with the list", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."ab"];
@@ -69,7 +69,7 @@ describe("renew", () => {
     expect(flatten(await renew(pages, served.fetch), same)).toEqual([]);
   });
 
-  it("finds a change in a later page when it is that page's turn", async () => {
+  it("finds a change on a later page when that page is polled", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."abcdegh"];
@@ -77,7 +77,7 @@ describe("renew", () => {
     expect(flatten(await renew(pages, served.fetch, { from: 1 }), same)).toEqual([..."abcdegh"]);
   });
 
-  it("asks for every page when everything is wanted", async () => {
+  it("requests every page with `everything`", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     await renew(pages, served.fetch, { everything: true });
@@ -85,12 +85,12 @@ describe("renew", () => {
   });
 });
 
-it("shows an item once, where it stands first", () => {
+it("shows a duplicate item once, at its first position", () => {
   const page = (items: string[]) => ({ after: null, items, next: null, etag: null });
   expect(flatten([page(["a", "b"]), page(["b", "c"])], same)).toEqual(["a", "b", "c"]);
 });
 
-it("looks at each later page in its turn", () => {
+it("polls the later pages in turn", () => {
   expect([0, 1, 2, 3].map((poll) => turn(3, poll))).toEqual([1, 2, 1, 2]);
   expect(turn(1, 5)).toBeNull();
 });

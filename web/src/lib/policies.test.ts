@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { choiceOf, sameChoice, wouldExpireInWords, wouldExpirePath, wrongDays } from "./policies";
 
 describe("wrongDays", () => {
-  it("asks for days where the policy is made of them", () => {
+  it("requires days for the retain_days policy", () => {
     expect(wrongDays({ policy: "retain_days", days: " " })).toBe("Enter the number of days.");
     expect(wrongDays({ policy: "pr_close", days: "" })).toBeUndefined();
   });
@@ -11,19 +11,19 @@ describe("wrongDays", () => {
     expect(wrongDays({ policy: "manual", days })).toMatch(/whole number/);
   });
 
-  it.each(["1", "30", "36500"])("takes %s", (days) => {
+  it.each(["1", "30", "36500"])("accepts %s", (days) => {
     expect(wrongDays({ policy: "retain_days", days })).toBeUndefined();
   });
 });
 
-it("knows an unchanged choice however it is typed", () => {
+it("recognizes an unchanged choice in any spelling", () => {
   const choice = choiceOf({ policy: "pr_close", retain_days: 30 });
   expect(sameChoice(choice, { policy: "pr_close", days: "030" })).toBe(true);
   expect(sameChoice(choice, { policy: "pr_close", days: "" })).toBe(false);
   expect(sameChoice(choice, { policy: "manual", days: "30" })).toBe(false);
 });
 
-it("leaves retain_days out of the question when there are none", () => {
+it("omits retain_days from the request if no days are set", () => {
   expect(wouldExpirePath("7", { policy: "manual", days: "" })).toBe("/projects/7/would-expire?policy=manual");
   expect(wouldExpirePath("7", { policy: "manual", days: "9" })).toMatch(/policy=manual&retain_days=9$/);
 });

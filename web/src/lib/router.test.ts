@@ -6,21 +6,21 @@ describe("match", () => {
     expect(match("/projects/:id/prs/:n", "/projects/7f/prs/482")).toEqual({ id: "7f", n: "482" });
   });
 
-  it("takes neither more nor fewer parts", () => {
+  it("rejects paths with more or fewer parts", () => {
     expect(match("/projects/:id", "/projects")).toBeNull();
     expect(match("/projects/:id", "/projects/7f/tokens")).toBeNull();
   });
 
-  it("does not mind a slash at the end", () => {
+  it("accepts a trailing slash", () => {
     expect(match("/projects/:id", "/projects/7f/")).toEqual({ id: "7f" });
   });
 
-  it("decodes what was encoded, and refuses what cannot be", () => {
+  it("decodes parts, and rejects invalid encodings", () => {
     expect(match("/projects/:id", "/projects/a%2Fb")).toEqual({ id: "a/b" });
     expect(match("/projects/:id", "/projects/%E0%A4%A")).toBeNull();
   });
 
-  it("matches the root alone with the root", () => {
+  it("matches only the root with the root", () => {
     expect(match("/", "/")).toEqual({});
     expect(match("/", "/x")).toBeNull();
   });

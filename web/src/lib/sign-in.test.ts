@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { loginAddress, problemInWords, returnPath } from "./sign-in";
 
 describe("returnPath", () => {
-  it("goes back to a page of the dashboard", () => {
+  it("returns to a page of the dashboard", () => {
     expect(returnPath("/projects/7?state=open")).toBe("/projects/7?state=open");
   });
 
@@ -19,7 +19,7 @@ describe("returnPath", () => {
   });
 });
 
-it("has a sentence for each problem, known or not", () => {
+it("has a sentence for each known and unknown problem", () => {
   expect(problemInWords(null)).toBeUndefined();
   expect(problemInWords("other_browser")).toContain("another browser");
   expect(problemInWords("<b>")).toBe("The sign-in failed. Start again.");

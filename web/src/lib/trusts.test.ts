@@ -28,25 +28,25 @@ describe("an issuer", () => {
     ["https://notgitlab.example.com", "other", "notgitlab.example.com"],
     ["http://127.0.0.1:4000", "other", "127.0.0.1:4000"],
     ["", "other", ""],
-  ])("%s is known by its kind and its name", (issuer, kind, name) => {
+  ])("%s has a kind and a name", (issuer, kind, name) => {
     expect(kindOf(issuer)).toBe(kind);
     expect(issuerName(issuer)).toBe(name);
   });
 });
 
-describe("what is typed becomes claims", () => {
-  it("under GitHub's names", () => {
+describe("claims from the form", () => {
+  it("use GitHub's names", () => {
     const typed = wanted(GITHUB, { repository: " octo/app ", ref: "refs/pull/*", environment: "ci" });
     expect(claimsOf(typed)).toEqual({ repository: "octo/app", ref: "refs/pull/*", environment: "ci" });
   });
 
-  it("under GitLab's names, and empty fields ask nothing", () => {
+  it("use GitLab's names, and omit empty fields", () => {
     expect(claimsOf(wanted(GITLAB, { repository: "group/app", ref: " " }))).toEqual({
       project_path: "group/app",
     });
   });
 
-  it("by name alone for an issuer that is not known: what stood in fields it does not show is left out", () => {
+  it("use only named claims for an unknown issuer, and omit fields that it does not show", () => {
     const others = [
       { name: " sub ", value: "org/app" },
       { name: "", value: " " },
@@ -57,12 +57,12 @@ describe("what is typed becomes claims", () => {
 
 describe("wrong claims", () => {
   it.each([
-    ["none beside the fields", [], undefined],
-    ["one more", [{ name: "actor", value: "ann" }], undefined],
-    ["a row left empty", [{ name: "", value: "" }], undefined],
+    ["no other claims", [], undefined],
+    ["one other claim", [{ name: "actor", value: "ann" }], undefined],
+    ["an empty row", [{ name: "", value: "" }], undefined],
     ["no value", [{ name: "actor", value: "" }], "Enter a name and a value for each claim."],
     ["no name", [{ name: " ", value: "ann" }], "Enter a name and a value for each claim."],
-    ["a field's, again", [{ name: "repository", value: "x/y" }], "Remove the duplicate claim repository."],
+    ["a duplicate", [{ name: "repository", value: "x/y" }], "Remove the duplicate claim repository."],
   ])("%s", (_, others, problem) => {
     expect(wrongClaims(wanted(GITHUB, { repository: "octo/app", others }))).toBe(problem);
   });
@@ -75,7 +75,7 @@ describe("a trust in a list", () => {
     [{ ref: "main", repository_owner: "octo" }, "repository_owner=octo", ["ref=main"]],
     [{ kind: "ci", sub: "org/app" }, "sub=org/app", ["kind=ci"]],
     [{ project_id: "7", ref: "main" }, "project_id=7", ["ref=main"]],
-  ])("with %o is called by whose jobs it lets in", (claims, title, rest) => {
+  ])("with %o is named after the jobs that it accepts", (claims, title, rest) => {
     expect(trustInWords({ claims })).toEqual({ title, rest });
   });
 });

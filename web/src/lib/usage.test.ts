@@ -10,12 +10,12 @@ function days(count: number) {
 }
 
 describe("spans", () => {
-  it("draws each day of a short time", () => {
+  it("draws each day of a short period", () => {
     expect(spans(days(90))).toHaveLength(90);
     expect(spans(days(30))[0]).toEqual({ from: "2026-01-01", label: "1 Jan", uploads: 1, bytes: 10 });
   });
 
-  it("draws weeks of a long one, whole ones, with today in the last", () => {
+  it("draws whole weeks of a long period, the last one ending today", () => {
     const weeks = spans(days(365));
     expect(weeks).toHaveLength(52);
     expect(weeks.every((week) => week.uploads === 7 && week.bytes === 70)).toBe(true);
@@ -23,11 +23,11 @@ describe("spans", () => {
     expect(weeks.at(-1)?.from).toBe("2026-12-25");
   });
 
-  it("has nothing to draw of nothing", () => {
+  it("draws nothing for no days", () => {
     expect(spans([])).toEqual([]);
   });
 });
 
-it("names a day as the server counts it, in whatever time zone", () => {
+it("names the server's day in any time zone", () => {
   expect(shortDay("2026-11-05")).toBe("5 Nov");
 });
