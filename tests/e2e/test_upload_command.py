@@ -23,7 +23,7 @@ from prshots.cli import main
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
-from support.raw_requests import running
+from support.raw_requests import running_service
 from support.service import PRSHOTS, SHA, Service
 from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, UnreliableProxy, refuse, slow
 
@@ -232,13 +232,13 @@ class TestAsAProcess:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("small"), MAX_IMAGE_BYTES="24576") as service:
+    with running_service(tmp_path_factory.mktemp("small"), MAX_IMAGE_BYTES="24576") as service:
         yield service
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("large"), MAX_IMAGE_BYTES="8000000") as service:
+    with running_service(tmp_path_factory.mktemp("large"), MAX_IMAGE_BYTES="8000000") as service:
         yield service
 
 
