@@ -65,5 +65,4 @@ def running_ci_issuer(place: socket.socket) -> Iterator[CiIssuer]:
         assert process.stdout.readline() == "ready\n", "ci_issuer.mjs did not start"
         with httpx.Client(trust_env=False, timeout=60) as client:
             yield CiIssuer(f"http://127.0.0.1:{port}", client)
-        process.stdin.close()  # it ends with it, as it does when the tests are killed
-        process.stdout.read()
+        process.kill()  # when the tests are killed, it ends because its standard input does

@@ -29,8 +29,7 @@ def login_server(kind: Literal["oidc", "github"], *redirect_uris: str) -> Iterat
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n", f"{kind}.mjs did not start"
         yield f"http://127.0.0.1:{port}"
-        process.stdin.close()  # it ends with it, as it does when the tests are killed
-        process.stdout.read()
+        process.kill()  # when the tests are killed, it ends because its standard input does
 
 
 def sign_in_at_oidc(authorization_url: str, login: str) -> httpx.URL:

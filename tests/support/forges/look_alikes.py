@@ -79,5 +79,4 @@ def github_look_alike() -> Iterator[GitHubLookAlike]:
         with github._client:
             github.pr_number = github.new_pr()
             yield github
-        process.stdin.close()  # it ends with it, as it does when the tests are killed
-        process.stdout.read()
+        process.kill()  # when the tests are killed, it ends because its standard input does
