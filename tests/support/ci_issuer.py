@@ -3,7 +3,6 @@
 import contextlib
 import json
 import socket
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from urllib.parse import urlencode
 import httpx
 
 from support.login_servers import PROVIDERS
+from support.node_server import node_server
 
 JOB = {
     "sub": "repo:octo/app:pull_request",
@@ -52,18 +52,8 @@ def _job(changes: dict[str, Any]) -> dict[str, Any]:
 def running_ci_issuer(place: socket.socket) -> Iterator[CiIssuer]:
     """Run it on a socket that is already bound, so that its address is known before it starts."""
     port = place.getsockname()[1]
-    with subprocess.Popen(
-        ["node", PROVIDERS / "ci_issuer.mjs", str(port), str(place.fileno())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        pass_fds=[place.fileno()],
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", "ci_issuer.mjs did not start"
-        with httpx.Client(trust_env=False, timeout=60) as client:
-            yield CiIssuer(f"http://127.0.0.1:{port}", client)
-        process.stdin.close()  # makes it exit; this also happens when the tests are killed
-        process.stdout.read()
+    with (
+        node_server(PROVIDERS / "ci_issuer.mjs", str(port), str(place.fileno()), pass_fds=[place.fileno()]),
+        httpx.Client(trust_env=False, timeout=60) as client,
+    ):
+        yield CiIssuer(f"http://127.0.0.1:{port}", client)

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 import httpx
 
 from support.free_ports import free_port
+from support.node_server import node_server
 
 PROVIDERS = Path(__file__).parent / "providers"
 CLIENT_ID = "prshots"
@@ -21,16 +21,8 @@ GITHUB_SECRET = "s3cret"
 def login_server(kind: Literal["oidc", "github"], *redirect_uris: str) -> Iterator[str]:
     """Run a provider with these redirect URIs, and return its address."""
     port = free_port()
-    command = ["node", PROVIDERS / f"{kind}.mjs", str(port), *redirect_uris]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", f"{kind}.mjs did not start"
+    with node_server(PROVIDERS / f"{kind}.mjs", str(port), *redirect_uris):
         yield f"http://127.0.0.1:{port}"
-        process.stdin.close()  # makes it exit; this also happens when the tests are killed
-        process.stdout.read()
 
 
 def sign_in_at_oidc(authorization_url: str, login: str) -> httpx.URL:

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import httpx
 
 from support.free_ports import free_port
+from support.node_server import node_server
 
 FOLDER = Path(__file__).parent
 
@@ -69,15 +69,8 @@ class GitHubLookAlike:
 def github_look_alike() -> Iterator[GitHubLookAlike]:
     """Run a GitHub with one repository and one open pull request."""
     port = free_port()
-    with subprocess.Popen(
-        ["node", FOLDER / "github.mjs", str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n", "github.mjs did not start"
+    with node_server(FOLDER / "github.mjs", str(port)):
         github = GitHubLookAlike(f"http://127.0.0.1:{port}")
         with github._client:
             github.pr_number = github.new_pr()
             yield github
-        process.stdin.close()  # makes it exit; this also happens when the tests are killed
-        process.stdout.read()
