@@ -72,7 +72,7 @@ def check(**ports: int) -> subprocess.CompletedProcess[str]:
 def patient_check(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return the health check, run in this process with a timeout of 60 s for busy machines. It raises SystemExit."""
     script = runpy.run_path(str(HEALTHCHECK))
-    monkeypatch.setitem(script["trouble"].__globals__, "SECONDS", 60)
+    monkeypatch.setitem(script["problem_at"].__globals__, "SECONDS", 60)
 
     def check_here(**ports: int) -> None:
         for name, port in ports.items():
