@@ -8,7 +8,14 @@ import httpx
 import pytest
 
 from support.service import Service, png, upload
-from support.service_processes import delete_all, fetch, image_files, key_of, recorded_files
+from support.service_processes import (
+    delete_all,
+    fetch,
+    image_files,
+    key_of,
+    recorded_files,
+    wait_for_first_sweep,
+)
 from support.stores_and_records import filled_up, small_disk
 
 IMAGE_BYTES = 700_000
@@ -20,6 +27,7 @@ def running_service(service: Service) -> Iterator[httpx.Client]:
     """Run the service inside the block only: a disk in use cannot be unmounted."""
     service.settings["UPLOADS_PER_MINUTE"] = "1000"
     service.start()
+    wait_for_first_sweep(service)  # before the disk is full: it writes as well
     try:
         with service.client(service.new_token()) as client:
             yield client

@@ -159,6 +159,7 @@ def test_the_web_component_can_run_alone(service: Service) -> None:
 
 def test_a_sweep_runs_at_the_start(service: Service) -> None:
     service.start()
+    wait_for_first_sweep(service)  # ended in the middle, it would leave something behind
     with service.client(service.new_token(policy="retain_days", retain_days="1")) as client:
         view_url = upload(client).json()["view_url"]
     assert service.stop() == 0

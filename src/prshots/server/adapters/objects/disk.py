@@ -133,12 +133,14 @@ class DiskStore:
             if not mark.exists():
                 self._make_ready(str(self.root))
                 claim = self.root / f".{secrets.token_hex(16)}.own"
-                with _new_file(str(claim)) as fd:
-                    _write_all(fd, [claimant.encode()])
-                    os.fsync(fd)
-                with contextlib.suppress(FileExistsError):  # another process was faster
-                    mark.hardlink_to(claim)
-                claim.unlink()
+                try:
+                    with _new_file(str(claim)) as fd:
+                        _write_all(fd, [claimant.encode()])
+                        os.fsync(fd)
+                    with contextlib.suppress(FileExistsError):  # another process was faster
+                        mark.hardlink_to(claim)
+                finally:  # on a full disk, too
+                    claim.unlink(missing_ok=True)
             return mark.read_text("utf-8", errors="replace")
 
         return await self._in_thread("put", read_or_claim)
