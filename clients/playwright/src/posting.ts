@@ -1,8 +1,8 @@
 /** The comment on its way from the service to the pull request. */
 import type { Job } from "./ci/job.js";
 import { ForgeRefusedError } from "./errors.js";
+import type { Forge } from "./forges/forge.js";
 import { refused } from "./forges/forks.js";
-import type { Forge } from "./forges/index.js";
 import type { Service } from "./service.js";
 import { keepCurrent, type Posted } from "./sticky_comment.js";
 

@@ -1,6 +1,6 @@
 /** The routes of the public API that a run needs. */
 import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
-import type { Marker } from "./forges/index.js";
+import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
 import type { TokenSource } from "./keyless.js";
 import { jsonOf, type Reply, type Sender } from "./sending.js";

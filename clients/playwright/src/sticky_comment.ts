@@ -7,7 +7,7 @@
  * too, and whether there is something new to say. The last job to write always leaves the current text.
  */
 import { ForgeError, NotFoundError } from "./errors.js";
-import { type Comment, type Forge, markerLine } from "./forges/index.js";
+import { type Comment, type Forge, markerLine } from "./forges/forge.js";
 
 export interface Posted {
   outcome: "created" | "updated" | "unchanged" | "none";

@@ -1,7 +1,7 @@
 /** Bitbucket Cloud. It shows HTML as text, so the service writes the comment without any. */
 import { ForgeRefusedError, NotFoundError } from "../errors.js";
 import { ForgeApi, type Json, type Paging, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./index.js";
+import type { Access, Comment, Forge } from "./forge.js";
 
 const NEEDS =
   "Bitbucket takes a repository, project or workspace access token that may write pull requests, or an API token " +

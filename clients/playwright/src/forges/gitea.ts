@@ -1,6 +1,6 @@
 /** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
 import { ForgeApi, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./index.js";
+import type { Access, Comment, Forge } from "./forge.js";
 
 const NEEDS =
   "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue " +

@@ -2,7 +2,7 @@
 import { ForgeError, NotFoundError } from "../errors.js";
 import type { Reply } from "../sending.js";
 import { ForgeApi, parsed, said, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./index.js";
+import type { Access, Comment, Forge } from "./forge.js";
 
 const NEEDS =
   "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull " +

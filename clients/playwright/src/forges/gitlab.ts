@@ -1,6 +1,6 @@
 /** GitLab, .com and self-managed: the comment is a note on the merge request. */
 import { ForgeApi, type Json, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./index.js";
+import type { Access, Comment, Forge } from "./forge.js";
 
 const NEEDS =
   "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; " +
