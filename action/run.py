@@ -83,7 +83,7 @@ def expire(job: Job) -> int:
 
 
 def post(command: str, job: Job, *options: str) -> int:
-    """Post the comment. A job without secrets is often read-only, so that it cannot is no failure."""
+    """Post the comment. A job without secrets may be read-only: if it cannot post, only warn."""
     done = run(command, "--post", *options)
     if done.code == 0:
         if url := done.printed.strip():

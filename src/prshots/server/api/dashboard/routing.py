@@ -5,10 +5,11 @@ own pages. A handler below a project gets the project only if the user may see i
 others is not found, exactly like something that does not exist.
 """
 
+import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prshots.contract.errors import InvalidInputError, NotFoundError
+from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
 from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.request_body import json_object
@@ -35,6 +36,15 @@ PREFIX = "/v1/dashboard"
 _SAFE_METHODS = {"GET", "HEAD"}
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
+
+
+@contextlib.contextmanager
+def as_not_found(kind: type[PrshotsError]) -> Iterator[None]:
+    """Answer with a plain 404 instead of this error, whose message is for another reader."""
+    try:
+        yield
+    except kind as error:
+        raise NotFoundError("not found") from error
 
 
 @dataclass(frozen=True)
@@ -89,10 +99,8 @@ class Call:
         return await self.services.organizations.project(self.user, self.path("project_id"))
 
     def pr_number(self) -> int:
-        try:
+        with as_not_found(InvalidInputError):
             return pr_number_from_text(self.path("pr_number"))
-        except InvalidInputError as error:
-            raise NotFoundError("not found") from error
 
 
 View = Mapping[str, object]
@@ -156,7 +164,7 @@ def starlette_routes(
 
 
 def _response(request: Request, content: View, status: HTTPStatus) -> Response:
-    """View with an ETag: an open page polls every few seconds, and usually nothing has changed."""
+    """Reply with an ETag: an open page polls every few seconds, and usually nothing has changed."""
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     tag = hashlib.sha256(body).hexdigest()[:32]
     headers = {"Cache-Control": "no-store", "ETag": f'"{tag}"'}

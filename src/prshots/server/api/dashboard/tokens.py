@@ -5,7 +5,7 @@ from http import HTTPStatus
 from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
-from prshots.server.api.dashboard.routing import Call, project_route
+from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
 from prshots.server.api.dashboard.view_types import DoneView, NewTokenView, TokenListView
 from prshots.server.domain.models import Project
 
@@ -27,10 +27,8 @@ async def create_token(call: Call, project: Project) -> NewTokenView:
 
 
 async def revoke_token(call: Call, project: Project) -> DoneView:
-    try:
+    with as_not_found(NotFoundError):  # its message is for the command line
         await call.services.projects.revoke_token(call.path("token_id"), project)
-    except NotFoundError as error:  # its message is for the command line
-        raise NotFoundError("not found") from error
     return {"ok": True}
 
 

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, views
-from prshots.server.api.dashboard.routing import Call, project_route
+from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
 from prshots.server.api.dashboard.view_types import DoneView, TrustListView, TrustView
 from prshots.server.domain.models import Project
 
@@ -20,10 +20,8 @@ async def create_trust(call: Call, project: Project) -> TrustView:
 
 
 async def remove_trust(call: Call, project: Project) -> DoneView:
-    try:
+    with as_not_found(NotFoundError):  # its message is for the command line
         await call.services.trusts.remove(call.path("trust_id"), project)
-    except NotFoundError as error:  # its message is for the command line
-        raise NotFoundError("not found") from error
     return {"ok": True}
 
 
