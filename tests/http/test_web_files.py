@@ -196,6 +196,7 @@ def test_a_page_that_was_never_built_is_said_so(tmp_path_factory: pytest.TempPat
         response = client.get("/projects/1")
         assert response.status_code == 503
         assert "without the dashboard" in response.json()["error"]
+        assert "PRSHOTS_WITHOUT_DASHBOARD" in response.json()["error"]
         assert response.headers["cache-control"] == "no-store"
         assert client.get("/healthz").status_code == 200
 

@@ -5,6 +5,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
@@ -156,12 +157,18 @@ def _reply_to(error: Exception, scope: Message) -> JSONResponse:
     match error:
         case errors.PrshotsError():
             status, message, headers = error_reply(error)
-        case HTTPException():  # from the router: an unknown path or a wrong method
-            status, message, headers = error.status_code, error.detail.lower(), error.headers
+        case HTTPException():
+            status, message, headers = error.status_code, _in_our_words(error), error.headers
         case _:
             _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
             status, message, headers = 500, "internal error", None
     return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
+
+
+def _in_our_words(error: HTTPException) -> str:
+    """Return the detail; the status's own phrase, as in the router's "Not Found", in lower case."""
+    phrase = HTTPStatus(error.status_code).phrase
+    return phrase.lower() if error.detail == phrase else error.detail
 
 
 class _Body:
