@@ -129,8 +129,8 @@ def copied(page: Page) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-class TestFromTheFirstMinute:
-    def test_from_the_printed_link_to_the_first_screenshot(
+class TestOnboarding:
+    def test_leads_from_the_printed_link_to_the_first_screenshot(
         self, running_browser: Browser, service: Service, tmp_path: Path
     ) -> None:
         """All steps of a new user, following only what the screen shows."""
@@ -175,7 +175,9 @@ class TestFromTheFirstMinute:
 
 
 class TestProjects:
-    def test_cards_say_what_there_is(self, page: Page, ann: Person, ci: httpx.Client, project: str) -> None:
+    def test_cards_show_image_and_pull_request_counts(
+        self, page: Page, ann: Person, ci: httpx.Client, project: str
+    ) -> None:
         shot(ci)
         name = ann.get_json(f"/projects/{project}")["name"]
         page.goto("/")
@@ -184,7 +186,7 @@ class TestProjects:
         expect(card).to_contain_text(re.compile("Open PRs\\s*1"))
         expect(card.get_by_role("img", name=re.compile("Uploads per day"))).to_be_visible()
 
-    def test_a_name_that_is_taken_is_said_beside_the_field(self, page: Page, ann: Person) -> None:
+    def test_a_taken_name_shows_an_error_and_keeps_the_input(self, page: Page, ann: Person) -> None:
         ann.project("taken")
         page.goto("/")
         page.get_by_label("New project").fill("taken")
@@ -194,7 +196,7 @@ class TestProjects:
 
 
 class TestPullRequests:
-    def test_are_filtered_and_found_by_an_address_that_can_be_shared(
+    def test_can_be_filtered_and_the_url_keeps_the_search(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         shot(ci, "login page", pr_number=11)
@@ -216,7 +218,7 @@ class TestPullRequests:
         page.get_by_role("searchbox").fill("zebra")
         expect(page.get_by_text("No results")).to_be_visible()
 
-    def test_a_new_one_shows_up_by_itself(self, page: Page, ci: httpx.Client, project: str) -> None:
+    def test_new_uploads_appear_without_a_reload(self, page: Page, ci: httpx.Client, project: str) -> None:
         shot(ci, pr_number=21)
         page.goto(f"/projects/{project}")
         expect(page.get_by_role("link", name="#21")).to_be_visible()
@@ -229,7 +231,7 @@ class TestPullRequests:
 
 
 class TestGallery:
-    def test_is_arranged_name_by_viewport_with_older_commits_folded(
+    def test_is_sorted_by_name_and_viewport_with_older_commits_collapsed(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         shot(ci, "cart", viewport="1280x800", commit_sha="a" * 40)
@@ -245,7 +247,7 @@ class TestGallery:
         row(page, "cart").get_by_role("button", name="2 commits").click()
         expect(page.get_by_text("aaaaaaa")).to_be_visible()
 
-    def test_a_button_controls_only_older_commits_that_are_on_the_page(
+    def test_aria_controls_is_unique_and_set_only_while_expanded(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         """Names that differ only in a space or a dash have different ids."""
@@ -271,7 +273,9 @@ class TestGallery:
         buttons.first.click()
         expect(buttons.first).not_to_have_attribute("aria-controls", re.compile("."))
 
-    def test_thumbnails_are_small_and_shift_nothing(self, page: Page, ci: httpx.Client, project: str) -> None:
+    def test_thumbnails_are_small_and_cause_no_layout_shift(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
         for number in range(12):
             shot(ci, f"shot {number:02}")
         sizes: dict[str, int] = {}
@@ -296,12 +300,12 @@ class TestGallery:
         assert all(".thumb.webp?" in url for url in sizes)
         assert max(sizes.values()) <= 30_000
 
-    def test_a_broken_image_says_so(self, page: Page, ci: httpx.Client, project: str) -> None:
+    def test_a_broken_image_is_labeled_no_preview(self, page: Page, ci: httpx.Client, project: str) -> None:
         upload(ci, name="broken")
         page.goto(f"/projects/{project}/prs/7")
         expect(row(page, "broken")).to_contain_text("No preview")
 
-    def test_a_name_is_only_ever_a_name(self, page: Page, ci: httpx.Client, project: str) -> None:
+    def test_markup_in_a_name_is_shown_as_text(self, page: Page, ci: httpx.Client, project: str) -> None:
         shot(ci, NASTY)
         page.goto(f"/projects/{project}/prs/7")
         expect(page.get_by_role("heading", name=NASTY)).to_be_visible()
@@ -311,7 +315,7 @@ class TestGallery:
         expect(comment.get_by_role("img")).to_have_attribute("alt", NASTY)
         expect(comment.get_by_role("link")).to_have_count(0)
 
-    def test_new_ones_come_and_deleted_ones_go_by_themselves(
+    def test_new_and_deleted_shots_update_without_a_reload(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         first = shot(ci, "first")
@@ -322,7 +326,9 @@ class TestGallery:
         ci.delete(f"/v1/images/{first['id']}")
         expect(row(page, "first")).to_have_count(0)
 
-    def test_the_comment_as_it_will_look(self, page: Page, ci: httpx.Client, project: str) -> None:
+    def test_the_comment_view_shows_and_copies_the_real_comment(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
         url = shot(ci, "cart")["view_url"]
         page.goto(f"/projects/{project}/prs/7?view=comment")
         expect(page.get_by_role("heading", name="1 screenshot", exact=True)).to_be_visible()
@@ -332,7 +338,7 @@ class TestGallery:
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
         assert copied(page) == ci.get("/v1/comment?pr_number=7").json()["markdown"]
 
-    def test_expiring_asks_first_and_says_what_happened(
+    def test_deleting_screenshots_asks_first_and_shows_the_result(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         urls = [shot(ci, name)["view_url"] for name in ("one", "two")]
@@ -357,7 +363,7 @@ class TestLightbox:
         loaded(row(page, "c").get_by_role("img"))
         return shots
 
-    def test_by_keyboard_alone(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+    def test_works_with_the_keyboard_alone(self, page: Page, three: dict[str, dict[str, str]]) -> None:
         row(page, "a").get_by_role("link").focus()
         page.keyboard.press("Enter")
         box = page.locator("dialog.lightbox")
@@ -380,7 +386,9 @@ class TestLightbox:
         expect(box).to_have_count(0)
         expect(row(page, "b").get_by_role("link")).to_be_focused()
 
-    def test_tells_and_copies(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+    def test_shows_details_and_copies_url_and_markdown(
+        self, page: Page, three: dict[str, dict[str, str]]
+    ) -> None:
         row(page, "b").get_by_role("link").click()
         about = page.get_by_role("complementary", name="About this screenshot")
         expect(about).to_contain_text(re.compile("320 . 200"))
@@ -395,7 +403,7 @@ class TestLightbox:
         )
 
     @pytest.mark.usefixtures("three")
-    def test_can_be_linked_and_back_closes_it(self, page: Page) -> None:
+    def test_has_its_own_url_and_closes_on_back(self, page: Page) -> None:
         row(page, "b").get_by_role("link").click()
         address = page.url
         page.go_back()
@@ -404,7 +412,9 @@ class TestLightbox:
         other.goto(address)
         loaded(other.locator("dialog.lightbox .stage img:not(.stand-in)"))
 
-    def test_deleting_one_asks_first_and_goes_on(self, page: Page, three: dict[str, dict[str, str]]) -> None:
+    def test_delete_asks_first_and_then_shows_the_next_image(
+        self, page: Page, three: dict[str, dict[str, str]]
+    ) -> None:
         row(page, "b").get_by_role("link").click()
         page.get_by_role("button", name="Delete", exact=True).click()
         dialog = page.get_by_role("dialog", name=re.compile("^Delete b"))
@@ -428,7 +438,7 @@ class TestTokensAndSettings:
         expect(page.get_by_text("Revoked ci.")).to_be_visible()
         assert ann.get_json(f"/projects/{project}/tokens")["tokens"][0]["revoked_at"]
 
-    def test_a_policy_says_what_would_go_before_it_is_saved(
+    def test_a_new_policy_shows_how_many_images_it_deletes_before_saving(
         self, page: Page, ann: Person, ci: httpx.Client, project: str
     ) -> None:
         ann.ask("PATCH", f"/projects/{project}", policy="manual")
@@ -442,7 +452,7 @@ class TestTokensAndSettings:
         expect(page.get_by_text("Saved the retention settings.")).to_be_visible()
         assert ann.get_json(f"/projects/{project}")["policy"] == "pr_close"
 
-    def test_a_project_goes_when_its_name_is_typed(
+    def test_deleting_a_project_requires_typing_its_name(
         self, page: Page, ann: Person, ci: httpx.Client, project: str
     ) -> None:
         url = shot(ci)["view_url"]
@@ -460,7 +470,9 @@ class TestTokensAndSettings:
         assert httpx.get(url).status_code == 410
         assert ann.ask("GET", f"/projects/{project}").status_code == 404
 
-    def test_usage_shows_uploads_and_the_biggest(self, page: Page, ci: httpx.Client, project: str) -> None:
+    def test_usage_shows_uploads_and_the_biggest_pull_requests(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
         shot(ci, pr_number=31)
         page.goto(f"/projects/{project}/usage")
         expect(page.get_by_role("img", name=re.compile("upload", re.IGNORECASE)).first).to_be_visible()
@@ -521,7 +533,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
 class TestEveryPage:
     """Open each page once in light and once in dark mode, and run all checks there."""
 
-    def test_in_light_axe_finds_nothing_and_there_is_a_title_and_one_heading(
+    def test_in_light_mode_passes_axe_and_has_a_title_and_one_heading(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:
         page = new_context(color_scheme="light", bypass_csp=True).new_page()
@@ -536,7 +548,7 @@ class TestEveryPage:
         assert len(set(titles)) > len(titles) / 2
 
     @pytest.mark.slow
-    def test_in_dark_axe_finds_nothing_and_a_phone_is_wide_enough(
+    def test_in_dark_mode_passes_axe_and_fits_a_phone(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:
         page = new_context(color_scheme="dark", bypass_csp=True, has_touch=True).new_page()
@@ -565,15 +577,15 @@ def settle(page: Page, address: str) -> None:
     page.wait_for_load_state("networkidle")
 
 
-def test_the_script_is_small() -> None:
+def test_the_compressed_scripts_stay_within_the_size_limit() -> None:
     assets = Path(prshots.__file__).parent / "server" / "web" / "dashboard" / "assets"
     scripts = [gzip.compress(path.read_bytes()) for path in assets.glob("*.js")]
     assert scripts
     assert sum(map(len, scripts)) <= MAX_SCRIPT_BYTES
 
 
-class TestWhenTheApiIsGone:
-    def test_the_page_says_so_keeps_what_it_shows_and_recovers(
+class TestWhenTheApiIsDown:
+    def test_the_page_shows_a_notice_keeps_its_content_and_recovers(
         self, running_browser: Browser, tmp_path: Path
     ) -> None:
         service = Service(tmp_path)
@@ -619,9 +631,7 @@ class TestWhenTheApiIsGone:
             log.close()
 
 
-def test_somebody_whose_session_has_ended_is_asked_to_sign_in_and_comes_back(
-    page: Page, service: Service
-) -> None:
+def test_an_ended_session_redirects_to_sign_in_with_a_return_address(page: Page, service: Service) -> None:
     with sign_in(service) as person:
         project = person.project()
         page.context.clear_cookies()

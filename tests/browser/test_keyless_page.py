@@ -53,7 +53,7 @@ def trusts(ann: Person, project: str) -> list[dict[str, object]]:
     return [{"issuer": trust["issuer"], "claims": trust["claims"]} for trust in found]
 
 
-def test_jobs_are_allowed_and_taken_back(page: Page, ann: Person, project: str) -> None:
+def test_a_trust_can_be_added_and_removed(page: Page, ann: Person, project: str) -> None:
     page.goto(f"/projects/{project}/setup")
     page.get_by_role("link", name="Without a token").click()
     page.get_by_role("link", name="Choose jobs").click()
@@ -93,7 +93,7 @@ def test_jobs_are_allowed_and_taken_back(page: Page, ann: Person, project: str) 
     assert trusts(ann, project) == []
 
 
-def test_gitlab_s_jobs_are_called_by_gitlab_s_names(
+def test_a_gitlab_trust_uses_gitlab_terms_and_cannot_be_added_twice(
     page: Page, shared_service: Service, ann: Person, project: str
 ) -> None:
     page.goto(f"/projects/{project}/tokens?kind=keyless")
@@ -112,10 +112,10 @@ def test_gitlab_s_jobs_are_called_by_gitlab_s_names(
     assert lines == {"id_tokens": {"PRSHOTS_ID_TOKEN": {"aud": shared_service.base_url}}}
 
 
-def test_what_the_set_up_page_shows_is_there(
+def test_snippets_on_the_setup_page_use_only_existing_commands(
     page: Page, ann: Person, project: str, pytestconfig: pytest.Config
 ) -> None:
-    """Every command, option, input and package that a snippet names exists under that name."""
+    """This also covers the options, inputs and packages that a snippet names."""
     page.goto(f"/projects/{project}/setup")
     name = ann.get_json(f"/projects/{project}")["name"]
     expect(page.get_by_role("heading", level=1)).to_contain_text(name)

@@ -130,7 +130,7 @@ def change_sessions(service: Service, statement: str) -> None:
     [(OIDC, "ada", "lovelace"), (GITHUB, "octocat", "octocat"), (GITHUB, "hubot", "hubot")],
     ids=["oidc, by e-mail", "github, by organization", "github, by login"],
 )
-def test_a_person_signs_in_and_lands_where_they_wanted_to_go(page, service, way, login, known_as):
+def test_sign_in_returns_to_the_page_first_requested(page, service, way, login, known_as):
     page.goto("/organizations/none-of-theirs")
     page.wait_for_url("**/sign-in?**")
     page.get_by_role("link", name=way.button).click()
@@ -145,7 +145,7 @@ def test_a_person_signs_in_and_lands_where_they_wanted_to_go(page, service, way,
 
 
 @both_ways
-def test_whoever_says_no_at_the_provider_is_back_where_they_began(page, way):
+def test_cancel_at_the_login_provider_returns_to_the_sign_in_page(page, way):
     page.goto("/sign-in")
     page.get_by_role("link", name=way.button).click()
     way.cancel(page)
@@ -155,16 +155,16 @@ def test_whoever_says_no_at_the_provider_is_back_where_they_began(page, way):
 @pytest.mark.parametrize(
     ("way", "login"),
     [(OIDC, "bob"), (OIDC, "eve"), (GITHUB, "mona")],
-    ids=["oidc", "an unproved address", "github"],
+    ids=["oidc", "oidc, unverified e-mail", "github"],
 )
-def test_whoever_is_on_no_list_stays_outside(page, way, login):
+def test_a_user_on_no_allow_list_cannot_sign_in(page, way, login):
     sign_in(page, way, login)
     expect_problem(page, "not_allowed", "not allowed")
     assert SESSION not in {cookie["name"] for cookie in page.context.cookies()}
 
 
 @both_ways
-def test_an_answer_of_the_provider_works_once(page, new_context, service, way):
+def test_a_login_callback_works_once(page, new_context, service, way):
     answers = []
     page.on(
         "request", lambda request: answers.append(request.url) if "/auth/callback/" in request.url else None
@@ -180,7 +180,7 @@ def test_an_answer_of_the_provider_works_once(page, new_context, service, way):
     expect_problem(thief, "expired", "too long|used")
 
 
-def test_an_answer_stolen_on_its_way_is_worth_nothing_in_another_browser(page, new_context):
+def test_a_stolen_login_callback_fails_in_another_browser(page, new_context):
     page.goto("/sign-in")
     page.get_by_role("link", name=GITHUB.button).click()
     page.wait_for_url("**/login/oauth/authorize?**")
@@ -194,7 +194,7 @@ def test_an_answer_stolen_on_its_way_is_worth_nothing_in_another_browser(page, n
     expect_problem(page, "expired", "too long|used")
 
 
-def test_two_tabs_sign_in_side_by_side(page, service):
+def test_two_tabs_can_sign_in_at_the_same_time(page, service):
     other = page.context.new_page()
     for tab in (page, other):
         tab.goto("/sign-in")
@@ -218,7 +218,7 @@ def test_an_expired_session_asks_to_sign_in_again(page, service, aging):
     assert signed_in_as(page) is None
 
 
-def test_a_session_is_worth_nothing_after_signing_out(page, new_context, service):
+def test_a_session_cookie_stops_working_after_sign_out(page, new_context, service):
     sign_in(page)
     page.wait_for_url(f"{service.web_url}/")
     cookie = session_cookie(page)
@@ -229,7 +229,7 @@ def test_a_session_is_worth_nothing_after_signing_out(page, new_context, service
     assert signed_in_as(thief.new_page()) is None
 
 
-def test_signing_out_everywhere_ends_what_is_open_in_other_browsers(page, new_context, service):
+def test_sign_out_everywhere_ends_sessions_in_other_browsers(page, new_context, service):
     other = new_context().new_page()
     for each in (page, other):
         sign_in(each)
@@ -274,7 +274,7 @@ def another_site(html: str) -> Iterator[int]:
 
 # Cookies ignore ports: the browser sends the session cookie to the first host, so only the Origin check protects it.
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["same site, other origin", "other site"])
-def test_a_page_of_another_origin_changes_nothing(page, service, host):
+def test_requests_from_another_origin_are_refused(page, service, host):
     sign_in(page)
     page.wait_for_url(f"{service.web_url}/")
     statuses = []

@@ -95,20 +95,20 @@ async def test_two_prefixes_do_not_see_each_other(seaweedfs: SeaweedFS, bucket: 
     )
 
 
-async def test_what_others_put_there_is_left_alone(seaweedfs: SeaweedFS, bucket: str) -> None:
+async def test_foreign_objects_are_not_listed(seaweedfs: SeaweedFS, bucket: str) -> None:
     for name in ("README", "ab/notes.txt", f"ab/{'AB' * 16}.png", f"abc/{'ab' * 16}.png", f"{'ab' * 16}.png"):
         obstore.put(seaweedfs.client(bucket), name, b"x")
     assert not any(await listed(CloudStore(seaweedfs.store_url(bucket), PATIENT)))
 
 
-async def test_a_missing_bucket_is_no_missing_image(seaweedfs: SeaweedFS, bucket: str) -> None:
+async def test_a_missing_bucket_is_an_error_not_a_missing_image(seaweedfs: SeaweedFS, bucket: str) -> None:
     del bucket
     url = seaweedfs.store_url("no-such-bucket")
     told = await everything_fails(CloudStore(url, PATIENT), CloudReader(url, PATIENT))
     assert set(told) == {"the store answered 404 NoSuchBucket"}
 
 
-async def test_a_wrong_secret_is_told_and_not_repeated(
+async def test_a_wrong_secret_key_fails_without_leaking_the_secret(
     seaweedfs: SeaweedFS, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = a_key()
@@ -124,7 +124,7 @@ async def test_a_wrong_secret_is_told_and_not_repeated(
     assert await CloudStore(url, PATIENT).read(key) == b"x"
 
 
-async def test_a_server_that_hangs_or_stops_is_given_up_and_used_again(
+async def test_calls_to_a_hung_or_stopped_server_fail_and_later_recover(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with running_seaweedfs() as server:
@@ -157,7 +157,7 @@ async def answers_again(reader: CloudReader, key: str) -> None:
     pytest.fail("it does not answer")
 
 
-async def test_more_deletes_than_one_request_takes_and_pages_of_a_list(
+async def test_deletes_are_batched_and_listings_are_paged(
     seaweedfs: SeaweedFS, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(cloud.DELETES, "s3", 40)
@@ -172,7 +172,7 @@ async def test_more_deletes_than_one_request_takes_and_pages_of_a_list(
     assert sorted(key for page in await listed(store) for key in page) == sorted(keys[95:])
 
 
-async def test_a_request_takes_a_thousand_deletes(seaweedfs: SeaweedFS, bucket: str) -> None:
+async def test_deletes_in_batches_of_the_default_size_succeed(seaweedfs: SeaweedFS, bucket: str) -> None:
     store = CloudStore(seaweedfs.store_url(bucket), PATIENT)
     key = a_key()
     await store.put(key, [b"x"])
@@ -213,7 +213,7 @@ def error(code: str) -> str:
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_of_deletes_in_one_request_exactly_those_that_failed_are_told() -> None:
+async def test_a_batch_delete_returns_exactly_the_keys_that_failed() -> None:
     keys = [a_key() for _ in range(100)]
     held = {keys[0], keys[41], keys[42], keys[99]}
     requests = []
@@ -250,7 +250,9 @@ async def test_of_deletes_in_one_request_exactly_those_that_failed_are_told() ->
         (301, "PermanentRedirect", StoreError),
     ],
 )
-async def test_a_refusal_is_what_it_is(status: int, code: str, kind: type[StoreError]) -> None:
+async def test_a_failed_put_raises_store_full_only_when_the_store_is_full(
+    status: int, code: str, kind: type[StoreError]
+) -> None:
     with answering(lambda *_: (status, error(code))) as url:
         store = CloudStore(url, PATIENT)
         with pytest.raises(StoreError) as raised:
@@ -261,7 +263,7 @@ async def test_a_refusal_is_what_it_is(status: int, code: str, kind: type[StoreE
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_404_that_names_no_object_is_no_missing_image() -> None:
+async def test_a_404_without_nosuchkey_is_an_error_not_a_missing_image() -> None:
     with answering(lambda *_: (404, "<html>a proxy in between</html>")) as url:
         reader = CloudReader(url, PATIENT)
         with pytest.raises(StoreError, match="404"):
@@ -275,7 +277,7 @@ async def test_a_404_that_names_no_object_is_no_missing_image() -> None:
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_store_that_cannot_put_only_if_absent_says_so() -> None:
+async def test_claiming_a_store_without_conditional_put_fails() -> None:
     def answer(method: str, _: bytes) -> tuple[int, str]:
         return (404, error("NoSuchKey")) if method == "GET" else (501, error("NotImplemented"))
 
@@ -284,7 +286,7 @@ async def test_a_store_that_cannot_put_only_if_absent_says_so() -> None:
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_a_host_that_is_not_there() -> None:
+async def test_an_unknown_host_is_a_store_error() -> None:
     store = CloudStore("s3://bucket?endpoint=http://nothing.invalid", IMPATIENT)
     with pytest.raises(StoreError):
         await store.check()
@@ -305,7 +307,7 @@ async def test_a_host_that_is_not_there() -> None:
         "az://container?account=name&endpoint=https://blob.example.org",
     ],
 )
-def test_addresses_that_make_a_client(url: str) -> None:
+def test_a_valid_store_url_opens_a_client(url: str) -> None:
     assert open_client(url, IMPATIENT).prefix in {None, "a", "a/b"}
 
 
@@ -330,7 +332,7 @@ def test_addresses_that_make_a_client(url: str) -> None:
         ("az://container", "Account must be specified"),
     ],
 )
-def test_an_address_that_makes_none_is_refused_in_one_line(url: str, reason: str) -> None:
+def test_an_invalid_store_url_is_refused_in_one_line_without_secrets(url: str, reason: str) -> None:
     with pytest.raises(SettingsError) as raised:
         CloudStore(url)
     assert str(raised.value).startswith("PRSHOTS_STORE_URL: ")

@@ -72,27 +72,27 @@ async def hits(counter: RateCounter, project_id: str, times: int) -> list[bool]:
     return list(await asyncio.gather(*(counter.hit(project_id) for _ in range(times))))
 
 
-async def test_exactly_the_limit_passes_however_many_come_at_once(counting: Counting, project: str) -> None:
+async def test_concurrent_uploads_pass_exactly_up_to_the_limit(counting: Counting, project: str) -> None:
     assert sum(await hits(counting(120), project, 140)) == 120
 
 
-async def test_one_after_the_other(counting: Counting, project: str) -> None:
+async def test_sequential_uploads_pass_up_to_the_limit(counting: Counting, project: str) -> None:
     counter = counting(2)
     assert [await counter.hit(project) for _ in range(4)] == [True, True, False, False]
 
 
-async def test_each_project_has_its_own(counting: Counting, project: str) -> None:
+async def test_each_project_has_its_own_limit(counting: Counting, project: str) -> None:
     counter = counting(3)
     ours, theirs = await asyncio.gather(hits(counter, project, 5), hits(counter, f"{project}-2", 5))
     assert sum(ours) == sum(theirs) == 3
 
 
-async def test_it_can_be_checked(counting: Counting) -> None:
+async def test_the_check_of_a_working_counter_succeeds(counting: Counting) -> None:
     await counting(1).check()
 
 
-class TestTheMovingMinute:
-    async def test_an_upload_counts_for_a_minute_from_its_own_time(
+class TestSlidingWindow:
+    async def test_each_upload_counts_for_one_minute(
         self, counting: InMemory | OnValkey, project: str
     ) -> None:
         counter = counting(2)
@@ -111,7 +111,7 @@ class TestTheMovingMinute:
         counting.let_pass(WINDOW_SECONDS)
         assert await counter.hit(project)
 
-    async def test_to_the_millisecond(self) -> None:
+    async def test_an_upload_leaves_the_window_after_exactly_one_minute(self) -> None:
         counting = InMemory()
         counter = counting(1)
         assert await counter.hit("project")

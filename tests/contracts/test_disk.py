@@ -43,12 +43,12 @@ async def listed(store: DiskStore, cutoff: float) -> set[str]:
     return {key async for batch in store.stored_before(cutoff) for key in batch}
 
 
-async def test_lies_where_the_url_says(store: DiskStore) -> None:
+async def test_an_object_is_stored_under_its_key(store: DiskStore) -> None:
     await store.put(KEY, [b"x"])
     assert files(store.root) == {f"ab/{'ab' * 16}.png"}
 
 
-async def test_one_that_cannot_be_deleted_does_not_keep_the_others(store: DiskStore) -> None:
+async def test_one_failed_delete_does_not_block_the_others(store: DiskStore) -> None:
     keys = [origin_key(f"ab{number:030x}", "png") for number in range(5)]
     for key in keys:
         await store.put(key, [b"x"])
@@ -60,7 +60,7 @@ async def test_one_that_cannot_be_deleted_does_not_keep_the_others(store: DiskSt
     assert await store.delete(keys) == set()
 
 
-async def test_a_put_that_fails_at_the_last_step_leaves_nothing(store: DiskStore) -> None:
+async def test_a_put_that_fails_on_rename_leaves_no_file_or_descriptor(store: DiskStore) -> None:
     (store.root / KEY / "in the way").mkdir(parents=True)
     before = open_descriptors()
     with pytest.raises(StoreError):
@@ -69,7 +69,7 @@ async def test_a_put_that_fails_at_the_last_step_leaves_nothing(store: DiskStore
     assert open_descriptors() == before
 
 
-async def test_a_file_where_a_folder_belongs(store: DiskStore) -> None:
+async def test_a_file_in_place_of_a_folder_is_a_store_error(store: DiskStore) -> None:
     written(store.root / "ab")
     with pytest.raises(StoreError):
         await store.put(KEY, [b"x"])
@@ -79,7 +79,7 @@ async def test_a_file_where_a_folder_belongs(store: DiskStore) -> None:
     assert await listed(store, time.time() + HOUR) == set()
 
 
-def test_what_is_no_file_is_trouble_and_not_an_image(tmp_path: Path) -> None:
+def test_opening_a_folder_as_an_image_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / KEY).mkdir(parents=True)
     before = open_descriptors()
     with pytest.raises(StoreError, match="not a file"):
@@ -87,7 +87,7 @@ def test_what_is_no_file_is_trouble_and_not_an_image(tmp_path: Path) -> None:
     assert open_descriptors() == before
 
 
-async def test_folders_taken_away_are_made_again(store: DiskStore) -> None:
+async def test_a_deleted_folder_is_created_again(store: DiskStore) -> None:
     await store.put(KEY, [b"x"])
     (store.root / KEY).unlink()
     (store.root / "ab").rmdir()
@@ -97,7 +97,7 @@ async def test_folders_taken_away_are_made_again(store: DiskStore) -> None:
     assert files(store.root) == {KEY}
 
 
-async def test_a_put_that_fails_leaves_what_was_there_before(tmp_path: Path) -> None:
+async def test_a_failed_put_keeps_the_previous_object(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "256k") as disk:
         store = DiskStore(disk / "images")
         await store.put(KEY, [b"first"])
@@ -108,7 +108,7 @@ async def test_a_put_that_fails_leaves_what_was_there_before(tmp_path: Path) -> 
         store.close()
 
 
-async def test_a_full_disk_is_said_to_be_full_and_keeps_no_part(tmp_path: Path) -> None:
+async def test_a_full_disk_is_a_store_full_error_and_leaves_no_partial_file(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "256k") as disk:
         store = DiskStore(disk / "images")
         await store.put(KEY, [b"x"])
@@ -122,7 +122,7 @@ async def test_a_full_disk_is_said_to_be_full_and_keeps_no_part(tmp_path: Path) 
         store.close()
 
 
-async def test_a_read_only_disk_serves_but_takes_and_deletes_nothing(store: DiskStore) -> None:
+async def test_a_read_only_disk_still_serves_but_refuses_writes_and_deletes(store: DiskStore) -> None:
     await store.put(KEY, [b"x"])
     with read_only(store.root):
         with pytest.raises(StoreError, match="Read-only"):
@@ -134,7 +134,7 @@ async def test_a_read_only_disk_serves_but_takes_and_deletes_nothing(store: Disk
     assert files(store.root) == {KEY}
 
 
-async def test_only_leftovers_of_some_age_are_discarded(store: DiskStore) -> None:
+async def test_only_old_unfinished_files_are_discarded(store: DiskStore) -> None:
     folder = store.root / "ab"
     old = [written(folder / f".{secrets.token_hex(16)}.png", age=2 * HOUR) for _ in range(3)]
     young = written(folder / f".{secrets.token_hex(16)}.png")
@@ -145,13 +145,13 @@ async def test_only_leftovers_of_some_age_are_discarded(store: DiskStore) -> Non
     assert files(store.root) == {str(young.relative_to(store.root))}
 
 
-async def test_a_young_object_is_not_listed(store: DiskStore) -> None:
+async def test_an_object_newer_than_the_cutoff_is_not_listed(store: DiskStore) -> None:
     written(store.root / KEY, age=2 * HOUR)
     written(store.root / origin_key("cd" * 16, "png"))
     assert await listed(store, time.time() - HOUR) == {KEY}
 
 
-async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
+async def test_foreign_files_are_neither_listed_nor_deleted(store: DiskStore) -> None:
     names = {
         "README",
         "lost+found/ab",
@@ -171,8 +171,8 @@ async def test_what_others_put_there_is_left_alone(store: DiskStore) -> None:
     assert files(store.root) == names
 
 
-async def test_an_owner_is_never_half_written(store: DiskStore) -> None:
-    """A crash in the middle of a claim leaves no claim: the next process that claims the store gets it."""
+async def test_a_crash_during_a_claim_leaves_the_store_unclaimed(store: DiskStore) -> None:
+    """The next process that claims the store gets it."""
     written(store.root / f".{'ab' * 16}.own", b"", age=2 * HOUR)
     assert await store.owner("cd" * 16) == "cd" * 16
     assert await store.discard_unfinished(time.time() - HOUR) == 1
@@ -183,7 +183,7 @@ def test_a_reader_cannot_write() -> None:
     assert [name for name in dir(DiskReader) if not name.startswith("_")] == ["check", "open"]
 
 
-async def test_a_store_that_works_has_nothing_to_say(store: DiskStore, tmp_path: Path) -> None:
+async def test_the_check_of_a_working_store_succeeds(store: DiskStore, tmp_path: Path) -> None:
     await store.check()  # the folder does not exist yet, but can be created
     await store.put(KEY, [b"x"])
     await store.check()
@@ -191,7 +191,7 @@ async def test_a_store_that_works_has_nothing_to_say(store: DiskStore, tmp_path:
     DiskReader(tmp_path / "nothing yet").check()
 
 
-async def test_a_store_that_does_not_work_says_so(store: DiskStore, tmp_path: Path) -> None:
+async def test_the_check_of_an_unusable_store_fails(store: DiskStore, tmp_path: Path) -> None:
     await store.put(KEY, [b"x"])
     with read_only(store.root), pytest.raises(StoreError, match="read and write"):
         await store.check()

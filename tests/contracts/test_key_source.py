@@ -25,7 +25,7 @@ def keys(request: pytest.FixtureRequest, tmp_path: Path) -> KeySource:
     return adapters[request.param]()
 
 
-def test_the_first_signs_and_all_verify(keys: KeySource) -> None:
+def test_the_first_key_signs_and_every_key_verifies(keys: KeySource) -> None:
     assert keys.ring().signing_kid == "new"
     for kid in ("new", "old"):
         url = keys.ring().sign(IMAGE_ID, "png", 2_000_000_000, kid)
@@ -34,9 +34,9 @@ def test_the_first_signs_and_all_verify(keys: KeySource) -> None:
         assert check(keys.fresh_ring(), url, 0).verdict is Verdict.VALID
 
 
-def test_the_same_keys_each_time(keys: KeySource) -> None:
+def test_repeated_calls_return_the_same_keys(keys: KeySource) -> None:
     assert keys.ring().keys == keys.fresh_ring().keys == keys.ring().keys
 
 
-def test_cheap_enough_for_every_request(keys: KeySource) -> None:
+def test_the_key_ring_is_cached(keys: KeySource) -> None:
     assert keys.ring() is keys.ring()

@@ -25,13 +25,13 @@ def kids(keys: KeyFile) -> list[str]:
     return [key.kid for key in keys.fresh_ring().keys]
 
 
-def test_is_for_its_owner_only(keys: KeyFile) -> None:
+def test_the_key_file_has_mode_600(keys: KeyFile) -> None:
     for _ in range(2):
         assert stat.S_IMODE(keys.path.stat().st_mode) == 0o600
         keys.rotate()
 
 
-def test_holds_one_strong_key_at_first(keys: KeyFile, tmp_path: Path) -> None:
+def test_a_new_file_holds_one_random_key(keys: KeyFile, tmp_path: Path) -> None:
     (key,) = keys.ring().keys
     assert (key.kid, len(key.secret)) == ("k1", SECRET_BYTES)
     another = KeyFile(tmp_path / "elsewhere" / "signing-keys")
@@ -39,13 +39,13 @@ def test_holds_one_strong_key_at_first(keys: KeyFile, tmp_path: Path) -> None:
     assert another.ring().keys[0].secret != key.secret
 
 
-def test_is_made_once_and_then_kept(keys: KeyFile) -> None:
+def test_an_existing_file_is_not_overwritten(keys: KeyFile) -> None:
     before = keys.path.read_bytes()
     assert not keys.create_if_missing()
     assert keys.path.read_bytes() == before
 
 
-def test_is_made_once_by_processes_starting_at_once(tmp_path: Path) -> None:
+def test_concurrent_processes_create_the_file_once(tmp_path: Path) -> None:
     def create() -> str:
         keys = KeyFile(tmp_path / "new" / "signing-keys")
         keys.create_if_missing()
@@ -55,7 +55,7 @@ def test_is_made_once_by_processes_starting_at_once(tmp_path: Path) -> None:
     assert KeyRing.parse(ring).signing_kid == "k1"
 
 
-def test_rotations_at_once_lose_no_key(keys: KeyFile) -> None:
+def test_concurrent_rotations_lose_no_key(keys: KeyFile) -> None:
     def rotate() -> str:
         return " ".join(KeyFile(keys.path).rotate() for _ in range(10))
 
@@ -70,20 +70,20 @@ def test_a_rotation_puts_a_new_key_first(keys: KeyFile) -> None:
     assert len({key.secret for key in keys.ring().keys}) == 3
 
 
-def test_the_name_of_a_retired_key_is_not_given_again_while_a_newer_one_is_there(keys: KeyFile) -> None:
+def test_rotation_does_not_reuse_the_kid_of_a_retired_older_key(keys: KeyFile) -> None:
     keys.rotate()
     keys.retire("k1")
     assert keys.rotate() == "k3"
 
 
-def test_names_of_another_form_are_kept(tmp_path: Path) -> None:
+def test_rotation_keeps_a_key_with_a_custom_kid(tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "signing-keys")
     keys.path.write_text(f"spring:{'ab' * 32}\n")
     assert keys.rotate() == "k1"
     assert kids(keys) == ["k1", "spring"]
 
 
-def test_retiring(keys: KeyFile) -> None:
+def test_only_an_existing_key_that_does_not_sign_can_be_retired(keys: KeyFile) -> None:
     keys.rotate()
     with pytest.raises(ConflictError, match="keys rotate"):
         keys.retire("k2")
@@ -107,7 +107,9 @@ def test_the_file_is_read_again_every_two_seconds(keys: KeyFile) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe\x00", None])
-def test_a_file_gone_bad_leaves_the_keys_in_use(keys: KeyFile, content: bytes | None) -> None:
+def test_an_invalid_or_missing_file_leaves_the_loaded_keys_in_use(
+    keys: KeyFile, content: bytes | None
+) -> None:
     ring, good = keys.ring(), keys.path.read_bytes()
     keys.path.unlink()
     if content is not None:
@@ -119,7 +121,7 @@ def test_a_file_gone_bad_leaves_the_keys_in_use(keys: KeyFile, content: bytes | 
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage", b"\xff\xfe\x00", None])
-def test_without_good_keys_there_is_no_start(tmp_path: Path, content: bytes | None) -> None:
+def test_without_a_valid_file_loading_the_keys_fails(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "signing-keys"
     if content is not None:
         path.write_bytes(content)
@@ -127,7 +129,7 @@ def test_without_good_keys_there_is_no_start(tmp_path: Path, content: bytes | No
         KeyFile(path).ring()
 
 
-def test_a_reader_never_sees_a_part_of_it(keys: KeyFile) -> None:
+def test_a_reader_never_sees_a_partly_written_file(keys: KeyFile) -> None:
     seen: set[str] = set()
     done = threading.Event()
 
@@ -147,13 +149,13 @@ def test_a_reader_never_sees_a_part_of_it(keys: KeyFile) -> None:
     assert seen <= written
 
 
-def test_a_crashed_rotation_is_no_hindrance(keys: KeyFile) -> None:
+def test_rotation_works_after_a_crashed_rotation(keys: KeyFile) -> None:
     keys.path.with_name("signing-keys.new").write_text("k2:ab")
     keys.rotate()
     assert kids(keys) == ["k2", "k1"]
 
 
-def test_a_full_disk_leaves_the_keys_as_they_are(tmp_path: Path) -> None:
+def test_rotation_on_a_full_disk_fails_and_keeps_the_keys(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "64k") as disk:
         keys = KeyFile(disk / "signing-keys")
         keys.create_if_missing()
@@ -164,14 +166,14 @@ def test_a_full_disk_leaves_the_keys_as_they_are(tmp_path: Path) -> None:
         keys.rotate()
 
 
-def test_a_read_only_folder_is_said_in_a_line(keys: KeyFile) -> None:
+def test_rotation_in_a_read_only_folder_fails_with_the_reason(keys: KeyFile) -> None:
     with read_only(keys.path.parent):
         assert kids(keys) == ["k1"]
         with pytest.raises(SettingsError, match=r"cannot write the signing keys to .*: Read-only"):
             keys.rotate()
 
 
-def test_no_secret_in_an_error_or_a_log(keys: KeyFile, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_and_logs_contain_no_secret(keys: KeyFile, capfd: pytest.CaptureFixture[str]) -> None:
     secret = keys.ring().keys[0].secret.hex()
     keys.path.write_text(f"{secret}\nk1:{secret[:20]}\n")
     os.utime(keys.path, (0, 0))
@@ -183,7 +185,7 @@ def test_no_secret_in_an_error_or_a_log(keys: KeyFile, capfd: pytest.CaptureFixt
     assert secret[:8] not in said
 
 
-def test_the_file_reads_as_documented(keys: KeyFile) -> None:
+def test_the_file_has_the_documented_format(keys: KeyFile) -> None:
     keys.rotate()
     assert keys.path.read_text() == "".join(
         f"{key.kid}:{key.secret.hex()}\n" for key in keys.fresh_ring().keys

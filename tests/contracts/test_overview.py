@@ -71,14 +71,14 @@ def ids(images: list[Image]) -> list[str]:
 
 
 class TestProjects:
-    async def test_are_found_by_members_alone(self, stores: Stores, project: Project) -> None:
+    async def test_are_visible_only_to_members(self, stores: Stores, project: Project) -> None:
         assert await stores.overview.project_of(ANN.id, project.id) == (project, Role.OWNER)
         assert await stores.overview.project_of(BOB.id, project.id) is None
         assert await stores.overview.project_of(ANN.id, "nobody's") is None
         assert await stores.overview.summary_of(BOB.id, project.id) is None
         assert await stores.overview.projects_of(BOB.id, None, 9) == []
 
-    async def test_come_by_name_in_pages(self, stores: Stores) -> None:
+    async def test_are_paged_by_name(self, stores: Stores) -> None:
         for name in ("c", "a", "b"):
             await stores.records.add_project(a_project(name=name))
         first = [summary.project for summary in await stores.overview.projects_of(ANN.id, None, 2)]
@@ -87,7 +87,9 @@ class TestProjects:
         rest = await stores.overview.projects_of(ANN.id, after, 2)
         assert [summary.project.name for summary in rest] == ["c"]
 
-    async def test_are_summed_up(self, stores: Stores, project: Project) -> None:
+    async def test_have_a_summary_of_images_bytes_and_open_pull_requests(
+        self, stores: Stores, project: Project
+    ) -> None:
         summary = await stores.overview.summary_of(ANN.id, project.id)
         assert summary is not None
         assert (summary.images, summary.bytes, summary.open_pulls, summary.last_upload_at) == (0, 0, 0, None)
@@ -100,9 +102,7 @@ class TestProjects:
 
 
 class TestCounting:
-    async def test_uploads_by_day_stay_counted_when_the_images_have_gone(
-        self, stores: Stores, project: Project
-    ) -> None:
+    async def test_daily_uploads_still_include_deleted_images(self, stores: Stores, project: Project) -> None:
         yesterday = await added(stores, project, 2, uploaded_at=NOW - DAY, size=10)
         await added(stores, project, size=7)
         await added(stores, project, uploaded_at=NOW - 40 * DAY)
@@ -111,7 +111,7 @@ class TestCounting:
             project.id: [DayOfUploads(TODAY - 1, 2, 20), DayOfUploads(TODAY, 1, 7)]
         }
 
-    async def test_a_pull_request_is_remembered_when_its_images_have_gone(
+    async def test_deleting_images_keeps_the_pull_request_and_lowers_its_count(
         self, stores: Stores, project: Project
     ) -> None:
         images = await added(stores, project, 3, size=10)
@@ -120,13 +120,13 @@ class TestCounting:
         assert await stores.overview.pull(project.id, 7) == pull
         assert await stores.overview.pull(project.id, 8) is None
         await stores.records.close_pr(project.id, 7, NOW + 90, schedule=True)
-        # Twice, as two sweeps might. The count goes down once.
+        # Two sweeps may delete the same images. The count goes down only once.
         assert await stores.records.remove_images(ids(images)) == 3
         assert await stores.records.remove_images(ids(images)) == 0
         gone = replace(pull, images=1, bytes=5, closed_at=NOW + 90)
         assert await stores.overview.pull(project.id, 7) == gone
 
-    async def test_closing_twice_keeps_the_first_time_and_an_upload_opens_again(
+    async def test_closing_twice_keeps_the_first_time_and_an_upload_reopens(
         self, stores: Stores, project: Project
     ) -> None:
         await added(stores, project)
@@ -142,9 +142,7 @@ class TestCounting:
 
 
 class TestPulls:
-    async def test_the_one_with_the_newest_upload_comes_first_in_pages(
-        self, stores: Stores, project: Project
-    ) -> None:
+    async def test_are_paged_by_newest_upload(self, stores: Stores, project: Project) -> None:
         for number, at in ((1, 10), (2, 30), (3, 20), (4, 20)):
             await added(stores, project, pr_number=number, uploaded_at=NOW + at)
         assert await listed(stores, project) == [2, 4, 3, 1]
@@ -152,7 +150,7 @@ class TestPulls:
         assert await listed(stores, project, before=(NOW + 20, 4)) == [3, 1]
         assert await listed(stores, project, before=(NOW + 10, 1)) == []
 
-    async def test_are_told_apart_by_state(self, stores: Stores, project: Project) -> None:
+    async def test_can_be_filtered_by_state(self, stores: Stores, project: Project) -> None:
         for number in (1, 2):
             await added(stores, project, pr_number=number)
         await stores.records.close_pr(project.id, 1, NOW, schedule=False)
@@ -174,7 +172,9 @@ class TestPulls:
             ("'; --", []),
         ],
     )
-    async def test_are_found(self, stores: Stores, project: Project, search: str, found: list[int]) -> None:
+    async def test_can_be_searched_by_number_commit_and_name(
+        self, stores: Stores, project: Project, search: str, found: list[int]
+    ) -> None:
         await added(stores, project, pr_number=12, name="a \\ b")
         await added(stores, project, pr_number=123, name="Checkout/Cart", uploaded_at=NOW + 1)
         await added(
@@ -182,7 +182,7 @@ class TestPulls:
         )
         assert await listed(stores, project, search=search) == found
 
-    async def test_names_are_searched_in_the_newest_alone(
+    async def test_a_search_by_name_covers_only_the_newest_pull_requests(
         self, stores: Stores, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("prshots.server.adapters.sql.overview.NAMES_SEARCHED", 2)
@@ -191,7 +191,9 @@ class TestPulls:
         assert await listed(stores, project, search="cart") == [13, 12]
         assert await listed(stores, project, search="1") == [13, 12, 11]
 
-    async def test_the_biggest_first_and_none_that_is_empty(self, stores: Stores, project: Project) -> None:
+    async def test_the_biggest_are_sorted_by_size_without_empty_ones(
+        self, stores: Stores, project: Project
+    ) -> None:
         for number, size in ((1, 10), (2, 30), (3, 20)):
             await added(stores, project, pr_number=number, size=size)
         gone = await added(stores, project, pr_number=4, size=40)
@@ -202,7 +204,7 @@ class TestPulls:
 
 
 class TestImages:
-    async def test_the_newest_of_each_pull_request(self, stores: Stores, project: Project) -> None:
+    async def test_the_newest_are_returned_per_pull_request(self, stores: Stores, project: Project) -> None:
         seven, eight = await added(stores, project, 3), await added(stores, project, pr_number=8)
         newest = await stores.overview.newest_images(project.id, [7, 8, 9], 2)
         assert {number: ids(images) for number, images in newest.items()} == {
@@ -211,9 +213,7 @@ class TestImages:
             9: [],
         }
 
-    async def test_the_gallery_comes_by_name_and_viewport_in_pages(
-        self, stores: Stores, project: Project
-    ) -> None:
+    async def test_shots_are_paged_by_name_and_viewport(self, stores: Stores, project: Project) -> None:
         places = [("b", "1x1"), ("a", "9x9"), ("a", "1x1"), ("b", "1x1")]
         images = [
             (await added(stores, project, name=name, viewport=viewport))[0] for name, viewport in places
@@ -228,7 +228,7 @@ class TestImages:
         assert await stores.overview.shots(project.id, 7, ("a", "9x9"), 2) == shots[2:]
         assert await stores.overview.shots(project.id, 8, None, 9) == []
 
-    async def test_the_images_of_a_place_newest_first(self, stores: Stores, project: Project) -> None:
+    async def test_images_of_a_shot_are_paged_newest_first(self, stores: Stores, project: Project) -> None:
         images = await added(stores, project, 3, name="a")
         await added(stores, project, name="b")
         place = ("a", images[0].viewport)
@@ -237,9 +237,7 @@ class TestImages:
         rest = await stores.overview.images_of_shot(project.id, 7, place, found[-1].seq, 2)
         assert ids(rest) == [images[0].id]
 
-    async def test_what_is_scheduled_for_expiry_is_shown_nowhere(
-        self, stores: Stores, project: Project
-    ) -> None:
+    async def test_images_scheduled_for_deletion_are_hidden(self, stores: Stores, project: Project) -> None:
         (image,) = await added(stores, project)
         await stores.records.schedule([image.id], NOW)
         place = (image.name, image.viewport)
@@ -248,14 +246,18 @@ class TestImages:
         assert await stores.overview.images_of_shot(project.id, 7, place, 2**62, 2) == []
         assert await stores.overview.images(project.id, [image.id]) == []
 
-    async def test_by_their_ids_only_the_projects_own(self, stores: Stores, project: Project) -> None:
+    async def test_a_lookup_by_id_finds_only_the_projects_own_images(
+        self, stores: Stores, project: Project
+    ) -> None:
         other = a_project()
         await stores.records.add_project(other)
         mine, foreign = await added(stores, project), await added(stores, other)
         found = await stores.overview.images(project.id, [mine[0].id, foreign[0].id, "0" * 32])
         assert ids(found) == [mine[0].id]
 
-    async def test_remember_their_thumbnail(self, stores: Stores, project: Project) -> None:
+    async def test_a_thumbnail_state_is_stored_only_for_an_unscheduled_image(
+        self, stores: Stores, project: Project
+    ) -> None:
         (image,) = await added(stores, project)
         assert await stores.records.set_thumbnail(image.id, "made")
         (found,) = await stores.overview.images(project.id, [image.id])
@@ -266,7 +268,9 @@ class TestImages:
 
 
 class TestWouldExpire:
-    async def test_counts_what_a_sweep_would_take(self, stores: Stores, project: Project) -> None:
+    async def test_counts_the_images_that_a_sweep_would_delete(
+        self, stores: Stores, project: Project
+    ) -> None:
         await added(stores, project, 2, size=10, uploaded_at=NOW - 3 * DAY)
         await added(stores, project, size=7, pr_number=8)
         await stores.records.close_pr(project.id, 8, NOW, schedule=False)
@@ -286,7 +290,7 @@ class TestWouldExpire:
 
 
 class TestTokens:
-    async def test_newest_first_in_pages(self, stores: Stores, project: Project) -> None:
+    async def test_are_paged_newest_first(self, stores: Stores, project: Project) -> None:
         tokens = [a_token(project, created_at=NOW + at, created_by="ann") for at in range(3)]
         for token in tokens:
             await stores.records.add_token(token)
@@ -294,7 +298,7 @@ class TestTokens:
         before = (tokens[1].created_at, tokens[1].id)
         assert await stores.overview.tokens(project.id, before, 2) == [tokens[0]]
 
-    async def test_are_revoked_by_project(self, stores: Stores, project: Project) -> None:
+    async def test_are_revoked_only_within_their_project(self, stores: Stores, project: Project) -> None:
         token, other = a_token(project), a_project()
         await stores.records.add_project(other)
         await stores.records.add_token(token)
@@ -303,7 +307,7 @@ class TestTokens:
 
 
 class TestRemovingAProject:
-    async def test_goes_with_all_that_is_its_own(self, stores: Stores, project: Project) -> None:
+    async def test_deletes_its_tokens_images_and_counts(self, stores: Stores, project: Project) -> None:
         images, other = await added(stores, project, 3), a_project()
         await stores.records.add_project(other)
         await added(stores, other)

@@ -46,7 +46,7 @@ def a_state(**changes: object) -> LoginState:
 
 
 class TestLoginStates:
-    async def test_is_taken_once(self, people: People) -> None:
+    async def test_a_login_state_can_be_used_once(self, people: People) -> None:
         state, other = a_state(), a_state()
         await people.add_login_state(state)
         await people.add_login_state(other)
@@ -54,7 +54,7 @@ class TestLoginStates:
         assert await people.take_login_state(state.sha256) is None
         assert await people.take_login_state(other.sha256) == other
 
-    async def test_of_many_who_ask_at_once_one_gets_it(self, people: People) -> None:
+    async def test_only_one_of_many_concurrent_requests_gets_a_login_state(self, people: People) -> None:
         state = a_state()
         await people.add_login_state(state)
         taken = await asyncio.gather(*(people.take_login_state(state.sha256) for _ in range(8)))
@@ -62,37 +62,37 @@ class TestLoginStates:
 
 
 class TestUsers:
-    async def test_comes_back_as_it_was(self, people: People) -> None:
+    async def test_a_stored_user_is_read_back_unchanged(self, people: People) -> None:
         user, _ = await added(people)
         assert await people.user_of_subject("github", user.subject) == user
         assert await people.user_of_subject("gitlab", user.subject) is None
 
-    async def test_is_added_once_and_then_nothing_of_it(self, people: People) -> None:
+    async def test_adding_a_known_subject_is_a_conflict_and_stores_nothing(self, people: People) -> None:
         user, _ = await added(people)
         organization = an_organization("another")
         with pytest.raises(ConflictError):
             await people.add_user(replace(user, id="other"), organization)
         assert await people.organization_of("other", organization.id) is None
 
-    async def test_not_under_a_name_that_is_taken(self, people: People) -> None:
+    async def test_adding_a_user_with_a_taken_organization_name_is_a_conflict(self, people: People) -> None:
         _, organization = await added(people)
         user = a_user()
         with pytest.raises(ConflictError):
             await people.add_user(user, an_organization(organization.name))
         assert await people.user_of_subject("github", user.subject) is None
 
-    async def test_without_an_organization(self, people: People) -> None:
+    async def test_a_user_can_be_added_without_an_organization(self, people: People) -> None:
         user = a_user()
         await people.add_user(user, None)
         assert await people.organizations_of(user.id) == []
 
-    async def test_what_the_provider_says_anew_is_kept(self, people: People) -> None:
+    async def test_new_profile_data_from_the_login_provider_is_stored(self, people: People) -> None:
         user, _ = await added(people)
         renamed = replace(user, login="new", name="New", avatar_url="https://pictures.test/1")
         await people.update_user(renamed)
         assert await people.user_of_subject("github", user.subject) == renamed
 
-    async def test_are_found_by_login_whatever_its_case(self, people: People) -> None:
+    async def test_are_found_by_login_ignoring_case(self, people: People) -> None:
         ann, _ = await added(people, "Ann")
         other = a_user("ann", "gitlab")
         await people.add_user(other, an_organization("ann-gitlab"))
@@ -102,7 +102,7 @@ class TestUsers:
 
 
 class TestSessions:
-    async def test_lead_to_their_user_until_they_end(self, people: People) -> None:
+    async def test_return_their_user_until_they_end(self, people: People) -> None:
         user, _ = await added(people)
         sessions = [Session(secrets.token_hex(32), user.id, NOW, NOW) for _ in range(3)]
         for session in sessions:
@@ -116,14 +116,14 @@ class TestSessions:
         await people.end_sessions_of(user.id)
         assert [await people.session(session.sha256) for session in sessions] == [None] * 3
 
-    async def test_of_one_user_end_alone(self, people: People) -> None:
+    async def test_ending_one_users_sessions_keeps_those_of_others(self, people: People) -> None:
         (user, _), (other, _) = await added(people), await added(people)
         session = Session(secrets.token_hex(32), other.id, NOW, NOW)
         await people.add_session(session)
         await people.end_sessions_of(user.id)
         assert await people.session(session.sha256) is not None
 
-    async def test_old_ones_are_discarded(self, people: People) -> None:
+    async def test_old_sessions_and_login_states_are_discarded(self, people: People) -> None:
         user, _ = await added(people)
         kept = Session(secrets.token_hex(32), user.id, NOW - 30, NOW - 7)
         for session in (
@@ -142,7 +142,7 @@ class TestSessions:
 
 
 class TestOrganizations:
-    async def test_the_personal_one_comes_first(self, people: People) -> None:
+    async def test_the_personal_organization_is_listed_first(self, people: People) -> None:
         user, own = await added(people, "mona")
         acme, zoo = an_organization("acme"), an_organization("zoo")
         await people.add_organization(zoo, user.id)
@@ -153,14 +153,14 @@ class TestOrganizations:
             (zoo, Role.OWNER),
         ]
 
-    async def test_a_name_is_given_once(self, people: People) -> None:
+    async def test_a_taken_name_is_a_conflict(self, people: People) -> None:
         user, own = await added(people)
         with pytest.raises(ConflictError, match=own.name):
             await people.add_organization(an_organization(own.name), user.id)
         with pytest.raises(ConflictError):
             await people.add_organization(an_organization(LOCAL_ORGANIZATION), user.id)
 
-    async def test_others_are_as_if_they_were_not(self, people: People) -> None:
+    async def test_are_visible_only_to_members(self, people: People) -> None:
         (user, own), (other, _) = await added(people), await added(people)
         assert await people.organization_of(user.id, own.id) == (own, Role.OWNER)
         assert await people.organization_of(other.id, own.id) is None
@@ -168,7 +168,7 @@ class TestOrganizations:
 
 
 class TestMembers:
-    async def test_come_by_login_in_pages(self, people: People) -> None:
+    async def test_are_paged_by_login(self, people: People) -> None:
         _, organization = await added(people, "m")
         for login in ("z", "a", "b"):
             user, _ = await added(people, login)
@@ -183,7 +183,7 @@ class TestMembers:
         rest = await people.members(organization.id, (last.login, last.id), 3)
         assert [member.user.login for member in rest] == ["z"]
 
-    async def test_change_their_role_and_go(self, people: People) -> None:
+    async def test_can_change_role_and_be_removed(self, people: People) -> None:
         (owner, organization), (user, _) = await added(people), await added(people)
         await people.set_member(organization.id, user.id, Role.MEMBER)
         assert await people.organization_of(user.id, organization.id) == (organization, Role.MEMBER)
@@ -193,7 +193,7 @@ class TestMembers:
         assert await people.organization_of(owner.id, organization.id) is None
         assert not await people.remove_member(organization.id, owner.id)
 
-    async def test_the_last_owner_stays_one(self, people: People) -> None:
+    async def test_the_last_owner_cannot_be_removed_or_demoted(self, people: People) -> None:
         (owner, organization), (user, _) = await added(people), await added(people)
         await people.set_member(organization.id, user.id, Role.MEMBER)
         with pytest.raises(ConflictError, match="needs an owner"):

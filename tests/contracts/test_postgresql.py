@@ -68,8 +68,8 @@ async def project(records: SqlRecords) -> Project:
     return made
 
 
-class TestGoneAndBack:
-    async def test_a_restart_is_not_noticed(
+class TestServerRestarts:
+    async def test_calls_after_a_restart_succeed_on_new_connections(
         self, own_server: PostgreSQL, records: SqlRecords, project: Project
     ) -> None:
         image = an_image(project)
@@ -80,7 +80,7 @@ class TestGoneAndBack:
         assert len(await records.projects()) == 1
         await records.add_image(an_image(project))
 
-    async def test_while_it_is_away_every_call_says_so_and_then_works_again(
+    async def test_while_the_server_is_down_every_call_fails_and_then_recovers(
         self, own_server: PostgreSQL, database: Database, records: SqlRecords, project: Project
     ) -> None:
         await records.add_image(an_image(project))
@@ -94,7 +94,7 @@ class TestGoneAndBack:
         await records.add_image(an_image(project))
         assert (await records.images_of_pr(project.id, 7, 9))[0] == 2
 
-    async def test_killed_in_the_middle_of_uploads_it_has_all_that_were_acknowledged(
+    async def test_a_kill_during_uploads_loses_no_acknowledged_image(
         self, own_server: PostgreSQL, records: SqlRecords, project: Project
     ) -> None:
         acknowledged: list[Image] = []
@@ -124,10 +124,10 @@ class TestGoneAndBack:
         assert pull.images == (await records.images_of_pr(project.id, 7, 1))[0]
 
 
-class TestHanging:
+class TestTimeouts:
     CALLS = tuple(EVERY_CALL[name] for name in ("SqlRecords.project_of_token", "SqlRecords.projects"))
 
-    async def test_the_event_loop_never_waits_for_a_frozen_server(
+    async def test_a_frozen_server_does_not_block_the_event_loop(
         self, own_server: PostgreSQL, url: str
     ) -> None:
         database = open_postgresql(url, PATIENT)
@@ -138,8 +138,8 @@ class TestHanging:
         await asyncio.gather(*asked)
         await database.close()
 
-    @pytest.mark.parametrize("call", CALLS)
-    async def test_a_frozen_server_is_given_up_and_used_again_when_it_thaws(
+    @pytest.mark.parametrize("call", CALLS, ids=["project_of_token", "projects"])
+    async def test_calls_to_a_frozen_server_time_out_and_recover_when_it_thaws(
         self, own_server: PostgreSQL, url: str, call: Callable[[Database], Awaitable[object]]
     ) -> None:
         database = open_postgresql(url, PATIENT)
@@ -151,15 +151,13 @@ class TestHanging:
         await call(database)
         await database.close()
 
-    async def test_a_frozen_server_that_takes_no_connection_is_given_up(
-        self, own_server: PostgreSQL, url: str
-    ) -> None:
+    async def test_connecting_to_a_frozen_server_times_out(self, own_server: PostgreSQL, url: str) -> None:
         database = open_postgresql(url, replace(PATIENT, connect=2))  # the minimum that libpq accepts
         with own_server.frozen(), pytest.raises(RecordsError, match="did not answer"):
             await database.check()
         await database.close()
 
-    async def test_a_call_that_waited_too_long_for_a_thread_is_given_up(self, url: str) -> None:
+    async def test_a_call_that_waits_too_long_for_a_thread_fails(self, url: str) -> None:
         database, may_end = open_postgresql(url, replace(PATIENT, queue=0.01)), threading.Event()
         for _ in range(READERS):
             database._readers.submit(may_end.wait)
@@ -170,7 +168,7 @@ class TestHanging:
             await waiting
         await database.close()
 
-    async def test_a_query_that_takes_too_long_is_ended_by_the_server(self, url: str) -> None:
+    async def test_the_server_cancels_a_query_that_takes_too_long(self, url: str) -> None:
         database = open_postgresql(url, replace(PATIENT, statement=0.3))
         with pytest.raises(RecordsError, match="statement timeout"):
             await database.read(lambda connection: connection.execute(text("SELECT pg_sleep(3600)")))
@@ -182,9 +180,7 @@ class TestHanging:
             pytest.fail("it did not recover")
         await database.close()
 
-    async def test_a_row_lock_that_is_never_released_is_not_waited_for(
-        self, url: str, project: Project
-    ) -> None:
+    async def test_waiting_for_a_row_lock_times_out(self, url: str, project: Project) -> None:
         database = open_postgresql(url, replace(PATIENT, lock=0.3))
         with psycopg.connect(url) as holding:
             holding.execute("UPDATE projects SET retain_days = 1")
@@ -209,7 +205,9 @@ def giving_up_after(database: Database, seconds: float) -> Iterator[None]:
 
 
 class TestCommitting:
-    async def test_lost_before_the_commit_it_is_tried_once_more(self, database: Database) -> None:
+    async def test_a_write_that_loses_its_connection_before_commit_is_retried_once(
+        self, database: Database
+    ) -> None:
         tried = 0
 
         def work(connection: object) -> None:
@@ -221,7 +219,7 @@ class TestCommitting:
             await database.write(work)
         assert tried == 2
 
-    async def test_lost_in_the_commit_it_is_not_tried_again_and_the_bytes_stay(
+    async def test_an_upload_cut_off_during_commit_is_not_retried_and_keeps_its_file(
         self, url: str, records: SqlRecords, project: Project, tmp_path: Path
     ) -> None:
         with psycopg.connect(url) as preparing:
@@ -252,10 +250,10 @@ class TestCommitting:
         await images.upload(project, UploadForm(file, fields))
         store.close()
 
-    async def test_what_was_committed_though_its_word_was_lost_is_acknowledged(
+    async def test_a_commit_whose_reply_was_lost_is_acknowledged(
         self, own_server: PostgreSQL, records: SqlRecords, project: Project
     ) -> None:
-        """The commit waits for a standby that does not exist. A connection cut at that point has committed."""
+        """The commit waits for a standby that does not exist. If the connection is cut then, the commit is done."""
         image = an_image(project)
         own_server.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         own_server.execute("SELECT pg_reload_conf()")
@@ -270,7 +268,7 @@ class TestCommitting:
             own_server.execute("SELECT pg_reload_conf()")
         assert await records.image(project.id, image.id)
 
-    async def test_of_two_that_block_each_other_both_get_through(
+    async def test_both_writes_of_a_deadlock_succeed(
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
         other, each_has_one = a_project(), threading.Barrier(2)
@@ -293,7 +291,7 @@ class TestCommitting:
         assert sum(tries.values()) == 3
 
 
-async def test_on_a_full_disk_and_with_room_again(own_server: PostgreSQL) -> None:
+async def test_a_full_disk_fails_uploads_until_there_is_space(own_server: PostgreSQL) -> None:
     with small_disk(own_server.folder / "small", "24m") as disk:
         if os.geteuid() == 0:
             os.chown(disk, pwd.getpwnam(NOBODY).pw_uid, -1)
@@ -323,7 +321,7 @@ async def _fails_for_all(records: SqlRecords, project: Project) -> None:
     assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
 
-async def test_it_takes_no_more_connections_than_it_says(own_server: PostgreSQL, url: str) -> None:
+async def test_the_pool_never_exceeds_its_connection_limit(own_server: PostgreSQL, url: str) -> None:
     database = open_postgresql(f"{url}?application_name=counted")
     all_at_work, may_end = threading.Barrier(READERS + WRITERS + 1), threading.Event()
 
@@ -344,7 +342,7 @@ async def test_it_takes_no_more_connections_than_it_says(own_server: PostgreSQL,
     await database.close()
 
 
-async def test_reading_begins_no_transaction(database: Database) -> None:
+async def test_reads_do_not_open_a_transaction(database: Database) -> None:
     asking = text("SELECT now() = statement_timestamp()")  # true if each statement is a transaction
 
     def twice(connection: object) -> list[object]:
@@ -353,14 +351,14 @@ async def test_reading_begins_no_transaction(database: Database) -> None:
     assert await database.read(twice) == [True, True]
 
 
-async def test_text_that_no_database_holds(records: SqlRecords) -> None:
+async def test_nul_finds_nothing_and_invalid_unicode_is_an_error(records: SqlRecords) -> None:
     assert await records.project("nul \0", LOCAL_ORGANIZATION) is None
     with pytest.raises(RecordsError, match="valid Unicode"):
         await records.project("\udcff", LOCAL_ORGANIZATION)
 
 
 @pytest.mark.parametrize("options", ["", "?options=-c%20statement_timeout%3D777&application_name=mine"])
-async def test_what_the_address_says_holds(url: str, options: str) -> None:
+async def test_options_in_the_database_url_override_the_defaults(url: str, options: str) -> None:
     database = open_postgresql(url + options)
     asking = text("SELECT current_setting('statement_timeout'), current_setting('application_name')")
     told = await database.read(lambda connection: tuple(connection.execute(asking).one()))

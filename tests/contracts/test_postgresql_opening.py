@@ -27,7 +27,7 @@ def refused(url: str) -> str:
     return str(caught.value)
 
 
-def test_with_a_wrong_password(postgresql: PostgreSQL) -> None:
+def test_a_wrong_password_is_reported_without_leaking_it(postgresql: PostgreSQL) -> None:
     rules = postgresql.folder / "data" / "pg_hba.conf"
     rules.write_text(f"host all locked 127.0.0.1/32 scram-sha-256\n{rules.read_text()}")
     postgresql.execute("SELECT pg_reload_conf()")
@@ -36,17 +36,17 @@ def test_with_a_wrong_password(postgresql: PostgreSQL) -> None:
     assert "password authentication failed" in refused(url)
 
 
-def test_a_database_that_is_not_there(postgresql: PostgreSQL) -> None:
+def test_a_missing_database_is_reported(postgresql: PostgreSQL) -> None:
     assert 'database "missing" does not exist' in refused(postgresql.url("missing"))
 
 
-def test_where_no_server_is() -> None:
+def test_a_refused_connection_is_reported() -> None:
     url = f"postgresql://ann:{PASSWORD}@127.0.0.1:{free_port()}/prshots"
     assert "Connection refused" in refused(url)
 
 
 @pytest.mark.parametrize("end", ["%zz@127.0.0.1/db", "@127.0.0.1/db?no_such=1", "@127.0.0.1/db?sslmode"])
-def test_an_address_that_is_none(end: str) -> None:
+def test_an_invalid_database_url_is_refused_without_its_password(end: str) -> None:
     with pytest.raises(
         SettingsError, match=r"^PRSHOTS_DATABASE_URL: got an invalid value, takes postgresql://"
     ) as caught:
@@ -54,7 +54,7 @@ def test_an_address_that_is_none(end: str) -> None:
     assert_plain(caught.value)
 
 
-def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_driver_the_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.delitem(sys.modules, "prshots.server.adapters.sql.postgresql")
     with pytest.raises(SettingsError, match=r"pip install 'prshots\[postgresql\]'"):

@@ -84,7 +84,7 @@ async def pull_is_open(database: Database, project: Project) -> bool:
 
 
 class TestClosingAPullRequestDuringAnUpload:
-    async def test_the_upload_that_was_first_is_closed_with_it(
+    async def test_waits_for_the_upload_and_closes_its_image(
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
         await records.add_image(an_image(project))
@@ -99,7 +99,7 @@ class TestClosingAPullRequestDuringAnUpload:
         assert (found.closed_at, found.scheduled_at) == (NOW, NOW)
         assert not await pull_is_open(database, project)
 
-    async def test_the_very_first_upload_comes_after_it(
+    async def test_does_not_close_the_first_image_of_a_new_pull_request(
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
         first = an_image(project)
@@ -110,7 +110,7 @@ class TestClosingAPullRequestDuringAnUpload:
         assert (found.closed_at, found.scheduled_at) == (None, None)
         assert await pull_is_open(database, project)
 
-    async def test_many_of_both_end_in_step(
+    async def test_leaves_the_pull_request_state_consistent_with_its_images(
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
         elsewhere = SqlRecords(database)  # commits its own uploads, as another process would
@@ -131,7 +131,9 @@ class TestClosingAPullRequestDuringAnUpload:
 
 
 class TestTwoSweeps:
-    async def test_share_what_is_due(self, records: SqlRecords, database: Database, project: Project) -> None:
+    async def test_schedule_each_due_image_once(
+        self, records: SqlRecords, database: Database, project: Project
+    ) -> None:
         images = [an_image(project, uploaded_at=1) for _ in range(150)]
         await asyncio.gather(*(records.add_image(image) for image in images))
 
@@ -154,7 +156,7 @@ class TestTwoSweeps:
             assert await asyncio.wait_for(records.schedule_due(NOW, 10), 4) == 3
         assert await records.schedule_due(NOW, 10) == 2
 
-    async def test_take_images_off_the_counts_once(
+    async def test_subtract_deleted_images_from_the_counts_once(
         self, records: SqlRecords, database: Database, project: Project
     ) -> None:
         images = [an_image(project, pr_number=number % 5 + 1) for number in range(60)]
@@ -165,7 +167,7 @@ class TestTwoSweeps:
         assert await SqlOverview(database).biggest_pulls(project.id, 9) == []
 
 
-async def test_closing_a_pull_request_and_removing_its_images_is_no_deadlock(
+async def test_closing_a_pull_request_and_deleting_its_images_does_not_deadlock(
     postgresql: PostgreSQL, database: Database, records: SqlRecords, project: Project
 ) -> None:
     """A forge may report a closed pull request twice: one call marks the images while the other deletes them."""
@@ -187,7 +189,9 @@ async def test_closing_a_pull_request_and_removing_its_images_is_no_deadlock(
     assert deadlocks() == before
 
 
-async def test_many_closings_of_a_pull_request_at_once(records: SqlRecords, project: Project) -> None:
+async def test_concurrent_closings_of_a_pull_request_delete_all_its_images(
+    records: SqlRecords, project: Project
+) -> None:
     async def expire() -> None:
         await records.close_pr(project.id, 7, NOW, schedule=True)
         await records.remove_images([image.id for image in await records.scheduled("", 100, project.id, 7)])
@@ -198,7 +202,7 @@ async def test_many_closings_of_a_pull_request_at_once(records: SqlRecords, proj
         assert await records.images_of_pr(project.id, 7, 9) == (0, [])
 
 
-async def test_a_project_is_not_removed_under_an_upload(
+async def test_a_project_is_not_removed_during_an_upload(
     database: Database, records: SqlRecords, project: Project
 ) -> None:
     image = an_image(project)
@@ -213,7 +217,7 @@ async def test_a_project_is_not_removed_under_an_upload(
         await records.add_image(image)
 
 
-async def test_somebody_is_made_a_member_many_times_at_once(database: Database) -> None:
+async def test_concurrent_adds_of_one_member_add_it_once(database: Database) -> None:
     people, user = SqlPeople(database), User("ann", "github", "1", "ann", "Ann", "", NOW)
     await people.add_user(user, None)
     await asyncio.gather(*(people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER) for _ in range(6)))

@@ -283,7 +283,7 @@ async def _add_all(stores: Stores, images: list[Image]) -> None:
 
 @pytest.mark.parametrize("plan_cache_mode", ["force_custom_plan", "force_generic_plan"])
 @pytest.mark.parametrize("work", WORK)
-async def test_no_table_that_grows_is_read_whole(
+async def test_no_statement_scans_a_whole_growing_table(
     stores: Stores, plans: Plans, work: Callable[[Stores], Awaitable[object]], plan_cache_mode: str
 ) -> None:
     """Check both custom plans, made for the given parameters, and generic plans, made for any parameters.
@@ -298,7 +298,7 @@ async def test_no_table_that_grows_is_read_whole(
 
 
 @pytest.mark.parametrize("plan_cache_mode", ["force_custom_plan", "force_generic_plan"])
-async def test_a_search_looks_only_at_its_own_project(stores: Stores, plans: Plans) -> None:
+async def test_a_search_reads_only_rows_of_its_own_project(stores: Stores, plans: Plans) -> None:
     """A search reads the names of many images, but only those of its own project."""
     for text in ("nothing of that name", "screen-3", "12"):
         await stores.overview.pulls(BIG.id, closed=None, search=text, before=None, limit=30)
@@ -307,7 +307,7 @@ async def test_a_search_looks_only_at_its_own_project(stores: Stores, plans: Pla
 
 
 @pytest.mark.parametrize("plan_cache_mode", ["auto"])
-async def test_old_sessions_are_not_looked_for_among_all(stores: Stores, plans: Plans) -> None:
+async def test_discarding_old_sessions_does_not_scan_the_whole_table(stores: Stores, plans: Plans) -> None:
     """The generic plan reads the whole table. In `auto` mode, the server finds that planning each time is cheaper."""
     for _ in range(15):
         assert await stores.people.discard_old_logins(NOW - 86_400, NOW - 86_400, NOW - 86_400) == 0

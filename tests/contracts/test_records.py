@@ -56,7 +56,7 @@ def ids(images: list[Image]) -> list[str]:
 
 
 class TestAddingAndFinding:
-    async def test_an_added_image_comes_back_as_it_was(self, records: Records, project: Project) -> None:
+    async def test_an_added_image_is_read_back_unchanged(self, records: Records, project: Project) -> None:
         image = an_image(project, name="a 'quoted' näme\n😀", pr_number=2_147_483_647, size=5 * 1024**2 - 1)
         await records.add_image(image)
         found = await records.image(project.id, image.id)
@@ -64,7 +64,7 @@ class TestAddingAndFinding:
         assert found.seq > 0
         assert replace(found, seq=0) == image
 
-    async def test_it_is_there_for_another_process_at_once(
+    async def test_an_added_image_is_visible_to_another_process_immediately(
         self, records: Records, project: Project, open_again: Callable[[], Records]
     ) -> None:
         image = (await added(records, project))[0]
@@ -74,7 +74,7 @@ class TestAddingAndFinding:
         finally:
             await another.close()
 
-    async def test_another_projects_image_is_as_little_there_as_none(
+    async def test_an_unknown_image_or_one_of_another_project_is_not_found(
         self, records: Records, project: Project
     ) -> None:
         image = (await added(records, project))[0]
@@ -82,7 +82,7 @@ class TestAddingAndFinding:
         assert await records.image(other.id, image.id) is None
         assert await records.image(project.id, "0" * 32) is None
 
-    async def test_many_at_once_all_land_and_a_bad_one_fails_alone(
+    async def test_among_concurrent_uploads_only_the_invalid_one_fails(
         self, records: Records, project: Project
     ) -> None:
         images = [an_image(project) for _ in range(200)]
@@ -95,7 +95,7 @@ class TestAddingAndFinding:
         assert total == 200
         assert set(ids(found)) == set(ids(images))
 
-    async def test_an_upload_given_up_halfway_does_not_disturb_the_others(
+    async def test_a_cancelled_upload_does_not_cancel_the_others(
         self, records: Records, project: Project
     ) -> None:
         waiting = [asyncio.create_task(records.add_image(an_image(project))) for _ in range(20)]
@@ -106,23 +106,25 @@ class TestAddingAndFinding:
         assert outcomes[1::2] == [None] * 10
         await added(records, project)
 
-    async def test_an_image_of_no_project_is_refused(self, records: Records) -> None:
+    async def test_an_image_of_an_unknown_project_is_refused(self, records: Records) -> None:
         with pytest.raises(RecordsError):
             await records.add_image(an_image(a_project()))
 
-    async def test_known_ids(self, records: Records, project: Project) -> None:
+    async def test_known_ids_returns_only_stored_ids(self, records: Records, project: Project) -> None:
         images = await added(records, project, 2)
         assert await records.known_ids([*ids(images), "0" * 32]) == set(ids(images))
         assert await records.known_ids([]) == set()
 
-    async def test_count_signed_with(self, records: Records, project: Project) -> None:
+    async def test_images_are_counted_by_signing_key(self, records: Records, project: Project) -> None:
         await added(records, project, 2, kid="k1")
         await added(records, project, 1, kid="k2")
         assert [await records.count_signed_with(kid) for kid in ("k1", "k2", "k3")] == [2, 1, 0]
 
 
 class TestImagesOfPr:
-    async def test_only_this_prs_and_in_upload_order(self, records: Records, project: Project) -> None:
+    async def test_are_listed_in_upload_order_for_this_pull_request_only(
+        self, records: Records, project: Project
+    ) -> None:
         other = await added_project(records)
         images = []
         for _ in range(5):
@@ -133,7 +135,7 @@ class TestImagesOfPr:
         assert (total, ids(found)) == (5, ids(images))
         assert [image.seq for image in found] == sorted({image.seq for image in found})
 
-    async def test_past_the_limit_the_newest_and_the_whole_count(
+    async def test_are_limited_to_the_newest_while_the_total_counts_all(
         self, records: Records, project: Project
     ) -> None:
         images = await added(records, project, 5)
@@ -141,25 +143,25 @@ class TestImagesOfPr:
             total, found = await records.images_of_pr(project.id, 7, newest)
             assert (total, ids(found)) == (5, ids(images)[-newest:])
 
-    async def test_without_those_scheduled_for_expiry(self, records: Records, project: Project) -> None:
+    async def test_exclude_images_scheduled_for_deletion(self, records: Records, project: Project) -> None:
         first, second, third = await added(records, project, 3)
         await records.schedule([second.id], NOW)
         total, found = await records.images_of_pr(project.id, 7, 2)
         assert (total, ids(found)) == (2, [first.id, third.id])
 
-    async def test_nothing_there(self, records: Records, project: Project) -> None:
+    async def test_are_empty_for_an_unknown_pull_request(self, records: Records, project: Project) -> None:
         assert await records.images_of_pr(project.id, 7, 10) == (0, [])
 
 
 class TestScheduling:
-    async def test_the_first_time_stays(self, records: Records, project: Project) -> None:
+    async def test_scheduling_twice_keeps_the_first_time(self, records: Records, project: Project) -> None:
         first, second, _ = await added(records, project, 3)
         await records.schedule([first.id], NOW)
         await records.schedule([first.id, second.id, "0" * 32], NOW + 60)
         marked = await records.scheduled("", 10)
         assert {image.id: image.scheduled_at for image in marked} == {first.id: NOW, second.id: NOW + 60}
 
-    async def test_page_after_page(self, records: Records, project: Project) -> None:
+    async def test_scheduled_images_are_paged_by_id(self, records: Records, project: Project) -> None:
         images = await added(records, project, 5)
         await records.schedule(ids(images), NOW)
         pages, after = [], ""
@@ -169,7 +171,9 @@ class TestScheduling:
         in_order = sorted(ids(images))
         assert pages == [in_order[:2], in_order[2:4], in_order[4:]]
 
-    async def test_of_one_project_and_of_one_pr(self, records: Records, project: Project) -> None:
+    async def test_scheduled_images_can_be_filtered_by_project_and_pull_request(
+        self, records: Records, project: Project
+    ) -> None:
         other = await added_project(records)
         mine, of_another_pr = (
             (await added(records, project))[0],
@@ -188,7 +192,7 @@ class TestScheduling:
         assert found is not None
         assert found.scheduled_at == NOW
 
-    async def test_removing_counts_what_was_there(self, records: Records, project: Project) -> None:
+    async def test_removing_returns_how_many_images_existed(self, records: Records, project: Project) -> None:
         images = await added(records, project, 3)
         assert await records.remove_images([images[0].id, images[1].id, "0" * 32]) == 2
         assert await records.remove_images(ids(images)) == 1
@@ -197,7 +201,9 @@ class TestScheduling:
 
 
 class TestClosingAPr:
-    async def test_counts_what_was_not_yet_marked(self, records: Records, project: Project) -> None:
+    async def test_counts_only_images_that_were_not_closed_before(
+        self, records: Records, project: Project
+    ) -> None:
         images = await added(records, project, 2)
         await added(records, project, pr_number=8)
         assert await records.close_pr(project.id, 7, NOW, schedule=False) == 2
@@ -209,7 +215,7 @@ class TestClosingAPr:
             (image.id, closed_at) for image, closed_at in zip(images, (NOW, NOW, NOW + 60), strict=True)
         ]
 
-    async def test_schedules_all_of_the_pr_also_those_marked_before(
+    async def test_also_schedules_images_that_were_closed_before(
         self, records: Records, project: Project
     ) -> None:
         images = await added(records, project, 2)
@@ -235,7 +241,9 @@ class TestClosingAPr:
         await added(records, project)
         assert not await records.is_closed(project.id, 7)
 
-    async def test_leaves_others_alone(self, records: Records, project: Project) -> None:
+    async def test_does_not_affect_other_pull_requests_or_projects(
+        self, records: Records, project: Project
+    ) -> None:
         other = await added_project(records)
         image, theirs = (await added(records, project, pr_number=8))[0], (await added(records, other))[0]
         assert await records.close_pr(project.id, 7, NOW, schedule=True) == 0
@@ -247,7 +255,7 @@ class TestClosingAPr:
 
 class TestScheduleDue:
     @pytest.mark.parametrize("policy", Policy)
-    async def test_retain_days_hold_under_every_policy(self, records: Records, policy: Policy) -> None:
+    async def test_retain_days_apply_under_every_policy(self, records: Records, policy: Policy) -> None:
         project = await added_project(records, policy, days=3)
         old = await added(records, project, 2, uploaded_at=NOW - 3 * DAY)
         await added(records, project, uploaded_at=NOW - 3 * DAY + 1)
@@ -256,7 +264,7 @@ class TestScheduleDue:
         assert await records.schedule_due(NOW, 10) == 0
 
     @pytest.mark.parametrize("policy", [Policy.PR_CLOSE, Policy.MANUAL])
-    async def test_without_retain_days_age_does_not_count(self, records: Records, policy: Policy) -> None:
+    async def test_without_retain_days_old_images_are_not_due(self, records: Records, policy: Policy) -> None:
         project = await added_project(records, policy)
         await added(records, project, uploaded_at=1)
         assert await records.schedule_due(NOW, 10) == 0
@@ -274,14 +282,14 @@ class TestScheduleDue:
         assert await records.schedule_due(NOW, 10) == due
         assert ids(await records.scheduled("", 10)) == ids(closed)[:due]
 
-    async def test_a_changed_policy_counts_from_then_on(self, records: Records) -> None:
+    async def test_a_changed_policy_applies_to_existing_images(self, records: Records) -> None:
         project = await added_project(records, Policy.MANUAL)
         await added(records, project, uploaded_at=NOW - 3 * DAY)
         assert await records.schedule_due(NOW, 10) == 0
         await records.change_project(replace(project, policy=Policy.RETAIN_DAYS, retain_days=3))
         assert await records.schedule_due(NOW, 10) == 1
 
-    async def test_never_more_than_the_limit_over_all_projects(self, records: Records) -> None:
+    async def test_the_limit_applies_across_all_projects(self, records: Records) -> None:
         for _ in range(3):
             project = await added_project(records, Policy.PR_CLOSE, days=1)
             await added(records, project, 2, uploaded_at=1)
@@ -291,13 +299,13 @@ class TestScheduleDue:
 
 
 class TestProjects:
-    async def test_a_project_comes_back_as_it_was(self, records: Records) -> None:
+    async def test_a_stored_project_is_read_back_unchanged(self, records: Records) -> None:
         project = await added_project(records, Policy.RETAIN_DAYS, days=30)
         assert await records.project(project.name, LOCAL_ORGANIZATION) == project
         assert await records.project(project.name, "elsewhere") is None
         assert await records.project("nobody's", LOCAL_ORGANIZATION) is None
 
-    async def test_a_name_is_given_once(self, records: Records, project: Project) -> None:
+    async def test_a_taken_name_is_a_conflict(self, records: Records, project: Project) -> None:
         with pytest.raises(ConflictError, match=re.escape(repr(project.name))):
             await records.add_project(a_project(name=project.name))
         assert await records.projects() == [project]
@@ -307,7 +315,7 @@ class TestProjects:
             await records.add_project(a_project(name=name))
         assert [project.name for project in await records.projects()] == ["a", "b", "c"]
 
-    async def test_can_be_changed(self, records: Records, project: Project) -> None:
+    async def test_can_be_changed_but_not_to_a_taken_name(self, records: Records, project: Project) -> None:
         other = await added_project(records)
         changed = replace(project, name="another", policy=Policy.MANUAL, retain_days=9)
         await records.change_project(changed)
@@ -319,13 +327,13 @@ class TestProjects:
 
 
 class TestTokens:
-    async def test_a_token_leads_to_its_project(self, records: Records, project: Project) -> None:
+    async def test_a_token_finds_its_project(self, records: Records, project: Project) -> None:
         token = a_token(project)
         await records.add_token(token)
         assert await records.project_of_token(token.sha256) == (token, project)
         assert await records.project_of_token("0" * 64) is None
 
-    async def test_a_revoked_one_does_not_and_keeps_its_first_time(
+    async def test_a_revoked_token_stops_working_and_keeps_its_first_revocation_time(
         self, records: Records, project: Project, open_again: Callable[[], Records]
     ) -> None:
         token, kept = a_token(project), a_token(project, created_at=NOW + 1)
@@ -342,16 +350,16 @@ class TestTokens:
         assert await records.tokens(project.id) == [replace(token, revoked_at=NOW), kept]
         assert await records.project_of_token(kept.sha256)
 
-    async def test_revoking_none_says_so(self, records: Records) -> None:
+    async def test_revoking_an_unknown_token_returns_false(self, records: Records) -> None:
         assert not await records.revoke_token("nobody's", NOW)
 
-    async def test_touching_notes_the_last_use(self, records: Records, project: Project) -> None:
+    async def test_touching_a_token_records_its_last_use(self, records: Records, project: Project) -> None:
         token = a_token(project)
         await records.add_token(token)
         await records.touch_token(token.id, NOW + 5)
         assert await records.tokens(project.id) == [replace(token, last_used_at=NOW + 5)]
 
-    async def test_are_listed_by_age_for_one_project(self, records: Records, project: Project) -> None:
+    async def test_are_listed_oldest_first_for_one_project(self, records: Records, project: Project) -> None:
         other = await added_project(records)
         newer, older, theirs = a_token(project, created_at=NOW + 1), a_token(project), a_token(other)
         for token in (newer, older, theirs):
@@ -359,7 +367,9 @@ class TestTokens:
         assert await records.tokens(project.id) == [older, newer]
 
 
-async def test_the_installation_id_stays(records: Records, open_again: Callable[[], Records]) -> None:
+async def test_every_process_reads_the_same_installation_id(
+    records: Records, open_again: Callable[[], Records]
+) -> None:
     another = open_again()
     try:
         installation_id = await another.installation_id()

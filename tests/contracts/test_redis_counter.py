@@ -96,12 +96,12 @@ async def call_over(counter: RedisCounter) -> None:
     await eventually(lambda: counter._call is None, "the end of the call")
 
 
-def test_an_upload_loses_at_most_50_ms() -> None:
+def test_an_upload_waits_less_than_50_ms_for_the_counter() -> None:
     assert sum(HIT_SECONDS) < 0.05
 
 
-class TestOneServerForAll:
-    async def test_exact_over_several_processes(self, valkey: Valkey, project: str) -> None:
+class TestSharedServer:
+    async def test_the_limit_is_exact_across_replicas(self, valkey: Valkey, project: str) -> None:
         async with (
             counting(valkey.url) as one,
             counting(valkey.url) as two,
@@ -110,15 +110,15 @@ class TestOneServerForAll:
             answers = await asyncio.gather(*(hits(each, 60, project) for each in (one, two, three)))
         assert sum(answers, Counter()) == Counter({True: 120, False: 60})
 
-    async def test_its_keys_expire(self, valkey: Valkey, project: str) -> None:
+    async def test_keys_expire_within_the_window(self, valkey: Valkey, project: str) -> None:
         async with counting(valkey.url) as counter:
             assert await hits(counter, 3, project) == {True: 3}
             with valkey.client() as client:
                 (key,) = client.scan_iter(f"*{project}*")
                 assert 0 < client.pttl(key) <= 1000 * WINDOW_SECONDS
 
-    async def test_a_clock_that_was_set_back(self, valkey: Valkey, project: str) -> None:
-        """An upload recorded at a future time does not count until then."""
+    async def test_uploads_recorded_in_the_future_do_not_count(self, valkey: Valkey, project: str) -> None:
+        """The server's clock may be set back. Uploads recorded before that are then in the future."""
         async with counting(valkey.url, 2) as counter:
             await hits(counter, 2, project)
             with valkey.client() as client:
@@ -127,7 +127,7 @@ class TestOneServerForAll:
                     client.lset(key, index, str(int(time.time() + 3600) * 1_000_000))
             assert await hits(counter, 3, project) == {True: 2, False: 1}
 
-    async def test_one_connection(self, own_valkey: Valkey, project: str) -> None:
+    async def test_all_uploads_share_one_connection(self, own_valkey: Valkey, project: str) -> None:
         with own_valkey.client() as client:
             before = client.info("stats")["total_connections_received"]
             async with counting(own_valkey.url) as counter:
@@ -135,14 +135,16 @@ class TestOneServerForAll:
                 assert client.info("stats")["total_connections_received"] == before + 1
             await eventually(lambda: len(client.client_list()) == 1, "the server to see it close")
 
-    async def test_scripts_that_were_flushed(self, valkey: Valkey, project: str) -> None:
+    async def test_counting_continues_after_a_script_flush(self, valkey: Valkey, project: str) -> None:
         async with counting(valkey.url, 2) as counter:
             assert await hits(counter, 1, project) == {True: 1}
             with valkey.client() as client:
                 client.script_flush()
             assert await hits(counter, 2, project) == {True: 1, False: 1}
 
-    async def test_connections_that_it_closed(self, own_valkey: Valkey, project: str) -> None:
+    async def test_counting_continues_after_the_server_closes_the_connection(
+        self, own_valkey: Valkey, project: str
+    ) -> None:
         """A server closes idle connections. That is not an outage."""
         async with counting(own_valkey.url) as counter:
             assert await hits(counter, 1, project) == {True: 1}
@@ -153,7 +155,7 @@ class TestOneServerForAll:
                 await asyncio.sleep(0)
             assert await hits(counter, 1, project) == {True: 1}
 
-    async def test_an_event_loop_that_was_held_up(
+    async def test_a_busy_event_loop_does_not_cause_a_timeout(
         self, valkey: Valkey, project: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """An answer that arrived while the event loop was busy is read, even though the timeout has passed."""
@@ -168,12 +170,14 @@ class TestOneServerForAll:
             assert await answer
 
     @pytest.mark.parametrize("scheme", ["redis", "valkey"])
-    async def test_schemes(self, valkey: Valkey, project: str, scheme: str) -> None:
+    async def test_plain_url_schemes_are_accepted(self, valkey: Valkey, project: str, scheme: str) -> None:
         async with counting(valkey.url.replace("redis", scheme)) as counter:
             assert await hits(counter, 1, project) == {True: 1}
 
     @pytest.mark.parametrize("scheme", ["rediss", "valkeys"])
-    async def test_tls(self, valkey: Valkey, project: str, scheme: str, tmp_path: Path) -> None:
+    async def test_tls_url_schemes_verify_the_certificate(
+        self, valkey: Valkey, project: str, scheme: str, tmp_path: Path
+    ) -> None:
         async with behind_tls(valkey, tmp_path) as (port, certificate):
             url = f"{scheme}://localhost:{port}?ssl_ca_certs={certificate}"
             async with counting(url) as counter:
@@ -184,7 +188,7 @@ class TestOneServerForAll:
 
 
 class TestOutages:
-    async def test_it_is_stopped_and_comes_back(self, own_valkey: Valkey) -> None:
+    async def test_uploads_are_not_counted_while_the_server_is_down(self, own_valkey: Valkey) -> None:
         async with counting(own_valkey.url) as counter:
             assert await hits(counter, 1, "before") == {True: 1}
             own_valkey.stop()
@@ -193,7 +197,7 @@ class TestOutages:
             own_valkey.start()
             await limited_again(counter)
 
-    async def test_it_is_frozen_and_thaws(self, own_valkey: Valkey) -> None:
+    async def test_uploads_are_not_counted_while_the_server_is_frozen(self, own_valkey: Valkey) -> None:
         patience = list(PATIENT)
         async with counting(own_valkey.url, patience=patience, server_seconds=0.5) as counter:
             await limited_again(counter)
@@ -206,8 +210,8 @@ class TestOutages:
             patience[:] = PATIENT
             await limited_again(counter)
 
-    async def test_an_answer_that_comes_late(self, own_valkey: Valkey) -> None:
-        """The upload that timed out is not counted. A late answer is not a failure: the next upload asks at once."""
+    async def test_after_a_late_answer_the_next_upload_is_counted(self, own_valkey: Valkey) -> None:
+        """The upload that timed out is not counted. A late answer is not a failure: the next upload is counted."""
         patience = list(PATIENT)
         async with counting(own_valkey.url, patience=patience, retry_seconds=NEVER) as counter:
             assert await hits(counter, 1, "before") == {True: 1}
@@ -218,7 +222,7 @@ class TestOutages:
             await call_over(counter)
             assert False in await hits(counter, 140)
 
-    async def test_while_one_upload_waits_for_it_no_other_does(self, own_valkey: Valkey) -> None:
+    async def test_only_one_upload_at_a_time_waits_for_a_frozen_server(self, own_valkey: Valkey) -> None:
         patience = list(IMPATIENT)
         async with counting(own_valkey.url, patience=patience) as counter:
             with own_valkey.frozen():
@@ -227,7 +231,9 @@ class TestOutages:
                 for _ in range(1000):
                     uncounted(await hits(counter, 1))
 
-    async def test_after_a_failure_nobody_asks_for_a_while(self, own_valkey: Valkey) -> None:
+    async def test_after_a_failure_no_call_is_made_within_the_retry_interval(
+        self, own_valkey: Valkey
+    ) -> None:
         async with counting(own_valkey.url, retry_seconds=NEVER) as counter:
             own_valkey.stop()
             uncounted(await hits(counter, 1))
@@ -235,7 +241,9 @@ class TestOutages:
             uncounted(await hits(counter, 200))
             assert counter._call is None
 
-    async def test_it_is_full(self, own_valkey: Valkey) -> None:
+    async def test_uploads_are_not_counted_while_the_server_is_out_of_memory(
+        self, own_valkey: Valkey
+    ) -> None:
         with own_valkey.client() as client:
             async with counting(own_valkey.url) as counter:
                 client.config_set("maxmemory", 1)  # the eviction policy evicts nothing
@@ -245,7 +253,7 @@ class TestOutages:
                 client.config_set("maxmemory", 0)
                 await limited_again(counter)
 
-    async def test_it_is_a_replica(self, own_valkey: Valkey) -> None:
+    async def test_uploads_are_not_counted_on_a_read_only_replica(self, own_valkey: Valkey) -> None:
         with own_valkey.client() as client:
             client.replicaof("127.0.0.1", free_port())
             async with counting(own_valkey.url) as counter:
@@ -253,7 +261,7 @@ class TestOutages:
                 client.replicaof("NO", "ONE")
                 await limited_again(counter)
 
-    async def test_passwords(self, own_valkey: Valkey) -> None:
+    async def test_uploads_are_counted_only_with_the_right_password(self, own_valkey: Valkey) -> None:
         with own_valkey.client() as client:
             client.config_set("requirepass", "p@ss/word")
         for user in ("", f":{PASSWORD}@", f"somebody:{PASSWORD}@"):
@@ -263,7 +271,7 @@ class TestOutages:
             assert await hits(counter, 1) == {True: 1}
 
     @pytest.mark.parametrize("scheme", ["redis", "rediss"])
-    async def test_a_socket_that_never_answers(self, scheme: str) -> None:
+    async def test_a_socket_that_never_answers_times_out(self, scheme: str) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"{scheme}://:{PASSWORD}@127.0.0.1:{server.getsockname()[1]}"
             async with counting(url, patience=IMPATIENT) as counter:
@@ -272,7 +280,7 @@ class TestOutages:
                 with pytest.raises(CounterUnavailableError):
                     await counter.check()
 
-    async def test_a_network_that_swallows_everything(self) -> None:
+    async def test_connecting_times_out_when_the_network_drops_packets(self) -> None:
         with socket.create_server(("127.0.0.1", 0), backlog=0) as server, contextlib.ExitStack() as stack:
             for _ in range(4):  # once its queue is full, the kernel does not answer
                 filling = stack.enter_context(socket.socket())
@@ -282,7 +290,7 @@ class TestOutages:
             async with counting(url, patience=IMPATIENT) as counter:
                 assert "no answer" in uncounted(await hits(counter, 200))
 
-    async def test_something_else_answers(self) -> None:
+    async def test_uploads_are_not_counted_by_a_server_that_is_not_valkey(self) -> None:
         async def speak_http(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             writer.close()
@@ -291,11 +299,11 @@ class TestOutages:
         async with server, counting(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}") as counter:
             assert uncounted(await hits(counter, 5))
 
-    async def test_a_name_that_does_not_exist(self) -> None:
+    async def test_uploads_are_not_counted_with_an_unknown_host_name(self) -> None:
         async with counting("redis://nowhere.invalid", patience=IMPATIENT) as counter:
             assert uncounted(await hits(counter, 5))
 
-    async def test_name_servers_that_do_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_only_one_dns_lookup_runs_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Only one lookup runs at a time, however long it takes. More would use up the threads for lookups."""
         asked = 0
 
@@ -310,7 +318,7 @@ class TestOutages:
                 uncounted(await hits(counter, 20))
         assert asked == 1
 
-    async def test_clients_that_hang_up(self, own_valkey: Valkey) -> None:
+    async def test_a_cancelled_upload_does_not_cancel_the_others(self, own_valkey: Valkey) -> None:
         """A client that disconnects cancels its upload. The others get their answers."""
         async with counting(own_valkey.url, 6) as counter:
             going = [asyncio.create_task(counter.hit("project")) for _ in range(5)]
@@ -321,7 +329,7 @@ class TestOutages:
             assert await staying
             await asyncio.gather(*going, return_exceptions=True)
 
-    async def test_metrics(self, own_valkey: Valkey) -> None:
+    async def test_metrics_count_outages_failures_and_unlimited_uploads(self, own_valkey: Valkey) -> None:
         async with counting(own_valkey.url) as counter:
             assert await hits(counter, 3) == {True: 3}
             own_valkey.stop()
@@ -340,7 +348,7 @@ class TestOutages:
 
 
 @pytest.mark.parametrize("rest", ["host?nonsense=1", "host?db=many", "host?socket_timeout=soon"])
-def test_invalid_addresses(rest: str) -> None:
+def test_an_invalid_counter_url_is_refused_without_its_password(rest: str) -> None:
     with pytest.raises(
         SettingsError, match="PRSHOTS_COUNTER_URL: got an invalid value, takes redis://"
     ) as raised:

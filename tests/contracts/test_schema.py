@@ -72,20 +72,22 @@ def schema(engine: Engine) -> list[str]:
         return sorted(connection.execute(text(SCHEMA[engine.dialect.name])).scalars())
 
 
-def test_the_newest_migration_is_the_version_the_code_asks_for() -> None:
+def test_the_newest_migration_matches_the_schema_version() -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     assert ScriptDirectory.from_config(config).get_heads() == [SCHEMA_VERSION]
 
 
-def test_migrations_lead_to_the_tables_in_the_code(engine: Engine) -> None:
+def test_migrations_create_the_tables_that_the_code_defines(engine: Engine) -> None:
     migrate(engine)
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
 
 
-def test_indexes_have_the_same_conditions(engine: Engine, new_settings: Callable[[], Settings]) -> None:
+def test_migrated_indexes_have_the_conditions_that_the_code_defines(
+    engine: Engine, new_settings: Callable[[], Settings]
+) -> None:
     """Alembic does not compare the conditions of partial indexes, and the sweep's speed depends on them."""
     migrate(engine)
     with opened(new_settings()) as from_code:
@@ -95,8 +97,8 @@ def test_indexes_have_the_same_conditions(engine: Engine, new_settings: Callable
     assert sum(" WHERE " in sql for sql in indexes) == 8
 
 
-def test_on_postgresql_all_is_the_same_and_text_goes_by_its_bytes(postgresql: PostgreSQL) -> None:
-    """Alembic does not compare collations either. PostgreSQL can sort by an index only if their collations match."""
+def test_on_postgresql_the_schema_matches_and_text_uses_the_c_collation(postgresql: PostgreSQL) -> None:
+    """Alembic does not compare collations either. PostgreSQL sorts by an index only if the collations match."""
     migrated, made = (open_postgresql(postgresql.new_database()).engine for _ in range(2))
     migrate(migrated)
     metadata.create_all(made)
@@ -116,7 +118,7 @@ def test_migrating_twice_changes_nothing(engine: Engine) -> None:
     assert schema(engine) == before
 
 
-def test_ten_processes_open_a_new_database_at_once(settings: Settings) -> None:
+def test_ten_processes_can_open_a_new_database_at_once(settings: Settings) -> None:
     def open_it() -> str:
         records = wiring.open_records(settings)
         return asyncio.run(records.installation_id())
@@ -125,7 +127,7 @@ def test_ten_processes_open_a_new_database_at_once(settings: Settings) -> None:
     assert re.fullmatch("[0-9a-f]{32}", installation_id)
 
 
-def test_a_database_of_a_newer_program_is_refused_and_left_alone(settings: Settings, engine: Engine) -> None:
+def test_a_database_with_a_newer_schema_is_refused_and_unchanged(settings: Settings, engine: Engine) -> None:
     migrate(engine)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -137,7 +139,7 @@ def test_a_database_of_a_newer_program_is_refused_and_left_alone(settings: Setti
     assert "images" in inspect(engine).get_table_names()
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(engine: Engine) -> None:
+def test_a_failed_migration_changes_nothing(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE images (in_the_way INTEGER)"))
     before = schema(engine)
@@ -146,7 +148,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(engine: Engine) -> None:
     assert schema(engine) == before
 
 
-def test_the_command_says_from_what_to_what(settings: Settings, engine: Engine) -> None:
+def test_the_migrate_command_reports_the_old_and_new_schema(settings: Settings, engine: Engine) -> None:
     def said() -> str:
         env = {"PRSHOTS_DATABASE_URL": settings.database_url}
         done = CliRunner().invoke(app, ["migrate"], env=env, catch_exceptions=False)
@@ -170,7 +172,7 @@ def upgrade_to(engine: Engine, version: str) -> None:
         command.upgrade(config, version)
 
 
-def test_a_database_of_the_first_version_is_counted_through(engine: Engine) -> None:
+def test_upgrading_from_schema_0001_counts_existing_images(engine: Engine) -> None:
     """The upgrade that adds the dashboard counts the images that are already there."""
     upgrade_to(engine, "0001")
     day = 20_000

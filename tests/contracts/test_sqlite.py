@@ -29,7 +29,7 @@ async def records(tmp_path: Path) -> AsyncIterator[SqlRecords]:
     await opened.close()
 
 
-async def test_with_its_tables_dropped(records: SqlRecords, tmp_path: Path) -> None:
+async def test_without_tables_every_call_is_a_records_error(records: SqlRecords, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "prshots.db") as database:
         for table in metadata.tables:
             database.execute(f"DROP TABLE {table}")
@@ -40,7 +40,7 @@ async def test_with_its_tables_dropped(records: SqlRecords, tmp_path: Path) -> N
                 await call(records._database)
 
 
-async def test_failures_are_counted_and_refusals_are_not(records: SqlRecords, tmp_path: Path) -> None:
+async def test_failures_are_counted_but_conflicts_are_not(records: SqlRecords, tmp_path: Path) -> None:
     def counted() -> tuple[float, float]:
         failures = ENGINE_FAILURES.labels("database")._value.get()
         return failures, DATABASE_SECONDS.labels("write")._sum.get()
@@ -60,18 +60,18 @@ async def test_failures_are_counted_and_refusals_are_not(records: SqlRecords, tm
     assert counted()[0] == failures + 3
 
 
-def test_every_call_of_the_ports_is_tried() -> None:
+def test_the_list_of_calls_covers_every_store_method() -> None:
     for store, calls in STORES.items():
         public = {name for name in vars(store) if not name.startswith("_")}
         assert set(calls) == public - {"close"}
 
 
-async def test_with_text_that_is_not_unicode(records: SqlRecords) -> None:
+async def test_invalid_unicode_is_a_records_error(records: SqlRecords) -> None:
     with pytest.raises(RecordsError, match="valid Unicode"):
         await records.project("\udcff", LOCAL_ORGANIZATION)
 
 
-async def test_on_a_full_disk_and_with_room_again(tmp_path: Path) -> None:
+async def test_a_full_disk_fails_uploads_until_there_is_space(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "1m") as disk:
         records = open_records(disk)
         try:
@@ -95,19 +95,19 @@ async def _fails_for_all(records: SqlRecords, project: Project) -> None:
     assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
 
-def test_in_a_read_only_folder(tmp_path: Path) -> None:
+def test_opening_in_a_read_only_folder_fails(tmp_path: Path) -> None:
     with read_only(tmp_path), pytest.raises(RecordsError):
         wiring.open_records(Settings(data_dir=tmp_path))
 
 
-def test_over_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_opening_a_file_that_is_not_a_database_fails(tmp_path: Path) -> None:
     (tmp_path / "prshots.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(RecordsError, match="not a database"):
         wiring.open_records(Settings(data_dir=tmp_path))
 
 
 @pytest.mark.parametrize("name", ["what?mode=memory", "50%41", "a#b", "späce d"])
-def test_a_path_is_taken_as_it_is(tmp_path: Path, name: str) -> None:
+def test_special_characters_in_the_path_are_kept(tmp_path: Path, name: str) -> None:
     engine = open_sqlite(tmp_path / name / "prshots.db")
     engine.connect().close()
     engine.dispose()
@@ -123,7 +123,7 @@ def test_a_commit_survives_a_power_cut(tmp_path: Path) -> None:
     engine.dispose()
 
 
-async def test_a_connection_that_cannot_be_opened(tmp_path: Path) -> None:
+async def test_with_an_invalid_file_every_call_is_a_records_error(tmp_path: Path) -> None:
     (tmp_path / "prshots.db").write_bytes(b"no such thing " * 500)
     database = Database(open_sqlite(tmp_path / "prshots.db"))
     for call in EVERY_CALL.values():

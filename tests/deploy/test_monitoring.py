@@ -35,29 +35,29 @@ def samples() -> dict[str, set[str]]:
 
 
 @pytest.mark.slow
-def test_promtool_takes_them() -> None:
+def test_promtool_accepts_the_rules_and_the_config() -> None:
     passes("promtool", "check", "rules", PROMETHEUS / "alerts.yaml")
     passes("promtool", "check", "config", PROMETHEUS / "prometheus.yaml")
 
 
 @pytest.mark.slow
-def test_each_alert_fires_when_it_should_and_none_when_all_is_well() -> None:
+def test_alerts_fire_when_they_should_and_only_then() -> None:
     passes("promtool", "test", "rules", PROMETHEUS / "alerts_test.yaml")
 
 
-def test_each_alert_is_tried() -> None:
+def test_each_alert_has_a_test() -> None:
     tried = re.findall(r'alertname="(\w+)"', (PROMETHEUS / "alerts_test.yaml").read_text())
     assert sorted(tried) == sorted(rule["alert"] for rule in RULES)
 
 
-def test_each_alert_says_what_to_do() -> None:
+def test_each_alert_has_a_severity_a_summary_and_a_runbook() -> None:
     for rule in RULES:
         assert rule["labels"]["severity"] in {"page", "ticket"}
         assert len(rule["annotations"]["runbook"]) > 40
         assert rule["annotations"]["summary"]
 
 
-def test_every_figure_exists() -> None:
+def test_every_metric_used_exists() -> None:
     known = samples()
     assert {"prshots_uploads_total", "prshots_delivery_seconds_bucket"} <= set(known)
     variable = [value for value in walk(DASHBOARD["templating"]) if isinstance(value, str)]
@@ -66,7 +66,7 @@ def test_every_figure_exists() -> None:
     assert used - set(known) == set()
 
 
-def test_every_figure_has_the_labels_that_are_asked_for() -> None:
+def test_every_metric_has_the_labels_used_in_queries() -> None:
     known = samples()
     by_prometheus = {"job", "instance"}
     for name, matchers in re.findall(r"\b(prshots_\w+)\{([^}]*)\}", " ".join(EXPRESSIONS)):
@@ -74,7 +74,7 @@ def test_every_figure_has_the_labels_that_are_asked_for() -> None:
         assert asked <= known[name] | by_prometheus, name
 
 
-def test_every_result_exists() -> None:
+def test_every_result_label_used_exists() -> None:
     """A rule with a misspelled result would never fire."""
     of_figure = {
         "prshots_uploads_total": metrics.UPLOAD_RESULTS,
@@ -88,7 +88,7 @@ def test_every_result_exists() -> None:
 
 
 @pytest.mark.slow
-def test_every_query_of_the_dashboard_is_one(tmp_path: Path) -> None:
+def test_promtool_accepts_every_dashboard_query(tmp_path: Path) -> None:
     def plain(query: str) -> str:
         return query.replace("$__rate_interval", "5m").replace("$instance", ".*")
 
@@ -97,13 +97,13 @@ def test_every_query_of_the_dashboard_is_one(tmp_path: Path) -> None:
     passes("promtool", "check", "rules", tmp_path / "rules.yaml")
 
 
-def test_the_dashboard_shows_every_figure() -> None:
+def test_the_dashboard_shows_every_metric() -> None:
     shown = set(re.findall(r"\bprshots_\w+", " ".join(QUERIES)))
     families = {re.sub("_(bucket|sum|count)$", "", name) for name in samples()}
     assert families - {re.sub("_bucket$", "", name) for name in shown} == set()
 
 
-def test_the_dashboard_can_be_imported_anywhere() -> None:
+def test_the_dashboard_can_be_imported_into_any_grafana() -> None:
     """Its data source is a variable, so it works in any Grafana."""
     sources = [
         value["datasource"] for value in walk(DASHBOARD) if isinstance(value, dict) and "datasource" in value
@@ -115,7 +115,7 @@ def test_the_dashboard_can_be_imported_anywhere() -> None:
     assert DASHBOARD["schemaVersion"] >= 36
 
 
-def test_the_panels_have_ids_and_places_of_their_own() -> None:
+def test_panels_have_unique_ids_and_do_not_overlap() -> None:
     ids = [panel["id"] for panel in DASHBOARD["panels"]]
     assert len(set(ids)) == len(ids)
     places = [panel["gridPos"] for panel in DASHBOARD["panels"]]
@@ -127,7 +127,7 @@ def test_the_panels_have_ids_and_places_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel["title"])
-def test_each_panel_asks_for_something_and_says_in_what_unit(panel: dict[str, Any]) -> None:
+def test_each_panel_has_a_query_and_a_unit(panel: dict[str, Any]) -> None:
     assert panel["targets"]
     assert panel["fieldConfig"]["defaults"]["unit"]
     assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])

@@ -22,12 +22,12 @@ def looked_for(path: str) -> str | None:
 
 
 @pytest.mark.parametrize("ext", CONTENT_TYPES)
-def test_every_object_is_found(ext: str) -> None:
+def test_nginx_looks_up_every_image_type_by_its_origin_key(ext: str) -> None:
     assert looked_for(f"/i/{IMAGE_ID}.{ext}") == origin_key(IMAGE_ID, ext)
 
 
 @pytest.mark.parametrize(
     "ext", ["gif", "svg", "thumb", "thumb.png", f"thumb.{THUMBNAIL_EXT}", "webp.png", "PNG", ""]
 )
-def test_nothing_else_is(ext: str) -> None:
+def test_nginx_forwards_other_extensions_to_delivery(ext: str) -> None:
     assert looked_for(f"/i/{IMAGE_ID}.{ext}") is None

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
-def test_systemd_takes_it(folder: Path, name: str) -> None:
+def test_systemd_accepts_the_unit(folder: Path, name: str) -> None:
     done = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", folder / name],
         capture_output=True,
@@ -42,7 +42,7 @@ def test_systemd_takes_it(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.slow
-def test_little_is_left_that_it_could_harm(folder: Path, name: str) -> None:
+def test_systemd_rates_the_unit_as_well_sandboxed(folder: Path, name: str) -> None:
     """0 is the best score, 10 the worst. Most Debian services score more than 9."""
     said = passes("systemd-analyze", "security", "--offline=yes", "--threshold=15", folder / name)
     assert re.search(r"Overall exposure level for .*: (0|1)\.\d OK", said)
@@ -58,18 +58,18 @@ def directives(name: str) -> list[str]:
     ]
 
 
-def test_a_part_is_run_as_the_whole_is() -> None:
+def test_both_units_have_the_same_directives() -> None:
     whole, part = map(directives, NAMES)
     assert whole == part
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "User=prshots", "KillMode=mixed"} <= set(whole)
 
 
-def test_the_program_is_called_as_it_can_be() -> None:
+def test_the_units_start_prshots_serve() -> None:
     calls = [re.findall(r"^ExecStart=(.+)$", (UNITS / name).read_text(), re.MULTILINE) for name in NAMES]
     assert calls == [[f"{PROGRAM} serve"], [f"{PROGRAM} serve %i"]]
 
 
-def test_the_example_of_settings_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_settings_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Includes every commented-out line that has a value."""
     lines = re.findall(r"^#?([A-Z_]+)=(.*)$", (UNITS / "prshots.env").read_text(), re.MULTILINE)
     for name, value in lines:

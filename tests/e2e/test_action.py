@@ -1,4 +1,4 @@
-"""action.yml, run by act like on a GitHub runner, against the service and a GitHub look-alike.
+"""action.yml, run by act as on a GitHub runner, against the service and a GitHub look-alike.
 
 The first run installs the client from a checkout, as on a runner. The others reuse it.
 """
@@ -163,7 +163,7 @@ def statuses(urls: str) -> set[int]:
     return {httpx.get(url, trust_env=False).status_code for url in urls.split()}
 
 
-def test_from_opening_to_closing(repository: Repository) -> None:
+def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository: Repository) -> None:
     github, number = repository.github, repository.github.new_pr()
 
     opened = repository.run(event("opened", number))
@@ -210,7 +210,7 @@ def test_from_opening_to_closing(repository: Repository) -> None:
     assert statuses(f"{opened.seen['urls']}\n{pushed.seen['urls']}") == {410}
 
 
-def test_what_runs_for_no_pull_request_is_left_alone(repository: Repository) -> None:
+def test_a_run_without_a_pull_request_succeeds_and_does_nothing(repository: Repository) -> None:
     done = repository.run({"ref": "refs/heads/main", "after": FIRST}, on="push")
     assert done.succeeded
     assert done.annotations == [("notice", "This job does not run for a pull request: nothing to do.")]
@@ -220,7 +220,7 @@ def test_what_runs_for_no_pull_request_is_left_alone(repository: Repository) -> 
 class TestForks:
     FORK = "somebody/shop"
 
-    def test_without_secrets(self, repository: Repository) -> None:
+    def test_without_secrets_the_job_only_warns(self, repository: Repository) -> None:
         number = repository.github.new_pr()
         done = repository.run(event("opened", number, head_repository=self.FORK), token="")
         assert done.succeeded
@@ -229,7 +229,9 @@ class TestForks:
         assert "comes from a fork" in words
         assert repository.github.comments(number) == []
 
-    def test_with_a_token_that_may_only_read(self, repository: Repository) -> None:
+    def test_with_a_read_only_token_images_are_uploaded_without_a_comment(
+        self, repository: Repository
+    ) -> None:
         number, github = repository.github.new_pr(), repository.github
         of_a_fork = event("opened", number, head_repository=self.FORK)
         done = repository.run(of_a_fork, github_token=github.fork_token)

@@ -1,4 +1,4 @@
-"""`prshots backup` of a service under load, `prshots restore`, and what they refuse."""
+"""`prshots backup` of a service under load, `prshots restore`, and what each refuses."""
 
 import contextlib
 import fcntl
@@ -77,7 +77,7 @@ def restored(service: Service, backup: Path) -> None:
 
 
 def put_in(service: Service, thumbnails_of: list[str]) -> None:
-    """Add thumbnails to images, as if somebody had viewed them."""
+    """Add thumbnails to images, as viewing them would."""
     for image_id in thumbnails_of:
         (service.images_dir / image_id[:2] / f"{image_id}.thumb.webp").write_bytes(
             b"RIFF-" + image_id.encode()
@@ -86,7 +86,7 @@ def put_in(service: Service, thumbnails_of: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_backup_under_load_is_whole_when_restored(service: Service, tmp_path: Path) -> None:
+def test_a_backup_made_under_load_restores_completely(service: Service, tmp_path: Path) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     token = service.start().new_token()
     with service.client(token) as client:
@@ -142,7 +142,7 @@ def thumbnails_are_there(service: Service) -> bool:
     return bool(paths) and all(path.read_bytes() == b"RIFF-" + path.name[:32].encode() for path in paths)
 
 
-def test_what_was_deleted_meanwhile(service: Service, tmp_path: Path) -> None:
+def test_an_image_deleted_during_the_backup_is_skipped(service: Service, tmp_path: Path) -> None:
     """The file is deleted, but its record is not: the restored service's next sweep deletes the record."""
     with service.start().client(service.new_token()) as client:
         gone, stays = (upload(client).json() for _ in range(2))
@@ -165,7 +165,7 @@ def test_what_was_deleted_meanwhile(service: Service, tmp_path: Path) -> None:
     assert records(service, "scheduled_at") == [(None,), (None,)]  # the original is unchanged
 
 
-def test_over_standard_output(
+def test_a_backup_to_standard_output_restores_the_same_data(
     service: Service, backed_up: tuple[Path, dict[str, bytes]], tmp_path: Path
 ) -> None:
     backup, images = backed_up
@@ -206,24 +206,26 @@ def dump(database: Path) -> list[str]:
         return list(connection.iterdump())
 
 
-class TestBackupsThatAreNotMade:
-    def test_nothing_is_there(self, service: Service, tmp_path: Path) -> None:
+class TestBackup:
+    def test_without_a_database_is_refused(self, service: Service, tmp_path: Path) -> None:
         assert "there is no database" in refused(service, "backup", str(tmp_path / "b.tar"))
         assert not service.data_dir.exists()
         assert not list(tmp_path.glob("*b.tar*"))
 
-    def test_engines(self, service: Service, tmp_path: Path) -> None:
+    def test_of_postgresql_or_s3_is_refused_with_a_link_to_the_docs(
+        self, service: Service, tmp_path: Path
+    ) -> None:
         for settings in ({"DATABASE_URL": "postgresql://u:swordfish@h/n"}, {"STORE_URL": "s3://bucket/x"}):
             said = refused(service, "backup", str(tmp_path / "b.tar"), **settings)
             assert "docs/run/backup.md" in said
             assert "swordfish" not in said
 
-    def test_places(self, service: Service, tmp_path: Path) -> None:
+    def test_to_a_folder_or_an_invalid_path_is_refused(self, service: Service, tmp_path: Path) -> None:
         assert "is a folder" in refused(service, "backup", str(tmp_path))
         assert "No such file" in refused(service, "backup", str(tmp_path / "no" / "b.tar"))
         assert "File name too long" in refused(service, "backup", str(tmp_path / ("b" * 250)))
 
-    def test_no_keys(self, service: Service, backup: Path, tmp_path: Path) -> None:
+    def test_without_signing_keys_is_refused(self, service: Service, backup: Path, tmp_path: Path) -> None:
         restored(service, backup)
         (service.data_dir / "signing-keys").unlink()
         assert "signing-keys" in refused(service, "backup", str(tmp_path / "b.tar"))
@@ -231,8 +233,10 @@ class TestBackupsThatAreNotMade:
         assert not (service.data_dir / "signing-keys").exists()
 
     @pytest.mark.parametrize("room", ["60k", "300k"])
-    def test_no_room(self, service: Service, backup: Path, tmp_path: Path, room: str) -> None:
-        """No room for the copy of the database, or for the images."""
+    def test_to_a_full_disk_fails_and_keeps_the_earlier_backup(
+        self, service: Service, backup: Path, tmp_path: Path, room: str
+    ) -> None:
+        """60 kB is too little for the copy of the database, 300 kB for the images."""
         restored(service, backup)
         with small_disk(tmp_path / "disk", room) as disk:
             earlier = disk / "b.tar"
@@ -241,7 +245,9 @@ class TestBackupsThatAreNotMade:
             assert {path.name for path in disk.iterdir()} == {"b.tar"}
             assert earlier.read_bytes() == b"an earlier one"
 
-    def test_two_at_once(self, service: Service, backup: Path, tmp_path: Path) -> None:
+    def test_is_refused_while_another_runs_but_not_after_one_was_killed(
+        self, service: Service, backup: Path, tmp_path: Path
+    ) -> None:
         restored(service, backup)
         unfinished = tmp_path / ".b.tar.unfinished"
         unfinished.mkdir()
@@ -254,7 +260,7 @@ class TestBackupsThatAreNotMade:
         assert not unfinished.exists()
 
     @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-    def test_killed_halfway(
+    def test_killed_halfway_leaves_no_backup_file(
         self, service: Service, backup: Path, tmp_path: Path, how: signal.Signals
     ) -> None:
         restored(service, backup)
@@ -272,14 +278,14 @@ class TestBackupsThatAreNotMade:
         assert not target.exists()
         assert how == signal.SIGKILL or not list(tmp_path.glob(".b.tar*"))
 
-    def test_a_newer_schema(self, service: Service, backup: Path, tmp_path: Path) -> None:
+    def test_of_a_newer_schema_is_refused(self, service: Service, backup: Path, tmp_path: Path) -> None:
         restored(service, backup)
         change_database(service, "UPDATE alembic_version SET version_num = '9999'")
         assert "schema 9999" in refused(service, "backup", str(tmp_path / "b.tar"))
 
 
-class TestBackupsThatAreNotRestored:
-    def test_over_something(self, service: Service, backup: Path) -> None:
+class TestRestore:
+    def test_into_a_folder_that_is_not_empty_is_refused(self, service: Service, backup: Path) -> None:
         service.data_dir.mkdir()
         (service.data_dir / "prshots.db").write_text("somebody's")
         done = service.run("restore", str(backup), check=False)
@@ -289,7 +295,7 @@ class TestBackupsThatAreNotRestored:
         assert "PRSHOTS_DATA_DIR" in said
         assert (service.data_dir / "prshots.db").read_text() == "somebody's"
 
-    def test_into_a_new_disk(self, service: Service, backup: Path) -> None:
+    def test_ignores_lost_and_found_and_an_unfinished_restore(self, service: Service, backup: Path) -> None:
         with small_disk(service.data_dir, "8m"):
             (service.data_dir / "lost+found").mkdir()
             (service.data_dir / ".restoring").mkdir()  # left by a restore that was killed
@@ -298,7 +304,7 @@ class TestBackupsThatAreNotRestored:
             assert len(image_files(service)) == 3
             assert not (service.data_dir / ".restoring").exists()
 
-    def test_no_room(self, service: Service, backup: Path) -> None:
+    def test_to_a_full_disk_fails_and_leaves_no_files(self, service: Service, backup: Path) -> None:
         with small_disk(service.data_dir, "100k"):
             said = refused(service, "restore", str(backup))
             assert "No space left" in said
@@ -306,13 +312,13 @@ class TestBackupsThatAreNotRestored:
             assert list(service.data_dir.iterdir()) == []
 
     @pytest.mark.parametrize("left_off", [1, 600, 10_240, 60_000, 150_000])
-    def test_cut_off(self, service: Service, backup: Path, left_off: int) -> None:
+    def test_of_a_truncated_backup_is_refused(self, service: Service, backup: Path, left_off: int) -> None:
         whole = backup.read_bytes().rstrip(b"\0")
         backup.write_bytes(whole[:-left_off])
         assert "not a complete prshots backup" in refused(service, "restore", str(backup))
         assert not service.data_dir.exists()
 
-    def test_any_byte_that_changed(self, service: Service, backup: Path) -> None:
+    def test_of_a_backup_with_a_changed_byte_is_refused(self, service: Service, backup: Path) -> None:
         whole = bytearray(backup.read_bytes())
         for position in (600, len(whole) // 2):
             spoiled = bytearray(whole)
@@ -321,7 +327,7 @@ class TestBackupsThatAreNotRestored:
             assert "is damaged" in refused(service, "restore", str(backup))
         assert not service.data_dir.exists()
 
-    def test_other_files(self, service: Service, tmp_path: Path) -> None:
+    def test_of_a_file_that_is_not_a_backup_is_refused(self, service: Service, tmp_path: Path) -> None:
         other = tmp_path / "other"
         for content in (b"", b"text", bytes(20_000), os.urandom(20_000)):
             other.write_bytes(content)
@@ -340,20 +346,24 @@ class TestBackupsThatAreNotRestored:
             f"images/ab/{ID}.exe",
         ],
     )
-    def test_names(self, service: Service, backup: Path, name: str) -> None:
+    def test_of_an_archive_with_an_unexpected_file_name_is_refused(
+        self, service: Service, backup: Path, name: str
+    ) -> None:
         remade(backup, tarfile.TarInfo(name))
         said = refused(service, "restore", str(backup))
         assert "not a prshots backup" in said
         assert repr(name) in said
 
     @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE])
-    def test_kinds(self, service: Service, backup: Path, kind: bytes) -> None:
+    def test_of_an_archive_with_a_link_folder_or_fifo_is_refused(
+        self, service: Service, backup: Path, kind: bytes
+    ) -> None:
         member = tarfile.TarInfo(f"images/ab/{ID}.png")
         member.type, member.linkname = kind, "/etc/passwd"
         remade(backup, member)
         assert "not a prshots backup" in refused(service, "restore", str(backup))
 
-    def test_the_same_twice(self, service: Service, backup: Path) -> None:
+    def test_of_an_archive_with_a_duplicate_file_is_refused(self, service: Service, backup: Path) -> None:
         remade(backup, tarfile.TarInfo("signing-keys"))
         assert "twice" in refused(service, "restore", str(backup))
         assert not service.data_dir.exists()
@@ -367,11 +377,15 @@ class TestBackupsThatAreNotRestored:
             ({"installation_id": "../x"}, "invalid manifest: installation_id must be"),
         ],
     )
-    def test_manifests(self, service: Service, backup: Path, change: dict[str, object], word: str) -> None:
+    def test_of_an_archive_with_a_newer_or_invalid_manifest_is_refused(
+        self, service: Service, backup: Path, change: dict[str, object], word: str
+    ) -> None:
         remade(backup, None, change)
         assert word in refused(service, "restore", str(backup))
 
-    def test_parts_elsewhere(self, service: Service, backup: Path, tmp_path: Path) -> None:
+    def test_is_refused_if_a_setting_places_data_outside_the_data_folder(
+        self, service: Service, backup: Path, tmp_path: Path
+    ) -> None:
         for settings in (
             {"DATABASE_URL": f"sqlite:///{tmp_path}/x.db"},
             {"DATABASE_URL": "postgresql://u:swordfish@h/n"},

@@ -61,7 +61,7 @@ def get(url: str) -> httpx.Response:
     return httpx.get(url, timeout=30, trust_env=False)
 
 
-def test_the_file_as_shipped_is_valid(tmp_path: Path) -> None:
+def test_the_shipped_caddyfile_is_valid_and_formatted(tmp_path: Path) -> None:
     def run(*command: str) -> subprocess.CompletedProcess[str]:
         env = {"HOME": str(tmp_path)}
         return subprocess.run([CADDY, *command], env=env, capture_output=True, text=True, check=False)
@@ -72,7 +72,7 @@ def test_the_file_as_shipped_is_valid(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_address_for_all(front: tuple[Service, str, Path]) -> None:
+def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, Path]) -> None:
     service, url, log = front
     with service.client(service.new_token(), url) as client:
         image = png(MAX_BYTES - 1)
@@ -105,7 +105,9 @@ def test_one_address_for_all(front: tuple[Service, str, Path]) -> None:
 
 
 @pytest.mark.slow
-def test_parts_that_are_down(front: tuple[Service, str, Path], tmp_path: Path) -> None:
+def test_a_component_that_is_down_is_502_and_a_dead_replica_is_skipped(
+    front: tuple[Service, str, Path], tmp_path: Path
+) -> None:
     service, _, _ = front
     port, nobody = free_port(), f"127.0.0.1:{free_port()}"
     url, parts = f"http://127.0.0.1:{port}", parts_of(service)

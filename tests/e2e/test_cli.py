@@ -78,13 +78,13 @@ class TestProjects:
         assert (docs["name"], docs["policy"], docs["retain_days"]) == ("docs", "manual", None)
         assert abs(time.time() - web["created_at"]) < 60
 
-    def test_what_cannot_be_done(self, cli: Service) -> None:
+    def test_a_duplicate_unknown_or_invalid_project_is_refused(self, cli: Service) -> None:
         assert "'größer'" in failure(cli, "project", "create", "größer")
         assert "--retain-days N" in failure(cli, "project", "create", "x", "--policy", "retain_days")
         assert "'nope'" in failure(cli, "project", "set", "nope", "--policy", "manual")
         assert "valid Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
 
-    def test_called_wrongly(self, cli: Service) -> None:
+    def test_invalid_arguments_exit_with_2(self, cli: Service) -> None:
         said = failure(cli, "project", "create", "x", "--policy", "never", code=2)
         assert all(word in said for word in ("--policy", "'never'", "pr_close", "retain_days", "manual"))
         assert "nothing to change" in failure(cli, "project", "set", "web", code=2)
@@ -104,7 +104,7 @@ class TestTokens:
 
         printed = cli.run("token", "list", "größer").stdout
         header, *rows = table(printed)
-        first, second = sorted(rows, key=lambda row: row[1] == "-")  # created in one second, so unordered
+        first, second = sorted(rows, key=lambda row: row[1] == "-")  # same second, so in any order
         assert header == ["ID", "LABEL", "HINT", "CREATED", "LAST USED", "REVOKED"]
         assert first[1:3] == ["nightly build", f"msr_…{secret[-4:]}"]
         assert second[1] == "-"
@@ -118,7 +118,7 @@ class TestTokens:
         assert set(kept) == {"id", "label", "hint", "created_at", "created_by", "last_used_at", "revoked_at"}
         assert secret[4:-4] not in printed + json.dumps([revoked, kept])
 
-    def test_what_cannot_be_done(self, cli: Service) -> None:
+    def test_an_unknown_project_or_token_is_refused(self, cli: Service) -> None:
         assert "'nope'" in failure(cli, "token", "create", "nope")
         assert "'nope'" in failure(cli, "token", "revoke", "nope")
 
@@ -135,13 +135,13 @@ class TestKeys:
         assert "URLs of 0 images" in service.run("keys", "retire", "k1").stderr
         assert "'k1'" in failure(service, "keys", "retire", "k1")
 
-    def test_keys_from_a_setting_are_changed_there(self, cli: Service) -> None:
+    def test_keys_from_a_setting_cannot_be_rotated_and_are_not_shown(self, cli: Service) -> None:
         keys = f"fixed:{'5e' * 32}"
         assert "PRSHOTS_SIGNING_KEYS" in failure(cli, "keys", "rotate", SIGNING_KEYS=keys)
         assert "5e5e" not in failure(cli, "keys", "list", SIGNING_KEYS="5e" * 32)
 
 
-def test_sweep(cli: Service) -> None:
+def test_sweep_removes_files_without_a_record_and_reports_failures(cli: Service) -> None:
     orphan = cli.images_dir / "ab" / f"{'ab' * 16}.png"
     orphan.parent.mkdir(parents=True, exist_ok=True)
     orphan.write_bytes(b"x")
@@ -171,7 +171,7 @@ def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tu
 @pytest.mark.parametrize(
     ("path", "command"), list(commands()), ids=[" ".join(("prshots", *path)) for path, _ in commands()]
 )
-def test_help(path: tuple[str, ...], command: Any) -> None:
+def test_help_describes_the_command_and_its_options(path: tuple[str, ...], command: Any) -> None:
     printed = CliRunner().invoke(app, [*path, "--help"], prog_name="prshots").output
     assert printed.startswith(" ".join(("Usage: prshots", *path)))
     assert command.help
@@ -181,46 +181,46 @@ def test_help(path: tuple[str, ...], command: Any) -> None:
         assert re.search(rf"^  {name} +\w", printed, re.MULTILINE)
 
 
-def test_help_and_version_of_the_program_itself(cli: Service) -> None:
+def test_the_installed_program_prints_its_help_and_version(cli: Service) -> None:
     assert cli.run_as_process("--help").stdout.startswith("Usage: prshots")
     assert re.fullmatch(r"prshots \d+\.\d+\.\d+\n", cli.run_as_process("--version").stdout)
 
 
-class TestTrouble:
+class TestErrors:
     """Every command reports the problem in one line."""
 
-    def test_a_wrong_setting(self, cli: Service) -> None:
+    def test_an_invalid_setting_is_named(self, cli: Service) -> None:
         for command in (("project", "list"), ("serve",)):
             said = failure(cli, *command, API_PORT="70000")
             assert said == "prshots: PRSHOTS_API_PORT: got '70000', takes a port number from 1 to 65535"
 
-    def test_a_config_file_that_cannot_be_read(self, cli: Service, tmp_path: Path) -> None:
+    def test_a_missing_config_file_is_named(self, cli: Service, tmp_path: Path) -> None:
         missing = tmp_path / "missing.toml"
         said = f"prshots: cannot read the settings in {missing}: No such file or directory"
         assert failure(cli, "project", "list", "--config", str(missing)) == said
         assert failure(cli, "sweep", CONFIG=str(missing)) == said
 
-    def test_a_database_newer_than_the_program(self, service: Service) -> None:
+    def test_a_database_newer_than_the_program_is_refused(self, service: Service) -> None:
         asyncio.run(with_project(service, "web"))
         with sqlite3.connect(service.data_dir / "prshots.db") as database:
             database.execute("UPDATE alembic_version SET version_num = '9999'")
         database.close()
         assert "schema 9999" in failure(service, "project", "list")
 
-    def test_a_file_in_place_of_the_data_folder(self, cli: Service, tmp_path: Path) -> None:
+    def test_a_file_in_place_of_the_data_folder_is_named(self, cli: Service, tmp_path: Path) -> None:
         in_the_way = tmp_path / "data"
         in_the_way.write_text("")
         for command in (("project", "list"), ("serve",)):
             assert str(in_the_way) in failure(cli, *command, DATA_DIR=str(in_the_way))
 
-    def test_a_data_folder_that_cannot_be_written(self, service: Service) -> None:
+    def test_a_read_only_data_folder_fails_in_one_line(self, service: Service) -> None:
         asyncio.run(with_project(service, "web"))
         KeyFile(service.data_dir / "signing-keys").create_if_missing()
         with read_only(service.data_dir):
             for command in (("project", "create", "x"), ("keys", "rotate")):
                 failure(service, *command)
 
-    def test_keys_that_are_none(self, service: Service) -> None:
+    def test_an_invalid_key_file_is_named_but_not_shown(self, service: Service) -> None:
         service.data_dir.mkdir()
         for content in (b"\xff\xfe", b"5e5e5e5e5e"):
             (service.data_dir / "signing-keys").write_bytes(content)
@@ -240,20 +240,20 @@ class TestOutput:
             check=False,
         )
 
-    def test_a_reader_that_has_gone(self, cli: Service) -> None:
+    def test_to_a_closed_pipe_fails_without_a_message(self, cli: Service) -> None:
         reading, writing = os.pipe()
         os.close(reading)
         done = self.list_keys_into(writing, cli)
         os.close(writing)
         assert (done.returncode, done.stderr) == (1, b"")
 
-    def test_a_disk_that_takes_no_more_of_it(self, cli: Service) -> None:
+    def test_to_a_full_disk_fails_in_one_line(self, cli: Service) -> None:
         with Path("/dev/full").open("wb") as full:
             done = self.list_keys_into(full, cli)
         assert done.returncode == 1
         assert done.stderr == b"prshots: [Errno 28] No space left on device\n"
 
-    def test_a_terminal_that_cannot_show_it(self, cli: Service) -> None:
+    def test_escapes_characters_that_the_terminal_cannot_show(self, cli: Service) -> None:
         done = subprocess.run(
             [PRSHOTS, "project", "list"],
             env=cli.env | {"PYTHONIOENCODING": "ascii"},
@@ -264,7 +264,7 @@ class TestOutput:
         assert rb"gr\xf6\xdfer" in done.stdout
 
 
-def test_beside_a_running_service(service: Service) -> None:
+def test_commands_take_effect_in_a_running_service(service: Service) -> None:
     token = service.start().new_token("web")
     with service.client(token) as client, httpx.Client(trust_env=False) as reader:
         old_url = upload(client).json()["view_url"]

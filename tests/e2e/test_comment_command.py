@@ -143,7 +143,7 @@ def workflow(
     return made
 
 
-def test_one_comment_for_every_push(workflow: Workflow) -> None:
+def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
     foreign = f"<!-- svc:pr-{workflow.pr_number} -->\nsomebody's own"
     workflow.github.write(foreign, workflow.pr_number)
     workflow.upload()
@@ -166,15 +166,15 @@ def test_one_comment_for_every_push(workflow: Workflow) -> None:
     assert "### 2 screenshots" in workflow.bodies()[-1]
 
 
-def test_jobs_at_once_end_with_one_comment(workflow: Workflow) -> None:
+def test_concurrent_jobs_end_with_one_comment(workflow: Workflow) -> None:
     workflow.upload()
     urls = {workflow.ended(job)[0] for job in [workflow.start("comment", "--post") for _ in range(2)]}
     assert workflow.bodies() == [workflow.markdown()]
-    # Either job may have created the comment, but the last one to check reports the one that remains.
+    # Each job may have created a comment, but the last job to check reports the one that remains.
     assert f"{workflow.github.comments(workflow.pr_number)[0]['html_url']}\n" in urls
 
 
-def test_a_forks_pull_request_says_what_to_do(workflow: Workflow) -> None:
+def test_without_write_access_the_error_says_what_to_do_also_for_a_fork(workflow: Workflow) -> None:
     workflow.upload()
     workflow.settings["GITHUB_TOKEN"] = workflow.github.fork_token
     words = workflow.fails("comment", "--post")
@@ -191,7 +191,7 @@ def test_a_forks_pull_request_says_what_to_do(workflow: Workflow) -> None:
     assert workflow.here("comment").stdout == workflow.markdown()
 
 
-def test_closed_no_broken_image_stays_and_the_proxy_keeps_no_copy(workflow: Workflow) -> None:
+def test_expire_removes_images_from_the_comment_and_the_image_proxy(workflow: Workflow) -> None:
     for name in ("a", "b", "c"):
         workflow.upload(name)
     workflow.here("comment", "--post")
@@ -230,7 +230,7 @@ def test_closed_no_broken_image_stays_and_the_proxy_keeps_no_copy(workflow: Work
 
 
 class TestExpire:
-    def test_without_post_only_the_service_is_told(self, workflow: Workflow) -> None:
+    def test_without_post_only_deletes_the_images(self, workflow: Workflow) -> None:
         workflow.upload()
         said = workflow.here("expire")
         assert (said.exit_code, said.stdout) == (0, "")
@@ -238,7 +238,7 @@ class TestExpire:
         printed = json.loads(workflow.here("expire", "--json").stdout)
         assert printed == {"pr_number": workflow.pr_number, "policy": "pr_close", "marked": 0, "expired": 0}
 
-    def test_what_the_policy_keeps_stays_in_the_comment(self, workflow: Workflow) -> None:
+    def test_keeps_images_in_the_comment_that_the_policy_keeps(self, workflow: Workflow) -> None:
         workflow.token = workflow.service.new_token(policy="manual")
         with workflow.service.client(workflow.token) as workflow.client:
             workflow.upload()
@@ -249,7 +249,7 @@ class TestExpire:
             assert workflow.bodies() == [workflow.markdown()]
             assert not set(workflow.proxied()) & set(workflow.github.purged())
 
-    def test_what_is_uploaded_meanwhile_is_shown(self, workflow: Workflow) -> None:
+    def test_shows_an_image_that_is_uploaded_meanwhile(self, workflow: Workflow) -> None:
         def reopen(request: str, _: bytes) -> None:
             if request.startswith("GET /v1/comment") and service.count("GET /v1/comment") == 1:
                 workflow.upload("reopened")
@@ -261,7 +261,7 @@ class TestExpire:
         assert "`reopened`" in workflow.markdown()
         assert workflow.bodies() == [workflow.markdown()]
 
-    def test_no_comment_is_made_to_say_that_something_is_gone(self, workflow: Workflow) -> None:
+    def test_creates_no_comment_and_leaves_another_users_unchanged(self, workflow: Workflow) -> None:
         workflow.upload()
         workflow.github.write(f"<!-- svc:pr-{workflow.pr_number} -->\n### 1 screenshot", workflow.pr_number)
         before = workflow.bodies()
@@ -269,7 +269,7 @@ class TestExpire:
         assert workflow.bodies() == before
 
     @pytest.mark.parametrize("when", ["GET /repos", "PATCH /repos"])
-    def test_a_forge_that_fails_leaves_something_to_finish(self, workflow: Workflow, when: str) -> None:
+    def test_run_again_after_a_forge_failure_updates_the_comment(self, workflow: Workflow, when: str) -> None:
         view_url = workflow.upload()
         workflow.here("comment", "--post")
         with UnreliableProxy(workflow.github.url) as front:
@@ -283,7 +283,7 @@ class TestExpire:
         assert "it says that the screenshots were deleted" in again.stderr
         assert "### Screenshots deleted" in workflow.bodies()[0]
 
-    def test_a_proxy_that_drops_nothing_is_a_warning(self, workflow: Workflow) -> None:
+    def test_only_warns_if_the_image_proxy_keeps_its_copies(self, workflow: Workflow) -> None:
         workflow.upload()
         workflow.here("comment", "--post")
         html = '<img src="http://127.0.0.1:1/camo" data-canonical-src="x">'
@@ -296,14 +296,14 @@ class TestExpire:
 
 
 class TestComment:
-    def test_it_is_printed(self, workflow: Workflow) -> None:
+    def test_without_post_is_printed_and_not_posted(self, workflow: Workflow) -> None:
         workflow.upload("größer {{count}}")
         assert workflow.here("comment").stdout == workflow.markdown()
         other = workflow.here("comment", "--pr", "9999").stdout
         assert other == "<!-- svc:pr-9999 -->\n### 0 screenshots\n"
         assert workflow.bodies() == []
 
-    def test_no_screenshots_are_no_reason_to_comment(self, workflow: Workflow) -> None:
+    def test_without_screenshots_is_not_created_but_is_updated(self, workflow: Workflow) -> None:
         done = workflow.here("comment", "--post")
         assert (done.exit_code, done.stdout) == (0, "")
         assert "No screenshots, so no comment was posted" in done.stderr
@@ -313,7 +313,9 @@ class TestComment:
         assert "Updated" in workflow.here("comment", "--post").stderr
         assert "### Screenshots deleted" in workflow.bodies()[0]
 
-    def test_a_template_around_it(self, workflow: Workflow, tmp_path: Path) -> None:
+    def test_uses_a_template_unless_it_is_too_long_or_invalid(
+        self, workflow: Workflow, tmp_path: Path
+    ) -> None:
         file = tmp_path / "shots.md"
         file.write_text("Seen at {{commit}} in [this run]({{run_url}})\n\n{{screenshots}}\n")
         workflow.upload()
@@ -335,7 +337,7 @@ class TestComment:
         assert "{{nonsense}}" in workflow.fails("comment", "--post", "--template", str(file), PRSHOTS_URL="")
         assert workflow.bodies() == before
 
-    def test_what_is_not_known_is_asked_for(self, workflow: Workflow) -> None:
+    def test_names_missing_settings(self, workflow: Workflow) -> None:
         workflow.settings = {"GITHUB_EVENT_PATH": "", "GITHUB_EVENT_NAME": "push"}
         assert "Use --pr N" in workflow.fails("comment")
         workflow.settings = {"GITHUB_TOKEN": ""}
@@ -346,7 +348,7 @@ class TestComment:
         assert workflow.here("comment", "--pr", "0").exit_code == 2
         assert workflow.here("comment", "--forge", "sourceforge").exit_code == 2
 
-    def test_by_hand_on_a_github_of_ones_own(self, workflow: Workflow) -> None:
+    def test_is_posted_to_github_enterprise_from_options_alone(self, workflow: Workflow) -> None:
         workflow.upload()
         by_hand = [
             "--forge",
@@ -361,7 +363,7 @@ class TestComment:
         assert done.exit_code == 0, done.exception
         assert workflow.github.comments(workflow.pr_number)[0]["user"]["login"] == "octocat"
 
-    def test_a_service_that_says_no_or_nothing(self, workflow: Workflow) -> None:
+    def test_explains_a_refused_token_and_an_unusable_service(self, workflow: Workflow) -> None:
         assert "refused the token" in workflow.fails("comment", PRSHOTS_TOKEN="msr_" + "0" * 64)
         assert "cannot reach http" in workflow.fails("comment", PRSHOTS_URL="http://127.0.0.1:1")
         with UnreliableProxy(workflow.service.base_url) as front:

@@ -93,7 +93,7 @@ def statuses(replies: list[httpx.Response]) -> Counter[int]:
     return Counter(reply.status_code for reply in replies)
 
 
-def test_exactly_the_limit_over_three_processes(service: Service, valkey: Valkey) -> None:
+def test_three_processes_together_accept_exactly_the_limit(service: Service, valkey: Valkey) -> None:
     with api_processes(service, valkey.url, counter_seconds=3600):
         replies = burst(service, service.new_token())
     assert statuses(replies) == {200: LIMIT, 429: AT_ONCE - LIMIT}
@@ -101,7 +101,9 @@ def test_exactly_the_limit_over_three_processes(service: Service, valkey: Valkey
 
 
 @pytest.mark.parametrize(("how", "counter_seconds"), [("stopped", 3600), ("frozen", 2)])
-def test_uploads_go_on_without_it(service: Service, how: str, counter_seconds: float) -> None:
+def test_uploads_are_unlimited_while_valkey_is_down_and_limited_again_after(
+    service: Service, how: str, counter_seconds: float
+) -> None:
     with running_valkey() as valkey, api_processes(service, valkey.url, counter_seconds):
         token = service.new_token()
         burst(service, token, 12)  # so every process has connected

@@ -27,7 +27,7 @@ def running_service(service: Service) -> Iterator[httpx.Client]:
     """Run the service inside the block only: a disk in use cannot be unmounted."""
     service.settings["UPLOADS_PER_MINUTE"] = "1000"
     service.start()
-    wait_for_first_sweep(service)  # before the disk is full: it writes as well
+    wait_for_first_sweep(service)  # while there is room: the sweep writes too
     try:
         with service.client(service.new_token()) as client:
             yield client
@@ -98,7 +98,9 @@ def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, b
     assert_all_is_whole(service, accepted)
 
 
-def test_the_data_folder_is_full(on_small_disk: tuple[Service, httpx.Client]) -> None:
+def test_a_full_data_folder_refuses_uploads_until_images_are_deleted(
+    on_small_disk: tuple[Service, httpx.Client],
+) -> None:
     service, client = on_small_disk
     accepted = upload_until_full(client)
     assert len(accepted) > 5
@@ -106,7 +108,7 @@ def test_the_data_folder_is_full(on_small_disk: tuple[Service, httpx.Client]) ->
     assert_goes_on(service, client, accepted)
 
 
-def test_the_last_byte_is_taken(on_small_disk: tuple[Service, httpx.Client]) -> None:
+def test_deleting_works_with_no_byte_left(on_small_disk: tuple[Service, httpx.Client]) -> None:
     """No record can be changed, but deleting still frees space."""
     service, client = on_small_disk
     accepted = upload_until_full(client)
@@ -115,7 +117,7 @@ def test_the_last_byte_is_taken(on_small_disk: tuple[Service, httpx.Client]) -> 
         assert_goes_on(service, client, accepted)
 
 
-def test_a_pull_request_is_closed_on_a_full_disk(on_small_disk: tuple[Service, httpx.Client]) -> None:
+def test_expire_works_on_a_full_disk(on_small_disk: tuple[Service, httpx.Client]) -> None:
     service, client = on_small_disk
     accepted = upload_until_full(client)
     with filled_up(service.data_dir):
@@ -130,7 +132,7 @@ def test_a_pull_request_is_closed_on_a_full_disk(on_small_disk: tuple[Service, h
 
 
 @pytest.mark.slow
-def test_the_images_folder_is_full(service: Service) -> None:
+def test_a_full_images_folder_refuses_uploads_until_images_are_deleted(service: Service) -> None:
     service.data_dir.mkdir()
     with small_disk(service.images_dir, "6m"), running_service(service) as client:
         accepted = upload_until_full(client)
@@ -140,7 +142,7 @@ def test_the_images_folder_is_full(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_the_disk_of_the_database_is_full(service: Service) -> None:
+def test_a_full_database_disk_refuses_uploads_and_stores_no_file(service: Service) -> None:
     """The file can be stored but its record cannot, so the file is deleted again."""
     disk = service.folder / "disk"
     service.settings["DATABASE_URL"] = f"sqlite:///{disk}/prshots.db"

@@ -27,7 +27,7 @@ def diagnosis(service: Service, **settings: str) -> tuple[int, dict[str, str]]:
     return done.returncode, unwell
 
 
-def test_a_service_that_is_well(service: Service) -> None:
+def test_a_healthy_service_passes_and_each_problem_is_found(service: Service) -> None:
     with service.start().client(service.new_token()) as client:
         upload(client)
     before = image_files(service)
@@ -63,7 +63,7 @@ def test_a_service_that_is_well(service: Service) -> None:
     assert all("nothing listens there" in unwell[part] for part in ("API", "dashboard", "delivery"))
 
 
-def test_a_machine_where_nothing_has_been_started(service: Service) -> None:
+def test_before_the_first_start_doctor_creates_nothing(service: Service) -> None:
     code, unwell = diagnosis(service, API_PORT="70000", DATA_DIR=f"{service.folder}/new")
     assert code == 1
     assert "PRSHOTS_API_PORT" in unwell["settings"]
@@ -72,7 +72,7 @@ def test_a_machine_where_nothing_has_been_started(service: Service) -> None:
     assert list(service.folder.iterdir()) == []
 
 
-async def test_the_other_engines(
+async def test_other_engines_are_checked_and_passwords_are_hidden(
     postgresql: PostgreSQL,
     seaweedfs: SeaweedFS,
     valkey: Valkey,

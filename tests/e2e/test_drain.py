@@ -15,7 +15,7 @@ from support.service_processes import SlowUpload, fetch, is_ready, key_of, kill_
 from support.waiting import wait_until
 
 
-def test_a_part_that_drains_says_so_and_still_answers(service: Service) -> None:
+def test_a_draining_component_is_not_ready_but_still_answers(service: Service) -> None:
     service.settings |= {"DRAIN_SECONDS": "300"}  # longer than the test, which ends with a kill
     service.start()
     addresses = (service.web_url, service.base_url, service.img_url)
@@ -35,7 +35,7 @@ def test_a_part_that_drains_says_so_and_still_answers(service: Service) -> None:
 
 
 @pytest.mark.parametrize("part", ["web", "api", "delivery"])
-def test_a_draining_server_closes_after_its_reply(
+def test_a_draining_component_closes_the_connection_after_its_reply(
     shared_service: Service, service: Service, part: str
 ) -> None:
     """The server sends `Connection: close` and then closes the connection itself."""
@@ -67,7 +67,7 @@ def _answers(address: str) -> bool:
 
 
 @pytest.mark.slow
-def test_an_upload_may_take_as_long_as_the_grace(service: Service) -> None:
+def test_shutdown_waits_for_a_slow_upload_up_to_the_grace_period(service: Service) -> None:
     service.settings |= {"GRACE_SECONDS": "120"}
     service.start()
     image = png(300_000)

@@ -1,4 +1,4 @@
-"""Real disk and database failures under a running service: errors, data that stays, work that is finished later."""
+"""Real disk and database failures under a running service: clear errors, no lost data, and retries that succeed."""
 
 import contextlib
 import json
@@ -75,7 +75,7 @@ def undeletable(path: Path) -> Iterator[None]:
 # Upload
 
 
-def test_bytes_go_again_when_their_record_fails(running: Service, client: httpx.Client) -> None:
+def test_the_file_is_deleted_if_its_record_cannot_be_saved(running: Service, client: httpx.Client) -> None:
     change_database(running, "ALTER TABLE images RENAME TO images_gone")
     assert answer(upload(client)) == (503, {"error": "database unavailable, retry later"})
     assert image_files(running) == set()
@@ -84,7 +84,9 @@ def test_bytes_go_again_when_their_record_fails(running: Service, client: httpx.
     assert len(image_files(running)) == 1
 
 
-def test_many_uploads_at_once_whose_records_fail(running: Service, client: httpx.Client) -> None:
+def test_concurrent_uploads_leave_no_files_if_their_records_fail(
+    running: Service, client: httpx.Client
+) -> None:
     """Concurrent records are committed together, but each upload fails separately."""
     change_database(running, "ALTER TABLE images RENAME TO images_gone")
     with ThreadPoolExecutor(16) as threads:
@@ -94,7 +96,7 @@ def test_many_uploads_at_once_whose_records_fail(running: Service, client: httpx
     change_database(running, "ALTER TABLE images_gone RENAME TO images")
 
 
-def test_a_locked_database_loses_nothing(running: Service, client: httpx.Client) -> None:
+def test_an_upload_waits_for_a_locked_database(running: Service, client: httpx.Client) -> None:
     before = upload(client).json()
     with contextlib.closing(sqlite3.connect(running.data_dir / "prshots.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -110,7 +112,9 @@ def test_a_locked_database_loses_nothing(running: Service, client: httpx.Client)
     assert len(records(running)) == 2
 
 
-def test_a_read_only_images_folder(running: Service, client: httpx.Client) -> None:
+def test_a_read_only_images_folder_fails_uploads_and_deletes_with_503(
+    running: Service, client: httpx.Client
+) -> None:
     uploaded = upload(client).json()
     with read_only(running.images_dir):
         assert answer(upload(client)) == (503, {"error": "storage unavailable, retry later"})
@@ -124,7 +128,7 @@ def test_a_read_only_images_folder(running: Service, client: httpx.Client) -> No
 # Expiry
 
 
-def test_a_delete_that_fails_is_finished_by_the_sweep(running: Service, client: httpx.Client) -> None:
+def test_the_sweep_finishes_a_failed_delete(running: Service, client: httpx.Client) -> None:
     uploaded = upload(client).json()
     with undeletable(running.images_dir / key_of(uploaded["view_url"])):
         assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
@@ -141,7 +145,7 @@ def test_a_delete_that_fails_is_finished_by_the_sweep(running: Service, client: 
     assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (404, {"error": "not found"})
 
 
-def test_a_delete_that_failed_can_be_tried_again(running: Service, client: httpx.Client) -> None:
+def test_a_failed_delete_can_be_retried(running: Service, client: httpx.Client) -> None:
     uploaded = upload(client).json()
     with undeletable(running.images_dir / key_of(uploaded["view_url"])):
         assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
@@ -149,7 +153,9 @@ def test_a_delete_that_failed_can_be_tried_again(running: Service, client: httpx
     assert records(running) == []
 
 
-def test_one_undeletable_image_does_not_keep_the_others(running: Service, client: httpx.Client) -> None:
+def test_one_undeletable_image_does_not_stop_the_others_from_expiring(
+    running: Service, client: httpx.Client
+) -> None:
     uploads = [upload(client, pr_number=8).json() for _ in range(5)]
     other_pr = upload(client, pr_number=9).json()
     stuck = uploads.pop(2)
@@ -167,8 +173,8 @@ def test_one_undeletable_image_does_not_keep_the_others(running: Service, client
 
 
 @pytest.mark.parametrize("how", ["delete", "expire"])
-def test_no_request_gets_the_bytes_after_the_reply(client: httpx.Client, how: str) -> None:
-    """Eight clients send requests all the time, over open connections."""
+def test_no_request_gets_an_image_after_its_delete_is_acknowledged(client: httpx.Client, how: str) -> None:
+    """Eight clients request the image continuously, over open connections."""
     uploaded = upload(client, png(30_000)).json()
     gone, late = threading.Event(), threading.Event()
     answers: list[tuple[bool, int]] = []
@@ -200,7 +206,9 @@ def test_no_request_gets_the_bytes_after_the_reply(client: httpx.Client, how: st
 # Tokens and keys
 
 
-def test_keys_are_rotated_and_retired_under_a_running_service(running: Service, client: httpx.Client) -> None:
+def test_a_running_service_follows_key_rotation_and_retirement(
+    running: Service, client: httpx.Client
+) -> None:
     def new_url() -> str:
         url: str = upload(client).json()["view_url"]
         return url
@@ -209,7 +217,7 @@ def test_keys_are_rotated_and_retired_under_a_running_service(running: Service, 
     assert "token=k1." in old_url
     running.run("keys", "rotate")
     wait_until(lambda: "token=k2." in new_url(), "the new key to sign")
-    assert fetch(new_url()).status_code == 200  # at once: delivery reloads the key ring for a new kid
+    assert fetch(new_url()).status_code == 200  # immediately: delivery reloads the key ring for a new kid
     assert fetch(old_url).status_code == 200
     assert old_url in comment(client)  # unchanged, because GitHub's proxy caches by URL
 
@@ -221,7 +229,7 @@ def test_keys_are_rotated_and_retired_under_a_running_service(running: Service, 
     assert fetch(again).status_code == 200
 
 
-def test_a_revoked_token_does_not_work_once_more(running: Service) -> None:
+def test_a_revoked_token_stops_working_immediately(running: Service) -> None:
     running.run("project", "create", "shop")
     with running.client(running.run("token", "create", "shop").stdout.strip()) as client:
         uploaded = upload(client).json()

@@ -31,9 +31,7 @@ def temporary(service: Service, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_figures_outlive_their_process_and_their_files_do_not_add_up(
-    service: Service, temporary: Path
-) -> None:
+def test_metrics_outlive_their_process_without_adding_files(service: Service, temporary: Path) -> None:
     service.start()
     wait_for_first_sweep(service)
     (folder,) = temporary.glob(f"{PREFIX}*")
@@ -54,7 +52,7 @@ def test_figures_outlive_their_process_and_their_files_do_not_add_up(
 
 
 @pytest.mark.slow
-def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, temporary: Path) -> None:
+def test_a_start_deletes_the_metrics_folder_of_a_killed_supervisor(service: Service, temporary: Path) -> None:
     service.start()
     kill_supervisor(service)
     (left,) = temporary.glob(f"{PREFIX}*")
@@ -69,9 +67,7 @@ def test_what_a_killed_supervisor_left_is_removed_by_the_next(service: Service, 
 
 
 @pytest.mark.slow
-def test_without_room_for_them_the_service_runs_and_each_part_shows_its_own(
-    service: Service, temporary: Path
-) -> None:
+def test_without_disk_space_each_component_reports_its_own_metrics(service: Service, temporary: Path) -> None:
     with small_disk(temporary, "200k"):
         service.start()
         assert "no folder for metrics" in service.log

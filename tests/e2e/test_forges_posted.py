@@ -42,9 +42,7 @@ def _commands(service: Service, token: str, forge: ForgeServer) -> Command:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_comment_is_posted_and_says_in_the_end_that_the_screenshots_are_gone(
-    shared_service: Service, kind: str
-) -> None:
+def test_the_comment_is_posted_and_reports_deleted_screenshots(shared_service: Service, kind: str) -> None:
     token = shared_service.new_token()
     with KINDS[kind]() as forge, shared_service.client(token) as client:
         prshots = _commands(shared_service, token, forge)
@@ -74,9 +72,7 @@ def _every_image_is_there(markdown: str) -> None:
         assert httpx.get(address).status_code == 200
 
 
-def test_a_token_that_may_not_write_ends_the_command_with_what_to_do(
-    shared_service: Service, token: str
-) -> None:
+def test_a_read_only_token_fails_with_advice(shared_service: Service, token: str) -> None:
     with gitlab_look_alike() as gitlab, shared_service.client(token) as client:
         upload(client, pr_number=gitlab.pr_number)
         prshots = _commands(shared_service, token, gitlab)

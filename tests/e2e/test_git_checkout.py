@@ -12,7 +12,9 @@ from prshots.contract.errors import InvalidInputError
 HEAD = "0123456789abcdef0123456789abcdef01234567"
 
 
-def test_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commit_comes_from_the_option_then_the_ci_then_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert service_options.commit("abc1234", Job(commit_sha=HEAD)) == "abc1234"

@@ -90,7 +90,9 @@ def seed() -> int:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kills", [len(set(VICTIMS)), pytest.param(50, marks=pytest.mark.slow)])
-def test_kill_9_at_random_moments(service: Service, seed: int, kills: int) -> None:
+def test_kill_9_at_random_moments_loses_no_acknowledged_image(
+    service: Service, seed: int, kills: int
+) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000000"
     service.start()
     rng = random.Random(seed)

@@ -56,7 +56,7 @@ def run(venv: Path, *arguments: str, **environ: str) -> subprocess.CompletedProc
 
 
 @pytest.mark.slow
-def test_brings_nothing_of_the_server(venv: Path) -> None:
+def test_server_packages_are_not_installed(venv: Path) -> None:
     code = f"""
 import importlib.util, json, pathlib, sys, prshots.client
 def found(): return sorted(set({OF_THE_SERVER}) & set(sys.modules))
@@ -81,7 +81,7 @@ print(json.dumps({{
     }
 
 
-def test_imports_nothing_of_the_server_where_it_is_installed() -> None:
+def test_the_client_does_not_import_installed_server_packages() -> None:
     code = (
         "import sys, prshots.client.service, prshots.client.keyless, prshots.client.ci, prshots.cli\n"
         f"print(*sorted(set({OF_THE_SERVER}) & set(sys.modules)))"
@@ -91,7 +91,7 @@ def test_imports_nothing_of_the_server_where_it_is_installed() -> None:
 
 
 @pytest.mark.slow
-def test_uploads(venv: Path, shared_service: Service, tmp_path: Path) -> None:
+def test_upload_works_with_the_client_alone(venv: Path, shared_service: Service, tmp_path: Path) -> None:
     token = shared_service.new_token()
     (tmp_path / "cart@1280x800.png").write_bytes(png())
     (tmp_path / "note.txt").write_bytes(b"")
@@ -117,7 +117,7 @@ def test_uploads(venv: Path, shared_service: Service, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_uploads_without_a_secret(
+def test_keyless_upload_works_with_the_client_alone(
     venv: Path, shared_service: Service, ci_issuer: CiIssuer, tmp_path: Path
 ) -> None:
     token = shared_service.new_token("keyless light")
@@ -150,7 +150,7 @@ def test_uploads_without_a_secret(
 
 
 @pytest.mark.slow
-def test_says_what_is_missing(venv: Path, tmp_path: Path) -> None:
+def test_server_commands_name_the_missing_extra(venv: Path, tmp_path: Path) -> None:
     assert "upload" in run(venv, "prshots", "--help").stdout
     assert "--dry-run" in run(venv, "prshots", "upload", "--help").stdout
     served = run(venv, "prshots", "serve", PRSHOTS_DATA_DIR=str(tmp_path))
@@ -161,7 +161,7 @@ def test_says_what_is_missing(venv: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_service_without_the_dashboard_says_so(tmp_path: Path) -> None:
+def test_a_service_without_the_dashboard_logs_the_reason(tmp_path: Path) -> None:
     with structlog.testing.capture_logs() as lines:
         create_web(
             files=tmp_path / "dashboard",

@@ -135,7 +135,7 @@ def test_a_request_can_be_followed_from_the_web_component_through_the_api(servic
     assert "/a%0Aline%1B%5B31m" in {entry["path"] for entry in entries}
 
 
-def test_requests_are_not_logged_unless_that_is_wanted(shared_service: Service) -> None:
+def test_requests_are_not_logged_by_default(shared_service: Service) -> None:
     for path in ("first", "second"):  # the second reply means that the first request is done
         assert (
             httpx.get(f"{shared_service.base_url}/v1/not-logged-{path}", trust_env=False).status_code == 404

@@ -54,7 +54,7 @@ def upload_at_once(client: httpx.Client, image: bytes, uploads: int) -> set[int]
 
 
 @pytest.mark.slow
-def test_large_uploads_at_once_take_little_memory(service: Service) -> None:
+def test_concurrent_large_uploads_stay_within_the_memory_limits(service: Service) -> None:
     service.settings["UPLOADS_PER_MINUTE"] = "1000"
     service.start()
     wait_for_first_sweep(service)

@@ -124,12 +124,12 @@ def own_image(front: Nginx, ext: str, exp: float, content: bytes = PNG) -> str:
 
 
 @pytest.mark.parametrize("version", NGINX_VERSIONS)
-def test_the_files_as_shipped_are_valid(tmp_path: Path, version: str) -> None:
+def test_the_shipped_files_are_valid(tmp_path: Path, version: str) -> None:
     done = Nginx(tmp_path / "nginx", [1], [2], [3], tmp_path, program=NGINX[version]).check()
     assert (done.returncode, "[warn]" in done.stderr) == (0, False), done.stderr
 
 
-def test_nginx_sends_the_image_itself_as_delivery_would(front: Nginx, client: httpx.Client) -> None:
+def test_nginx_sends_an_image_with_the_same_headers_as_delivery(front: Nginx, client: httpx.Client) -> None:
     image = png(300_000)
     url = upload(client, image).json()["view_url"]
     assert url.startswith(f"{front.url}/i/")
@@ -148,13 +148,15 @@ def test_nginx_sends_the_image_itself_as_delivery_would(front: Nginx, client: ht
     ("ext", "content_type"),
     [("png", "image/png"), ("jpg", "image/jpeg"), ("webp", "image/webp"), ("thumb.webp", "image/webp")],
 )
-def test_every_kind_of_image_is_sent_from_disk(front: Nginx, ext: str, content_type: str) -> None:
+def test_every_image_type_is_sent_from_disk(front: Nginx, ext: str, content_type: str) -> None:
     reply = get(own_image(front, ext, time.time() + DAY))
     assert (reply.status_code, reply.headers["content-type"]) == (200, content_type)
     assert "status=305 " in last_log(front, reply.url.path)
 
 
-def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Nginx, client: httpx.Client) -> None:
+def test_range_and_conditional_requests_get_the_same_replies_as_from_delivery(
+    front: Nginx, client: httpx.Client
+) -> None:
     made = upload(client, png(5000)).json()
     url, direct, tag = (
         made["view_url"],
@@ -183,7 +185,7 @@ def test_parts_and_conditions_are_answered_by_deliverys_rules(front: Nginx, clie
         assert about_the_image(reply) == expected, headers
 
 
-def test_a_delete_takes_hold_at_once(front: Nginx, client: httpx.Client) -> None:
+def test_a_delete_takes_effect_immediately(front: Nginx, client: httpx.Client) -> None:
     made = upload(client).json()
     assert [get(made["view_url"]).status_code for _ in range(2)] == [200, 200]
     assert client.delete(f"/v1/images/{made['id']}").json() == {"ok": True, "id": made["id"]}
@@ -193,7 +195,7 @@ def test_a_delete_takes_hold_at_once(front: Nginx, client: httpx.Client) -> None
     assert "status=410 " in last_log(front, f'{reply.url.path} HTTP/1.1" 410')  # delivery was asked once
 
 
-def test_in_its_last_hour_a_url_is_decided_by_delivery_each_time(front: Nginx) -> None:
+def test_in_a_urls_last_hour_nginx_asks_delivery_each_time(front: Nginx) -> None:
     """This way no cache keeps the image after the URL expires."""
     exp = int(time.time()) + 1800
     url = own_image(front, "png", exp)
@@ -206,7 +208,7 @@ def test_in_its_last_hour_a_url_is_decided_by_delivery_each_time(front: Nginx) -
         (front.folder / "access.log").write_text("")
 
 
-def test_a_url_ends_with_its_time(front: Nginx) -> None:
+def test_an_expired_url_is_410(front: Nginx) -> None:
     exp = int(time.time()) + 2
     url = own_image(front, "png", exp)
     asked_at = 0.0
@@ -216,7 +218,7 @@ def test_a_url_ends_with_its_time(front: Nginx) -> None:
     assert (reply.status_code, reply.json()) == (410, {"error": "expired"})
 
 
-def test_refusals_are_deliverys_own_and_are_not_remembered(front: Nginx, client: httpx.Client) -> None:
+def test_refusals_come_from_delivery_and_are_not_cached(front: Nginx, client: httpx.Client) -> None:
     url = upload(client).json()["view_url"]
     assert get(url).status_code == 200  # nginx caches this
     past = own_image(front, "png", time.time() - 10)
@@ -238,7 +240,7 @@ def test_refusals_are_deliverys_own_and_are_not_remembered(front: Nginx, client:
             assert "HIT" not in last_log(front, f"{httpx.URL(wrong).path} ")
 
 
-def test_no_other_way_to_write_a_url_is_taken_for_it(front: Nginx, client: httpx.Client) -> None:
+def test_other_spellings_of_an_image_url_do_not_get_the_image(front: Nginx, client: httpx.Client) -> None:
     """Nginx decodes a path before it looks for a file. Delivery checks the raw bytes."""
     url = upload(client).json()["view_url"]
     assert get(url).status_code == 200  # nginx caches delivery's reply
@@ -277,7 +279,7 @@ def test_no_other_way_to_write_a_url_is_taken_for_it(front: Nginx, client: httpx
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"])
-def test_an_image_can_only_be_asked_for(client: httpx.Client, method: str) -> None:
+def test_an_image_accepts_only_get_and_head(client: httpx.Client, method: str) -> None:
     url = upload(client).json()["view_url"]
     for content in (b"", b"x" * 200_000):
         reply = httpx.request(method, url, content=content, timeout=30, trust_env=False)
@@ -285,7 +287,7 @@ def test_an_image_can_only_be_asked_for(client: httpx.Client, method: str) -> No
         assert reply.headers["allow"] == "GET, HEAD"
 
 
-def test_many_who_come_at_once_all_get_the_image(client: httpx.Client) -> None:
+def test_concurrent_requests_all_get_the_image(client: httpx.Client) -> None:
     image = png(100_000)
     url = upload(client, image).json()["view_url"]
     with ThreadPoolExecutor(16) as pool:
@@ -305,7 +307,9 @@ def test_a_file_that_nginx_cannot_find_is_sent_by_delivery(
         assert "status=305 : 200 " in last_log(other, reply.url.path)
 
 
-def test_images_of_another_store_pass_through(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
+def test_images_of_another_store_come_from_delivery(
+    front: Nginx, client: httpx.Client, tmp_path: Path
+) -> None:
     made = upload(client, png(200_000)).json()
     change = {
         "include prshots/images-from-disk.conf;": "",
@@ -332,7 +336,7 @@ CACHED = {
 }
 
 
-def test_the_same_over_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
+def test_nginx_sends_images_from_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
     """Without a cache a delete applies immediately, with a cache when the entry expires."""
     bucket = seaweedfs.new_bucket()
     store = seaweedfs.client(bucket)
@@ -376,7 +380,7 @@ def test_the_same_over_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Pa
         wait_until(lambda: get(cached.url + target).status_code == 410, "the cache's time to be over", 10)
 
 
-def test_one_address_for_dashboard_api_and_images(front: Nginx, client: httpx.Client) -> None:
+def test_dashboard_api_and_images_share_one_address(front: Nginx, client: httpx.Client) -> None:
     page = get(f"{front.url}/")
     assert "<!doctype html>" in page.text.lower()
     asset = re.search(r'src="(/assets/[^"]+)"', page.text)
@@ -398,7 +402,7 @@ def test_one_address_for_dashboard_api_and_images(front: Nginx, client: httpx.Cl
     )  # the same id everywhere
 
 
-def test_with_a_certificate(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
+def test_https_works_and_http_redirects_to_it(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
     image, tls_port = png(), free_port()
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -427,7 +431,7 @@ def test_with_a_certificate(front: Nginx, client: httpx.Client, tmp_path: Path) 
         assert b"strict-transport-security: max-age=31536000" in head
 
 
-def test_uploads_of_every_size(client: httpx.Client) -> None:
+def test_uploads_pass_up_to_the_size_limit(client: httpx.Client) -> None:
     assert upload(client, png(MAX_BYTES - 1)).status_code == 200
     too_large = {"error": "payload too large (max 5MB)"}
     for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, nginx the second
@@ -445,7 +449,7 @@ def test_uploads_of_every_size(client: httpx.Client) -> None:
     assert client.get("/v1/comment?pr_number=7").status_code == 200
 
 
-def test_nginx_refuses_in_our_words(front: Nginx) -> None:
+def test_errors_of_nginx_itself_are_json(front: Nginx) -> None:
     def ask(head: str) -> tuple[int, bytes]:
         reply = raw(front.port, head.encode())
         assert b"\r\nContent-Type: application/json\r\n" in reply
@@ -468,7 +472,7 @@ def test_nginx_refuses_in_our_words(front: Nginx) -> None:
     )
 
 
-def test_parts_that_are_down_are_said_to_be(front: Nginx, tmp_path: Path) -> None:
+def test_a_component_that_is_down_is_named_in_the_error(front: Nginx, tmp_path: Path) -> None:
     nobody = [free_port()]
     url = own_image(front, "png", time.time() + DAY)
     with running_nginx(
@@ -489,7 +493,9 @@ def test_parts_that_are_down_are_said_to_be(front: Nginx, tmp_path: Path) -> Non
         assert "token=" not in alone.logs
 
 
-def test_a_replica_that_is_down_costs_no_request(front: Nginx, client: httpx.Client, tmp_path: Path) -> None:
+def test_no_request_fails_while_one_replica_is_down(
+    front: Nginx, client: httpx.Client, tmp_path: Path
+) -> None:
     service, dead = front.service, free_port()
     both = Nginx(
         tmp_path / "nginx",
@@ -530,7 +536,7 @@ class HangsUp:
         self._thread.join(10)
 
 
-def test_an_upload_that_was_sent_is_not_sent_again(front: Nginx, tmp_path: Path) -> None:
+def test_nginx_retries_a_get_but_not_an_upload(front: Nginx, tmp_path: Path) -> None:
     parts = [HangsUp(), HangsUp()]
     ports = [part.port for part in parts]
     try:
@@ -552,7 +558,7 @@ def test_an_upload_that_was_sent_is_not_sent_again(front: Nginx, tmp_path: Path)
             part.close()
 
 
-def test_what_a_client_says_of_itself_is_not_passed_on(front: Nginx, tmp_path: Path) -> None:
+def test_forwarded_headers_from_a_client_are_replaced(front: Nginx, tmp_path: Path) -> None:
     part = HangsUp()
     try:
         with running_nginx(
@@ -576,7 +582,7 @@ def test_what_a_client_says_of_itself_is_not_passed_on(front: Nginx, tmp_path: P
         part.close()
 
 
-def test_no_log_holds_a_signature(front: Nginx, client: httpx.Client) -> None:
+def test_no_log_contains_a_signature(front: Nginx, client: httpx.Client) -> None:
     """Covers all requests of the tests above, good and bad."""
     url = upload(client).json()["view_url"]
     (front.service.images_dir / key_of(url)).unlink()

@@ -181,7 +181,7 @@ def suite(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> S
     return Suite(tmp_path, shared_service, github)
 
 
-def test_screenshots_go_up_during_the_run_and_one_comment_follows(
+def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:
     suite.write(shop=SHOP)
@@ -195,7 +195,7 @@ def test_screenshots_go_up_during_the_run_and_one_comment_follows(
     assert comment["body"].startswith(f"<!-- svc:pr-{suite.pr_number} -->\n### 1 screenshot\n")
     assert f"`shop/cart/is empty at first/empty` · 320x200 · `{SHA[:7]}`" in comment["body"]
 
-    # A failing test uploads the actual and the expected image. The service fails for a while, and has a limit.
+    # A failing test uploads the actual, expected and diff images, although the service first answers 429 and 503.
     suite.write(home=FAILING)
     snapshot = suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
     snapshot.parent.mkdir()
@@ -222,7 +222,7 @@ def test_screenshots_go_up_during_the_run_and_one_comment_follows(
     ]
 
 
-def test_a_run_stays_green_when_the_forge_is_down(
+def test_a_run_passes_when_the_forge_is_down(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:
     suite.write(dots=WITHOUT_BROWSER)
@@ -246,7 +246,7 @@ def test_a_run_stays_green_when_the_forge_is_down(
     assert github.comments(suite.pr_number) == []
 
 
-def test_a_wrong_token_is_said_once_and_not_shown(suite: Suite) -> None:
+def test_a_wrong_token_is_reported_once_and_not_shown(suite: Suite) -> None:
     wrong = "msr_" + "0" * 64
     said = suite.called(PRSHOTS_TOKEN=wrong)
     assert said[0] == f"prshots: 0 screenshots uploaded to PR {suite.pr_number}"
@@ -256,7 +256,9 @@ def test_a_wrong_token_is_said_once_and_not_shown(suite: Suite) -> None:
 
 
 @pytest.mark.parametrize("look_alike", [gitlab_look_alike, gitea_look_alike, bitbucket_look_alike])
-def test_the_other_forges_get_their_comment_too(suite: Suite, look_alike: Callable[[], ForgeServer]) -> None:
+def test_other_forges_get_one_comment_that_is_updated(
+    suite: Suite, look_alike: Callable[[], ForgeServer]
+) -> None:
     with look_alike() as forge:
         is_bitbucket = isinstance(forge, BitbucketLookAlike)
         marker = (

@@ -21,7 +21,7 @@ from support.unreliable_proxy import UnreliableProxy, refuse
 pytest_plugins = ["pytester"]
 
 ONLY_OURS = ("-p", "prshots", "-p", "no:cacheprovider")
-"""Load it by its installed name, without this project's other plugins, which are slow to load."""
+"""Load the plugin by its installed name, and not the other installed plugins, which are slow to load."""
 
 PICTURES = """
 import pathlib, pytest
@@ -115,7 +115,7 @@ def entries(markdown: str) -> list[str]:
     )
 
 
-def test_every_kind_of_picture_from_two_workers_and_one_comment(
+def test_two_workers_upload_every_kind_of_screenshot_into_one_comment(
     tmp_path: Path, job: Job, github: GitHubLookAlike
 ) -> None:
     tests = tmp_path / "tests"
@@ -186,7 +186,7 @@ def test_is_called_wrongly(shot):
     ]
 
 
-def test_a_real_browser_and_uploads_while_the_run_goes_on(
+def test_browser_screenshots_are_uploaded_during_the_run(
     tmp_path: Path, job: Job, shared_service: Service, github: GitHubLookAlike
 ) -> None:
     (tmp_path / "test_pages.py").write_text(
@@ -248,7 +248,7 @@ def test_fails_when_the_page_has_gone(page):
 ONE_SHOT = PICTURES + "def test_home(shot): shot(png(), 'home'); shot(png(), 'home'); shot(png(), '../up: 1')"
 
 
-def test_the_comment_is_kept_current_and_a_forge_that_is_down_fails_nothing(
+def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
     here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job, github: GitHubLookAlike
 ) -> None:
     here.makepyfile(ONE_SHOT)
@@ -273,7 +273,7 @@ def test_the_comment_is_kept_current_and_a_forge_that_is_down_fails_nothing(
     assert comment["body"].startswith(f"<!-- svc:pr-{job.pr_number} -->\n### 15 screenshots\n")
 
 
-def test_without_a_service_the_fixture_works_and_keeps_what_it_is_asked_to(
+def test_without_a_service_the_fixture_works_and_can_save_to_a_folder(
     here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here.makepyfile(ONE_SHOT)
@@ -299,7 +299,7 @@ def test_without_a_service_the_fixture_works_and_keeps_what_it_is_asked_to(
     demanded.stderr.fnmatch_lines("ERROR: --prshots=on: PRSHOTS_URL is not an address*")
 
 
-def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
+def test_an_unreachable_service_or_a_wrong_token_fails_no_test(
     here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job
 ) -> None:
     here.makepyfile(ONE_SHOT)
@@ -321,7 +321,7 @@ def test_a_service_that_is_gone_or_refuses_the_token_fails_no_test(
     assert re.fullmatch(r"3 screenshots not uploaded: cannot reach http://127\.0\.0\.1:\d+: .+", line)
 
 
-def test_ctrl_c_ends_it_though_an_upload_hangs(tmp_path: Path, job: Job) -> None:
+def test_ctrl_c_stops_the_run_while_an_upload_hangs(tmp_path: Path, job: Job) -> None:
     (tmp_path / "test_hangs.py").write_text(
         PICTURES + "def test_home(shot):\n    shot(png())\n    raise KeyboardInterrupt\n"
     )
@@ -334,7 +334,7 @@ def test_ctrl_c_ends_it_though_an_upload_hangs(tmp_path: Path, job: Job) -> None
     assert lines(said) == ["1 screenshot not uploaded: interrupted"]
 
 
-def test_every_run_of_pytest_loads_it_and_it_costs_nothing() -> None:
+def test_loading_the_plugin_imports_no_heavy_packages() -> None:
     heavy = ("httpx", "rich", "typer", "PIL", "prshots.client")
     code = f"import prshots.pytest_plugin, sys; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Several replicas on PostgreSQL, S3 and Valkey, one of each kind killed under load: no promise is broken."""
+"""Several replicas on PostgreSQL, S3 and Valkey, killed under load: no acknowledged upload or delete is lost."""
 
 import random
 import time
@@ -123,7 +123,7 @@ def make_due(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> None
 
 
 @pytest.mark.slow
-def test_one_of_each_is_killed_under_load(
+def test_killing_one_replica_of_each_component_loses_no_image(
     replicas: Replicas, postgresql: PostgreSQL, seaweedfs: SeaweedFS
 ) -> None:
     for name in ("api-1", "api-2", "delivery-1", "delivery-2", "web-1"):  # concurrently, on an empty database

@@ -90,7 +90,7 @@ def assert_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
     assert "died" not in service.log
 
 
-def test_a_first_start(service: Service) -> None:
+def test_a_first_start_creates_what_it_needs_and_prints_the_next_steps(service: Service) -> None:
     """It creates what it needs, prints the next steps, survives a second `serve`, and stops cleanly."""
     service.folder /= "somebody's folder"
     service.folder.mkdir()
@@ -115,7 +115,7 @@ def test_a_first_start(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_a_start_with_a_config_file(service: Service) -> None:
+def test_with_a_config_file_the_printed_commands_name_it(service: Service) -> None:
     """The commands that it prints name the config file, and Ctrl-C stops it."""
     config = service.folder / "my settings.toml"
     config.write_text(f'data_dir = "{service.data_dir}"\n')
@@ -157,9 +157,9 @@ def test_the_web_component_can_run_alone(service: Service) -> None:
     assert httpx.get(f"{service.web_url}/v1/comment", trust_env=False).status_code == 502
 
 
-def test_a_sweep_runs_at_the_start(service: Service) -> None:
+def test_a_sweep_runs_at_startup(service: Service) -> None:
     service.start()
-    wait_for_first_sweep(service)  # ended in the middle, it would leave something behind
+    wait_for_first_sweep(service)  # an interrupted sweep would leave something behind
     with service.client(service.new_token(policy="retain_days", retain_days="1")) as client:
         view_url = upload(client).json()["view_url"]
     assert service.stop() == 0
@@ -174,24 +174,24 @@ def test_a_sweep_runs_at_the_start(service: Service) -> None:
 
 
 @pytest.mark.parametrize("part", ["web", "api", "img"])
-def test_a_port_in_use_is_one_clear_line(service: Service, part: str) -> None:
+def test_a_port_in_use_is_reported_in_one_line(service: Service, part: str) -> None:
     port = getattr(service, f"{part}_port")
     with socket.create_server(("127.0.0.1", port)):
         assert_one_line(service.run_as_process("serve"), str(port), f"PRSHOTS_{part.upper()}_PORT")
     assert not service.data_dir.exists()
 
 
-def test_a_file_in_place_of_the_data_folder_is_one_clear_line(service: Service) -> None:
+def test_a_file_in_place_of_the_data_folder_is_reported_in_one_line(service: Service) -> None:
     service.data_dir.write_text("not a folder")
     assert_one_line(service.run_as_process("serve"), str(service.data_dir))
 
 
-def test_a_data_folder_that_cannot_be_written_is_one_clear_line(service: Service) -> None:
+def test_a_read_only_data_folder_is_reported_in_one_line(service: Service) -> None:
     with read_only(service.data_dir):
         assert_one_line(service.run_as_process("serve"), str(service.data_dir))
 
 
-def test_a_broken_database_is_one_clear_line(service: Service) -> None:
+def test_a_broken_database_is_reported_in_one_line(service: Service) -> None:
     service.data_dir.mkdir()
     (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
     assert_one_line(service.run_as_process("serve"), "not a database")
@@ -201,8 +201,8 @@ def test_a_broken_database_is_one_clear_line(service: Service) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, len(WORKERS)])
-def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, workers: int) -> None:
-    """At any moment of the start, some workers have not reached our code yet."""
+def test_ctrl_c_during_startup_prints_no_traceback(service: Service, workers: int) -> None:
+    """During startup, some workers have not reached our code yet."""
     process = serve(service, own_group=True)
     wait_until(lambda: len(children(process.pid)) >= workers, "the workers to be started")
     os.killpg(process.pid, signal.SIGINT)
@@ -210,7 +210,7 @@ def test_ctrl_c_during_the_start_leaves_no_traceback(service: Service, workers: 
     assert "Traceback" not in service.log
 
 
-def test_uploads_in_flight_are_finished_before_it_stops(service: Service) -> None:
+def test_shutdown_waits_for_uploads_in_progress(service: Service) -> None:
     service.settings |= {"DRAIN_SECONDS": "1", "GRACE_SECONDS": "120"}
     service.start()
     token, images = service.new_token(), [png(300_000), png(300_000)]
@@ -227,7 +227,7 @@ def test_uploads_in_flight_are_finished_before_it_stops(service: Service) -> Non
 
 
 @pytest.mark.slow
-def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
+def test_clients_that_never_finish_do_not_block_the_shutdown(service: Service) -> None:
     service.start()
     token = service.new_token()
     with service.client(token) as client:
@@ -261,7 +261,7 @@ def test_clients_that_never_finish_do_not_keep_it(service: Service) -> None:
 # When processes die
 
 
-def test_a_worker_that_dies_is_started_again(service: Service) -> None:
+def test_a_worker_that_dies_is_restarted(service: Service) -> None:
     service.start()
     with service.client(service.new_token()) as client:
         before = part_pids(service)
@@ -278,7 +278,7 @@ def test_a_worker_that_dies_is_started_again(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_many_deaths_leave_nothing_behind(service: Service) -> None:
+def test_repeated_worker_deaths_leave_no_open_files_or_zombies(service: Service) -> None:
     service.start()
     pid = supervisor_pid(service)
     wait_for_first_sweep(service)
@@ -294,7 +294,7 @@ def test_many_deaths_leave_nothing_behind(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: Service) -> None:
+def test_a_worker_that_keeps_dying_is_restarted_after_longer_pauses(service: Service) -> None:
     service.start()
     wait_for_first_sweep(service)
     aside = service.folder / "aside"
@@ -316,7 +316,7 @@ def test_a_worker_that_cannot_start_any_more_is_tried_ever_less_often(service: S
     assert health(service.base_url) == 200
 
 
-def test_the_children_of_a_killed_supervisor_go_with_it(service: Service) -> None:
+def test_the_workers_of_a_killed_supervisor_exit(service: Service) -> None:
     service.start()
     with service.client(service.new_token()) as client:
         view_url = upload(client).json()["view_url"]
@@ -327,7 +327,7 @@ def test_the_children_of_a_killed_supervisor_go_with_it(service: Service) -> Non
     assert fetch(view_url).status_code == 200
 
 
-def test_a_port_that_is_released_a_moment_later_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a supervisor is killed, its workers hold the port until they notice."""
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]

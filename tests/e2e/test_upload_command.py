@@ -107,7 +107,9 @@ def run(
 
 
 class TestAsAProcess:
-    def test_from_files_to_the_comment_and_away_again(self, env: dict[str, str], folder: Path) -> None:
+    def test_screenshots_are_uploaded_shown_in_the_comment_and_deleted(
+        self, env: dict[str, str], folder: Path
+    ) -> None:
         Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG")
         noisy = Image.frombytes("RGB", (1500, 1200), secrets.token_bytes(1500 * 1200 * 3))
         noisy.save(folder / "shots" / "noisy.png")
@@ -158,7 +160,9 @@ class TestAsAProcess:
         assert len(images_on(env, 21)) == 4
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
 
-    def test_through_trouble(self, env: dict[str, str], folder: Path, front: UnreliableProxy) -> None:
+    def test_failed_uploads_are_retried(
+        self, env: dict[str, str], folder: Path, front: UnreliableProxy
+    ) -> None:
         limited = refuse(429, {"Retry-After": "1"}, {"error": "rate limited"})
         for trouble in (limited, limited, refuse(503, {"Retry-After": "1"}), CUT, LOSE_REPLY, slow(0.3)):
             front.will(trouble, when=UPLOAD)
@@ -178,7 +182,9 @@ class TestAsAProcess:
         ]
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr
 
-    def test_on_a_terminal(self, env: dict[str, str], folder: Path, front: UnreliableProxy) -> None:
+    def test_a_terminal_shows_a_progress_bar(
+        self, env: dict[str, str], folder: Path, front: UnreliableProxy
+    ) -> None:
         front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
         front.will(refuse(503), when=UPLOAD)
         ours, theirs = pty.openpty()
@@ -208,7 +214,9 @@ class TestAsAProcess:
         assert "\x1b" not in table
         assert table.count("uploaded") == 3
 
-    def test_ctrl_c_ends_at_once(self, env: dict[str, str], folder: Path, front: UnreliableProxy) -> None:
+    def test_ctrl_c_stops_immediately(
+        self, env: dict[str, str], folder: Path, front: UnreliableProxy
+    ) -> None:
         front.will(slow(0), when=UPLOAD)
         front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
         front.will(NEVER, when=UPLOAD, times=3)
@@ -253,7 +261,9 @@ class TestLimits:
     def noisy(path: Path, side: int) -> None:
         Image.frombytes("RGB", (side, side), secrets.token_bytes(side * side * 3)).save(path)
 
-    def test_a_smaller_one(self, run: Any, folder: Path, small: Service) -> None:
+    def test_a_smaller_limit_refuses_an_image_unless_it_is_shrunk(
+        self, run: Any, folder: Path, small: Service
+    ) -> None:
         self.noisy(folder / "shots" / "noisy.png", 100)
         settings = self.settings(small)
         ran = run("upload", "shots/noisy.png", "shots/home.png", "--pr", "1", **settings)
@@ -269,7 +279,7 @@ class TestLimits:
         assert len(httpx.get(shrunk["view_url"], trust_env=False).content) < 24_576
         assert "shrunk from 29 KB" in shrunk["note"]
 
-    def test_a_larger_one(self, run: Any, folder: Path, large: Service) -> None:
+    def test_a_larger_limit_accepts_an_image_over_5_mb(self, run: Any, folder: Path, large: Service) -> None:
         self.noisy(folder / "shots" / "noisy.png", 1400)
         assert (folder / "shots" / "noisy.png").stat().st_size > 5 * 1024**2
         settings = self.settings(large)
@@ -286,7 +296,7 @@ class TestLimits:
 
 
 class TestOutput:
-    def test_github_output(self, run: Any, env: dict[str, str]) -> None:
+    def test_github_output_has_count_urls_and_markdown(self, run: Any, env: dict[str, str]) -> None:
         ran = run("upload", "shots/home.png", "shots/settings.png", "--pr", "31", "--format", "github-output")
         assert ran.code == 0
         count, *lines = ran.out.splitlines()
@@ -300,13 +310,13 @@ class TestOutput:
         ]
         assert sorted(images_on(env, 31)) == ["shots/home", "shots/settings"]
 
-    def test_markdown_with_the_names_that_people_give(self, run: Any) -> None:
+    def test_markdown_uses_the_name_option(self, run: Any) -> None:
         ran = run("upload", "shots/home.png", "--name", "Home, signed in", "--viewport", "9x9", "--pr", "32",
                   "--format", "markdown")  # fmt: skip
         assert re.fullmatch(r"!\[Home, signed in\]\(http://\S+\)\n", ran.out)
         assert "[1/1] Home, signed in 9x9 … ok" in ran.err
 
-    def test_what_a_terminal_would_take_for_a_command_is_shown_as_text(self, run: Any, folder: Path) -> None:
+    def test_control_characters_in_file_names_are_escaped(self, run: Any, folder: Path) -> None:
         odd = "a\n::error::b\x1b[2J"
         (folder / "shots" / "home.png").rename(folder / f"{odd}.png")
         (folder / "x\n.png").write_bytes(b"")
@@ -334,12 +344,12 @@ class TestOutput:
         else:
             assert "http" not in ran.out
 
-    def test_a_dry_run_says_what_is_missing(self, run: Any) -> None:
+    def test_a_dry_run_names_what_a_real_upload_still_needs(self, run: Any) -> None:
         ran = run("upload", "shots", "--dry-run")
         assert ran.code == 0
         assert "A real upload needs more: no pull request" in ran.err
 
-    def test_the_token_is_in_no_output(self, run: Any) -> None:
+    def test_no_output_contains_the_token(self, run: Any) -> None:
         for options in ([], ["--dry-run"], ["--format", "json"], ["--url", "http://127.0.0.1:9"], ["--help"]):
             ran = run("upload", "shots", "--pr", "1", *options, PRSHOTS_TOKEN=WRONG_TOKEN)
             assert WRONG_TOKEN[4:] not in ran.out + ran.err
@@ -350,25 +360,25 @@ class TestOutput:
 
 
 class TestExitCodes:
-    def test_nothing_found(self, run: Any, folder: Path) -> None:
+    def test_no_screenshots_is_1_but_0_with_allow_empty(self, run: Any, folder: Path) -> None:
         ran = run("upload", "nowhere", "shots/*.webp", "--pr", "1")
         assert (ran.code, ran.out) == (1, "")
         assert f"no screenshots found: no PNG, JPEG or WebP at nowhere, shots/*.webp in {folder}" in ran.err
         ran = run("upload", "nowhere", "shots/*.webp", "--allow-empty", "--format", "json", PRSHOTS_TOKEN="")
         assert (ran.code, json.loads(ran.out)["count"]) == (0, 0)
 
-    def test_a_path_that_is_not_there_among_others(self, run: Any) -> None:
+    def test_one_missing_path_is_3_but_0_with_allow_empty(self, run: Any) -> None:
         ran = run("upload", "shots/home.png", "nowhere.png", "--pr", "34")
         assert ran.code == 3
         assert "nowhere.png: no such file or folder" in ran.err
         assert run("upload", "shots/home.png", "nowhere.png", "--pr", "34", "--allow-empty").code == 0
 
-    def test_all_bad(self, run: Any, folder: Path) -> None:
+    def test_only_invalid_files_is_1(self, run: Any, folder: Path) -> None:
         (folder / "bad.png").write_bytes(b"")
         ran = run("upload", "bad.png", "--pr", "1")
         assert (ran.code, ran.out.splitlines()[1].split()) == (1, ["bad.png", "-", "-", "is", "empty"])
 
-    def test_refused(self, run: Any) -> None:
+    def test_a_refused_token_is_1(self, run: Any) -> None:
         ran = run("upload", "shots", "--pr", "1", PRSHOTS_TOKEN=WRONG_TOKEN)
         assert ran.code == 1
         assert "refused the token: it is wrong or revoked, or belongs to another service" in ran.err
@@ -389,11 +399,11 @@ class TestExitCodes:
         ],
         ids=lambda wrong: " ".join(wrong[1:]) or "no path",
     )
-    def test_called_wrongly(self, run: Any, wrong: list[str]) -> None:
+    def test_invalid_arguments_are_2(self, run: Any, wrong: list[str]) -> None:
         ran = run("upload", *wrong)
         assert (ran.code, ran.out) == (2, "")
 
-    def test_what_has_to_be_known(self, run: Any, folder: Path) -> None:
+    def test_missing_settings_are_named_and_the_commit_comes_from_git(self, run: Any, folder: Path) -> None:
         assert "no pull request" in run("upload", "shots").err
         assert "no commit" in run("upload", "shots", "--pr", "1", PRSHOTS_COMMIT="").err
         assert "no service URL" in run("upload", "shots", "--pr", "1", PRSHOTS_URL="").err
@@ -406,12 +416,12 @@ class TestExitCodes:
         ran = run("upload", "shots/home.png", "--pr", "35", "--format", "json", PRSHOTS_COMMIT="")
         assert json.loads(ran.out)["commit_sha"] == head.stdout.strip()
 
-    def test_as_many_at_a_time_as_in_python(self) -> None:
+    def test_command_and_library_have_the_same_default_concurrency(self) -> None:
         for command in (upload_all, upload):
             defaults = [parameter.default for parameter in inspect.signature(command).parameters.values()]
             assert DEFAULT_CONCURRENCY in defaults
 
-    def test_shrinking_needs_pillow(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_shrink_without_pillow_is_1(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL", None)
         ran = run("upload", "shots", "--pr", "1", "--shrink")
         assert (ran.code, ran.err) == (1, "prshots: --shrink needs Pillow: pip install 'prshots[shrink]'")

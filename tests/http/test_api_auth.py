@@ -55,22 +55,22 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_not_one_right_token_is_refused(shared_service, token, wrong):
+def test_without_exactly_one_valid_bearer_token_a_request_is_401(shared_service, token, wrong):
     assert_unauthorized(call(shared_service, ROUTES[2], *WRONG[wrong](token.encode())))
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route[1])
-def test_every_public_route_asks_for_the_token_before_anything_else(shared_service, token, route):
+def test_every_public_route_requires_a_token(shared_service, token, route):
     assert_unauthorized(call(shared_service, route))
     assert call(shared_service, route, b"Bearer " + token.encode()).status != 401
 
 
 @pytest.mark.parametrize("scheme", [b"Bearer", b"bearer", b"BEARER"])
-def test_the_scheme_may_be_in_any_case(shared_service, token, scheme):
+def test_the_bearer_scheme_is_case_insensitive(shared_service, token, scheme):
     assert call(shared_service, ROUTES[2], scheme + b" " + token.encode()).status == 200
 
 
-def test_a_token_in_the_query_does_not_count(shared_service, token):
+def test_a_token_in_the_query_string_is_401(shared_service, token):
     assert_unauthorized(call(shared_service, ("GET", f"/v1/comment?pr_number=7&access_token={token}")))
 
 
@@ -78,7 +78,7 @@ def test_the_token_is_checked_before_the_form(shared_service):
     assert_unauthorized(post_body(shared_service, "wrong", b"no form", "text/plain"))
 
 
-def test_a_revoked_token_stops_working_at_once_and_no_other_does(shared_service):
+def test_revoking_a_token_takes_effect_immediately_for_that_token_only(shared_service):
     project = "revoking"
     first = shared_service.new_token(project)
     second = shared_service.run("token", "create", project).stdout.strip()
@@ -127,7 +127,7 @@ UNKNOWN += ["/v1/comment/7", "/docs/", "/redoc", "/favicon.ico", "/%ff", "/%00",
 
 @pytest.mark.parametrize("path", UNKNOWN)
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_unknown_routes(client, path, method):
+def test_an_unknown_route_is_404(client, path, method):
     reply = client.request(method, path)
     assert (reply.status_code, reply.content) == (404, b'{"error":"not found"}')
     assert reply.headers["content-type"] == "application/json"
@@ -147,7 +147,7 @@ def test_unknown_routes(client, path, method):
         ("POST", "/docs", "GET, HEAD"),
     ],
 )
-def test_wrong_methods(client, method, path, allowed):
+def test_a_wrong_method_is_405_with_the_allowed_methods(client, method, path, allowed):
     reply = client.request(method, path)
     assert (reply.status_code, reply.content) == (405, b'{"error":"method not allowed"}')
     assert sorted(reply.headers["allow"].split(", ")) == sorted(allowed.split(", "))

@@ -53,7 +53,7 @@ LENGTH = (b"content-length", b"300")
 
 
 @pytest.mark.parametrize("begun", [0, 1])
-async def test_a_refused_body_is_read_to_its_end_before_the_reply(begun):
+async def test_a_refused_body_is_read_to_the_end_before_the_reply(begun):
     client = Client([b"x" * 100] * 3, LENGTH)
     client.receive = ending(client)
     await ErrorBoundary(refusing_with(413, after=begun))(client.scope, client.receive, client.send)
@@ -68,13 +68,13 @@ def ending(client: Client) -> Callable[[], Awaitable[Message]]:
     return receive
 
 
-async def test_a_client_that_asks_first_hears_at_once():
+async def test_with_expect_100_continue_the_refusal_does_not_wait_for_the_body():
     client = Client([b"x" * 100] * 3, LENGTH, (b"expect", b"100-Continue"))
     await ErrorBoundary(refusing_with(413))(client.scope, client.receive, client.send)
     assert client.unread_at_reply == 3
 
 
-async def test_a_client_that_has_stopped_sending_is_not_waited_for_twice():
+async def test_a_408_reply_does_not_wait_for_the_body_again():
     client = Client([b"x"], LENGTH)
     await asyncio.wait_for(
         ErrorBoundary(refusing_with(408, after=1))(client.scope, client.receive, client.send), 5
@@ -82,7 +82,7 @@ async def test_a_client_that_has_stopped_sending_is_not_waited_for_twice():
     assert client.unread_at_reply == 0
 
 
-async def test_a_request_without_a_body_is_not_waited_for():
+async def test_a_request_without_a_body_is_refused_immediately():
     client = Client([])
     await asyncio.wait_for(ErrorBoundary(refusing_with(404))(client.scope, client.receive, client.send), 5)
     assert client.unread_at_reply == 0
@@ -102,7 +102,7 @@ async def answered(edge: ErrorBoundary, *headers: tuple[bytes, bytes]) -> list[t
 
 
 @pytest.mark.parametrize("given", [b"8-chars.", b"A" * 64, b"0_9.z-Z-"])
-async def test_a_request_keeps_the_id_it_came_with(given):
+async def test_a_valid_request_id_is_kept(given):
     assert await answered(ErrorBoundary(refusing_with(404)), (b"x-request-id", given)) == [
         (b"x-request-id", given)
     ]
@@ -121,7 +121,7 @@ async def test_a_request_keeps_the_id_it_came_with(given):
         [b"twice-12"] * 2,
     ],
 )
-async def test_any_other_request_is_given_an_id(given):
+async def test_a_missing_or_invalid_request_id_is_replaced(given):
     seen: list[list[bytes]] = []
 
     async def app(scope, receive, send):
@@ -133,7 +133,7 @@ async def test_any_other_request_is_given_an_id(given):
     assert seen == [[value]]  # the app sees the same id
 
 
-async def test_while_draining_every_reply_ends_its_connection():
+async def test_draining_closes_connections_and_fails_readiness():
     readiness = Readiness({})
     edge = ErrorBoundary(refusing_with(404), readiness)
     assert (b"connection", b"close") not in await answered(edge)
@@ -142,7 +142,7 @@ async def test_while_draining_every_reply_ends_its_connection():
     assert (await readiness.report())[0] == 503
 
 
-async def test_every_request_is_told_of_once():
+async def test_every_request_is_observed_once_even_when_it_is_cancelled():
     told: list[tuple[int, float]] = []
 
     async def goes_away(*_):
@@ -164,7 +164,7 @@ class FaultyAccounts(Projects):
         raise ZeroDivisionError(f"with a secret in it: {secret}")
 
 
-async def test_a_fault_is_logged_under_the_id_that_the_reply_carries_and_tells_nothing():
+async def test_an_internal_error_hides_its_cause_and_logs_the_request_id():
     async def close() -> None:
         pass
 
@@ -210,7 +210,7 @@ def kinds(base: type[errors.PrshotsError]) -> set[type[errors.PrshotsError]]:
 
 
 @pytest.mark.parametrize("kind", sorted(kinds(errors.PrshotsError), key=lambda kind: kind.__name__))
-def test_only_what_a_client_can_change_is_told(kind):
+def test_only_errors_meant_for_clients_expose_their_message(kind):
     told = (
         (errors.Refusal.LINK_USED, "said inside") if kind is errors.SignInRefusedError else ("said inside",)
     )

@@ -1,4 +1,4 @@
-"""Delete, comment, expire."""
+"""The API routes for delete, comment, limits and expire."""
 
 import asyncio
 import itertools
@@ -72,14 +72,14 @@ def test_deleting_removes_the_bytes_and_the_record(client, shared_service, pr_nu
     assert client.delete(f"/v1/images/{image_id}").status_code == 404
 
 
-def test_deleting_does_not_ask_for_the_policy(patient, pr_number):
+def test_an_image_can_be_deleted_under_any_retention_policy(patient, pr_number):
     _, client = patient
     uploaded = upload(client, pr_number=pr_number).json()
     assert client.delete(f"/v1/images/{uploaded['id']}").status_code == 200
     assert not is_delivered(uploaded)
 
 
-def test_not_yours_and_not_there_read_the_same(client, stranger, shared_service):
+def test_another_projects_image_gets_the_same_404_as_a_missing_image(client, stranger, shared_service):
     theirs = upload(stranger).json()
     gone = upload(client).json()["id"]
     client.delete(f"/v1/images/{gone}")
@@ -108,8 +108,8 @@ def without_its_own(reply: Reply) -> Reply:
     return Reply(reply.status, kept, reply.body)
 
 
-def test_not_yours_and_not_there_take_the_same_way_through_the_index(shared_service):
-    """A single index search on both columns decides. No row is read first and checked later."""
+def test_looking_up_an_image_searches_one_index_on_id_and_project(shared_service):
+    """Another project's image and a missing one take the same query: one index search on both columns."""
     path = shared_service.data_dir / "prshots.db"
     asked = statements_of_looking_up_an_image(path)
     assert len(asked) == 1
@@ -136,12 +136,12 @@ def statements_of_looking_up_an_image(path) -> list[str]:
 @pytest.mark.parametrize(
     "image_id", ["0", "g" * 32, NOBODYS_ID + "0", NOBODYS_ID + ".png", "..", "%00", "%2e%2e", "%ff"]
 )
-def test_what_cannot_be_an_id_is_not_found(client, image_id):
+def test_deleting_with_a_malformed_id_is_404(client, image_id):
     reply = client.delete(f"/v1/images/{image_id}")
     assert (reply.status_code, reply.content) == (404, b'{"error":"not found"}')
 
 
-def test_an_id_in_upper_case_is_another_id(client):
+def test_image_ids_are_case_sensitive(client):
     uploaded = upload(client).json()
     assert client.delete(f"/v1/images/{uploaded['id'].upper()}").status_code == 404
     assert is_delivered(uploaded)
@@ -175,7 +175,7 @@ def test_the_comment_has_the_marker_the_count_and_every_image_in_upload_order(cl
     assert comment(client, pr_number) == text
 
 
-def test_a_new_upload_adds_to_the_comment_and_changes_nothing_before(client, pr_number):
+def test_a_new_upload_is_appended_to_the_comment(client, pr_number):
     upload(client, pr_number=pr_number, name="first")
     before = comment(client, pr_number)
     later = upload(client, pr_number=pr_number, name="second").json()
@@ -184,12 +184,12 @@ def test_a_new_upload_adds_to_the_comment_and_changes_nothing_before(client, pr_
     assert later["markdown"] in after
 
 
-def test_a_commit_sha_is_shown_as_it_came(client, pr_number):
+def test_the_comment_shows_a_commit_sha_in_its_original_case(client, pr_number):
     upload(client, pr_number=pr_number, commit_sha="ABCDEF0123")
     assert "`ABCDEF0`" in comment(client, pr_number)
 
 
-def test_the_comment_holds_only_the_project_s_own_images_of_the_pull_request(client, stranger, pr_number):
+def test_the_comment_has_only_this_projects_images_of_this_pull_request(client, stranger, pr_number):
     others = [upload(stranger, pr_number=pr_number), upload(client, pr_number=pr_number + 1)]
     mine = upload(client, pr_number=pr_number).json()
     text = comment(client, pr_number)
@@ -197,7 +197,7 @@ def test_the_comment_holds_only_the_project_s_own_images_of_the_pull_request(cli
     assert not any(other.json()["id"] in text for other in others)
 
 
-def test_a_pull_request_without_images_has_a_comment_too(client):
+def test_without_images_the_comment_has_0_screenshots(client):
     assert comment(client, 999) == "<!-- svc:pr-999 -->\n### 0 screenshots\n"
 
 
@@ -229,12 +229,12 @@ BAD_QUERIES += ["?pr_number=7&pr_number=8", "?pr_number=7&pr_number=7", "?pr_num
 
 
 @pytest.mark.parametrize("query", BAD_QUERIES)
-def test_bad_queries_for_a_comment(client, query):
+def test_a_comment_without_exactly_one_valid_pr_number_is_400(client, query):
     reply = client.get(f"/v1/comment{query}")
     assert (reply.status_code, reply.content) == (400, b'{"error":"pr_number required"}')
 
 
-def test_the_largest_pull_request_number(client):
+def test_the_comment_accepts_the_largest_pull_request_number(client):
     assert comment(client, 2_147_483_647).startswith("<!-- svc:pr-2147483647 -->\n")
 
 
@@ -249,7 +249,7 @@ def sized_comment(client: httpx.Client, pr_number: int, **options: object) -> di
     return dict(reply.json())
 
 
-def test_a_comment_that_is_not_shortened_differs_only_in_its_fields(client, pr_number):
+def test_an_unshortened_comment_has_the_same_markdown_and_more_fields(client, pr_number):
     upload(client, pr_number=pr_number)
     upload(client, pr_number=pr_number)
     for options in ({"limit": 65536}, {"marker": "html"}, {"limit": 1024, "marker": "html"}):
@@ -264,7 +264,7 @@ def test_a_comment_that_is_not_shortened_differs_only_in_its_fields(client, pr_n
         }
 
 
-def test_a_limit_cuts_the_oldest_and_links_to_the_dashboard(client, shared_service, pr_number):
+def test_a_limit_omits_the_oldest_images_and_links_to_the_dashboard(client, shared_service, pr_number):
     names = [f"{'日' * 198}{number:02}" for number in range(10)]
     images = [upload(client, pr_number=pr_number, name=name).json() for name in names]
     text = sized_comment(client, pr_number, limit=4000)
@@ -278,7 +278,7 @@ def test_a_limit_cuts_the_oldest_and_links_to_the_dashboard(client, shared_servi
     assert images[0]["id"] in comment(client, pr_number)
 
 
-def test_a_marker_for_forges_that_show_html_as_text(client, pr_number):
+def test_the_link_marker_gives_a_comment_without_html(client, pr_number):
     uploaded = upload(client, pr_number=pr_number).json()
     text = sized_comment(client, pr_number, marker="link")["markdown"]
     assert text.startswith(f"[//]: # (svc:pr-{pr_number})\n\n### 1 screenshot\n\n`")
@@ -289,14 +289,14 @@ def test_a_marker_for_forges_that_show_html_as_text(client, pr_number):
 @pytest.mark.parametrize(
     "limit", ["", "0", "1023", "65537", "-1", "1e4", "2000.0", "+2000", "9" * 5000, "٢٠٠٠"]
 )
-def test_a_limit_out_of_range(client, limit):
+def test_an_invalid_limit_is_400(client, limit):
     reply = client.get("/v1/comment", params={"pr_number": 7, "limit": limit})
     assert reply.status_code == 400
     assert reply.json() == {"error": "limit must be a whole number from 1024 to 65536"}
 
 
 @pytest.mark.parametrize("marker", ["", "HTML", "none", "link\n"])
-def test_an_unknown_marker(client, marker):
+def test_an_unknown_marker_is_400(client, marker):
     reply = client.get("/v1/comment", params={"pr_number": 7, "marker": marker})
     assert (reply.status_code, reply.json()) == (400, {"error": "marker must be html or link"})
 
@@ -316,7 +316,7 @@ def test_the_first_bad_parameter_is_reported(client, query, error):
     assert (reply.status_code, reply.json()) == (400, {"error": error})
 
 
-def test_the_comment_on_a_closed_pull_request_says_that_its_images_were_deleted(client, pr_number):
+def test_the_comment_on_a_closed_pull_request_reports_deleted_images(client, pr_number):
     upload(client, pr_number=pr_number)
     expire(client, pr_number)
     closed = sized_comment(client, pr_number, limit=1024)
@@ -327,13 +327,13 @@ def test_the_comment_on_a_closed_pull_request_says_that_its_images_were_deleted(
     assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 1 screenshot"
 
 
-def test_an_open_pull_request_without_images_has_nothing_deleted(client, pr_number):
+def test_the_comment_on_an_open_pull_request_never_reports_deleted_images(client, pr_number):
     assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 0 screenshots"
     client.delete(f"/v1/images/{upload(client, pr_number=pr_number).json()['id']}")
     assert sized_comment(client, pr_number, limit=1024)["heading"] == "### 0 screenshots"
 
 
-def test_images_that_the_policy_keeps_are_shown_after_closing(patient, pr_number):
+def test_images_that_the_policy_keeps_stay_in_the_comment_after_closing(patient, pr_number):
     _, client = patient
     uploaded = upload(client, pr_number=pr_number).json()
     expire(client, pr_number)
@@ -356,7 +356,7 @@ def test_limits_need_no_token_and_may_be_cached(shared_service):
         }
 
 
-def test_limits_are_those_of_the_settings(tmp_path):
+def test_limits_follow_the_settings(tmp_path):
     with running_service(tmp_path, MAX_IMAGE_BYTES="3000000", UPLOADS_PER_MINUTE="7") as service:
         limits = httpx.get(f"{service.base_url}/v1/limits").json()
         with service.client(service.new_token()) as client:
@@ -375,7 +375,7 @@ def expire(client: httpx.Client, pr_number: int) -> dict[str, object]:
     return dict(reply.json())
 
 
-def test_pr_close_expires_the_pull_request_s_images_at_once(client, stranger, pr_number):
+def test_expire_with_policy_pr_close_deletes_the_pull_requests_images(client, stranger, pr_number):
     closed = [upload(client, pr_number=pr_number).json() for _ in range(3)]
     kept = [upload(client, pr_number=pr_number + 1).json(), upload(stranger, pr_number=pr_number).json()]
 
@@ -393,7 +393,7 @@ def test_pr_close_expires_the_pull_request_s_images_at_once(client, stranger, pr
     }
 
 
-def test_other_policies_only_mark(patient, pr_number):
+def test_expire_with_another_policy_only_marks_the_images(patient, pr_number):
     policy, client = patient
     marked_none = {"pr_number": pr_number, "policy": policy, "marked": 0, "expired": 0}
     images = [upload(client, pr_number=pr_number).json() for _ in range(2)]
@@ -405,12 +405,12 @@ def test_other_policies_only_mark(patient, pr_number):
     assert comment(client, pr_number).startswith(f"<!-- svc:pr-{pr_number} -->\n### 3 screenshots\n")
 
 
-def test_expiring_nothing(client):
+def test_expire_without_images_reports_zero(client):
     assert expire(client, 998) == {"pr_number": 998, "policy": "pr_close", "marked": 0, "expired": 0}
 
 
 @pytest.mark.parametrize("number", ["997", "997.0", "9.97e2", "2147483647"])
-def test_json_has_one_kind_of_number(client, number):
+def test_expire_accepts_any_json_notation_of_a_whole_number(client, number):
     reply = client.post("/v1/expire", content=f'{{"pr_number": {number}, "more": null}}')
     assert (reply.status_code, reply.json()["pr_number"]) == (200, int(float(number)))
 
@@ -444,12 +444,12 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize("body", BAD_BODIES)
-def test_bad_bodies_for_expire(client, body):
+def test_expire_with_an_invalid_body_is_400(client, body):
     reply = client.post("/v1/expire", content=BAD_BODIES[body], headers={"Content-Type": "application/json"})
     assert (reply.status_code, reply.content) == (400, b'{"error":"pr_number required"}')
 
 
-def test_a_bad_body_expires_nothing(client, pr_number):
+def test_expire_with_an_invalid_body_deletes_nothing(client, pr_number):
     uploaded = upload(client, png(), pr_number=pr_number).json()
     client.post("/v1/expire", content=json.dumps({"pr_number": str(pr_number)}))
     assert is_delivered(uploaded)

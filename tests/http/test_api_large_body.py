@@ -1,4 +1,4 @@
-"""A body that is far too large is refused without being stored, and every client can read why."""
+"""An oversized body is refused without being stored, and every client can read the error."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from support.service import Service, upload
 
 GIGABYTE = 1024**3
 LARGE = GIGABYTE // 16
-"""Enough to see whether the body is kept in memory. Sending a whole gigabyte is slow, so only one client does."""
+"""Enough to see whether the body is kept in memory. Only slow tests send a whole gigabyte."""
 
 CHUNK = bytes(1024**2)
 CLIENTS = Path(__file__).parents[1] / "support" / "node_clients"
@@ -115,7 +115,9 @@ SENDERS = {
         pytest.param("httpx, chunked", GIGABYTE, marks=pytest.mark.slow),
     ],
 )
-def test_it_is_refused_and_not_kept(shared_service, token, folder, sender, size):
+def test_an_oversized_upload_is_413_and_is_neither_stored_nor_buffered(
+    shared_service, token, folder, sender, size
+):
     before = shared_service.stored_files()
     with MemoryGrowth.watched(shared_service) as memory:
         refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", token, file_of(size, folder))
@@ -127,7 +129,7 @@ def test_it_is_refused_and_not_kept(shared_service, token, folder, sender, size)
 @pytest.mark.parametrize(
     "sender", ["curl that does not ask first", "httpx, chunked", "Node's fetch, chunked"]
 )
-def test_with_a_wrong_token(shared_service, folder, sender):
+def test_an_oversized_upload_with_a_wrong_token_is_401_and_not_buffered(shared_service, folder, sender):
     file = file_of(LARGE, folder)
     with MemoryGrowth.watched(shared_service) as memory:
         refusal = SENDERS[sender](f"{shared_service.base_url}/v1/upload", "msr_" + "0" * 64, file)
@@ -135,7 +137,7 @@ def test_with_a_wrong_token(shared_service, folder, sender):
     assert memory.growth < 40 * 1024**2
 
 
-def test_where_no_body_is_expected(shared_service, token, folder):
+def test_an_oversized_body_to_expire_is_400_and_not_buffered(shared_service, token, folder):
     file = file_of(LARGE, folder)
     with MemoryGrowth.watched(shared_service) as memory:
         status, text = SENDERS["httpx, chunked"](f"{shared_service.base_url}/v1/expire", token, file)

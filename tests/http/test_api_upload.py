@@ -57,11 +57,11 @@ def test_each_format_is_stored_and_delivered(client, shared_service, content_typ
 
 
 @pytest.mark.parametrize("declared", ["image/png; charset=binary", "IMAGE/PNG", "image/png;q=1"])
-def test_parameters_and_case_of_the_type_do_not_matter(client, declared):
+def test_parameters_and_case_of_the_content_type_are_ignored(client, declared):
     assert upload(client, content_type=declared).status_code == 200
 
 
-def test_each_reply_has_a_request_id_of_its_own(client):
+def test_each_reply_has_its_own_request_id(client):
     ids = [upload(client).headers["x-request-id"] for _ in range(2)]
     assert all(re.fullmatch("[0-9a-f]{16}", request_id) for request_id in ids)
     assert ids[0] != ids[1]
@@ -71,17 +71,17 @@ def test_each_reply_has_a_request_id_of_its_own(client):
 
 
 @pytest.mark.parametrize("name", ["x", "n" * 200, "\N{FIRE}" * 200, "\n" * 200, " ", "0", "a\tb\\\"'<>|"])
-def test_good_names(client, name):
+def test_a_valid_name_is_accepted(client, name):
     assert upload(client, name=name).status_code == 200
 
 
 @pytest.mark.parametrize("name", [None, "", "n" * 201, "\N{FIRE}" * 201, "a\0b", "n" * 20_000])
-def test_bad_names(client, name):
+def test_an_invalid_name_is_400(client, name):
     assert_error(upload(client, name=name), 400, "name required")
 
 
 @pytest.mark.parametrize("pr_number", ["1", "7", "007", "2147483647"])
-def test_good_pr_numbers(client, pr_number):
+def test_a_valid_pr_number_is_accepted(client, pr_number):
     assert upload(client, pr_number=pr_number).status_code == 200
 
 
@@ -105,24 +105,24 @@ TOO_LARGE_PR_NUMBERS = ["2147483648", "9" * 10, "9" * 11, "9" * 5000, "9" * 20_0
 
 
 @pytest.mark.parametrize("pr_number", [None, *BAD_PR_NUMBERS, *TOO_LARGE_PR_NUMBERS])
-def test_bad_pr_numbers(client, pr_number):
+def test_an_invalid_pr_number_is_400(client, pr_number):
     assert_error(upload(client, pr_number=pr_number), 400, "pr_number required")
 
 
 @pytest.mark.parametrize("sha", [SHA, SHA.upper(), SHA[:7], SHA[:40], "ABCdef1"])
-def test_good_commit_shas(client, sha):
+def test_a_valid_commit_sha_is_accepted(client, sha):
     assert upload(client, commit_sha=sha).status_code == 200
 
 
 @pytest.mark.parametrize(
     "sha", [None, "", SHA[:6], SHA + "0", "g" * 40, f" {SHA}"[:40], f"{SHA[:39]}\n", "\u0660" * 7]
 )
-def test_bad_commit_shas(client, sha):
+def test_an_invalid_commit_sha_is_400(client, sha):
     assert_error(upload(client, commit_sha=sha), 400, "commit_sha required")
 
 
 @pytest.mark.parametrize("viewport", ["1x1", "1280x800", "99999x99999"])
-def test_good_viewports(client, viewport):
+def test_a_valid_viewport_is_accepted(client, viewport):
     assert upload(client, viewport=viewport).status_code == 200
 
 
@@ -141,11 +141,11 @@ NO_SIZES = ["0x800", "1280x0", "01x1", "100000x1", "1x100000", "-1x1", "1.5x1", 
 
 
 @pytest.mark.parametrize("viewport", [None, *BAD_VIEWPORTS, *NO_SIZES])
-def test_bad_viewports(client, viewport):
+def test_an_invalid_viewport_is_400(client, viewport):
     assert_error(upload(client, viewport=viewport), 400, "viewport must be like 1280x800")
 
 
-def test_one_byte_below_5_mb_is_stored(client):
+def test_an_image_one_byte_below_5_mb_is_stored(client):
     image = png(MAX_BYTES - 1)
     reply = upload(client, image)
     assert reply.status_code == 200
@@ -153,7 +153,7 @@ def test_one_byte_below_5_mb_is_stored(client):
 
 
 @pytest.mark.parametrize("size", [MAX_BYTES, MAX_BYTES + 1, MAX_BYTES + 900_000, 3 * MAX_BYTES])
-def test_5_mb_and_more_is_too_large(client, shared_service, size):
+def test_an_image_of_5_mb_or_more_is_413(client, shared_service, size):
     before = shared_service.stored_files()
     assert_error(upload(client, png(size)), 413, "payload too large (max 5MB)")
     assert shared_service.stored_files() == before
@@ -163,7 +163,7 @@ def test_5_mb_and_more_is_too_large(client, shared_service, size):
     "declared",
     ["image/gif", "image/jpg", "image/svg+xml", "application/octet-stream", "text/plain", "png", ""],
 )
-def test_other_types_are_not_supported(client, declared):
+def test_an_unsupported_content_type_is_415(client, declared):
     assert_error(upload(client, content_type=declared), 415, "unsupported content-type (png/jpeg/webp)")
 
 
@@ -175,13 +175,13 @@ def test_other_types_are_not_supported(client, declared):
         ("image/webp", "WEBP", [PNG, JPEG, b"", WEBP[:11], b"RIFF\0\0\0\0WAVE"]),
     ],
 )
-def test_the_declared_type_must_match_the_first_bytes(client, declared, label, others):
+def test_content_that_does_not_match_its_declared_type_is_415(client, declared, label, others):
     message = f"declared {declared}, but the file content is not a valid {label}"
     for image in others:
         assert_error(upload(client, image, content_type=declared), 415, message)
 
 
-def test_the_wording_does_not_repeat_parameters_of_the_type(client):
+def test_the_415_message_omits_parameters_of_the_content_type(client):
     reply = upload(client, JPEG, content_type="Image/PNG; a=b")
     assert_error(reply, 415, "declared image/png, but the file content is not a valid PNG")
 
@@ -196,7 +196,7 @@ def test_the_wording_does_not_repeat_parameters_of_the_type(client):
     ],
     ids=["missing", "a text field", "a file input left empty", "another field's file"],
 )
-def test_image_must_be_a_file(shared_service, token, image):
+def test_an_upload_without_an_image_file_is_400(shared_service, token, image):
     reply = post_body(shared_service, token, body_of([*image, *text_parts()]))
     assert (reply.status, reply.error) == (400, "image file required")
 
@@ -210,7 +210,7 @@ def test_image_must_be_a_file(shared_service, token, image):
         ("viewport", "viewport must be like 1280x800"),
     ],
 )
-def test_a_field_that_is_no_text_counts_as_missing(shared_service, token, name, message):
+def test_a_text_field_that_is_not_utf_8_is_400(shared_service, token, name, message):
     body = body_of([image_part(), *text_parts(name), text_part(name, b"\xff\xfe7")])
     reply = post_body(shared_service, token, body)
     assert (reply.status, reply.error) == (400, message)
@@ -221,7 +221,7 @@ def test_a_field_that_is_no_text_counts_as_missing(shared_service, token, name, 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A valid upload, for the mistakes to change."""
+    """A valid upload. Each mistake changes one part of it."""
 
     token: str
     head: bytes = PNG
@@ -272,7 +272,7 @@ MISTAKES = {
         415,
         "declared image/png, but the file content is not a valid PNG",
     ),
-    # This service has no upload left in its limit and no working store.
+    # The upload itself is valid, but its project has used up the rate limit.
     "rate": Mistake(lambda right: right, 429, "rate limited"),
 }
 
@@ -315,23 +315,23 @@ def break_store(service: Service) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MISTAKES if name != "rate"])
-def test_a_mistake_alone_is_reported(exhausted, name):
+def test_a_single_mistake_is_reported(exhausted, name):
     reply, mistake = exhausted.refused_before[name], MISTAKES[name]
     assert (reply.status, reply.error) == (mistake.status, mistake.message)
 
 
 @pytest.mark.parametrize(("earlier", "later"), list(pairwise(MISTAKES)))
-def test_of_two_mistakes_the_earlier_is_reported(exhausted, earlier, later):
+def test_of_two_mistakes_the_one_checked_first_is_reported(exhausted, earlier, later):
     reply, mistake = exhausted.attempt(earlier, later), MISTAKES[earlier]
     assert (reply.status, reply.error) == (mistake.status, mistake.message)
 
 
-def test_rate_is_reported_before_the_store_fails(exhausted):
+def test_the_rate_limit_is_checked_before_the_store(exhausted):
     reply = exhausted.attempt()
     assert (reply.status, reply.error, reply.headers["retry-after"]) == (429, "rate limited", "60")
 
 
-def test_a_store_that_fails_is_reported_last(exhausted):
+def test_an_upload_to_a_failing_store_is_503(exhausted):
     reply = exhausted.failed_to_store
     assert (reply.status, reply.error) == (503, "storage unavailable, retry later")
     assert int(reply.headers["retry-after"]) > 0
@@ -340,7 +340,7 @@ def test_a_store_that_fails_is_reported_last(exhausted):
 # The rate limit
 
 
-def test_of_140_uploads_at_once_120_succeed(shared_service):
+def test_of_140_concurrent_uploads_120_succeed_and_20_are_429(shared_service):
     crowded, quiet = shared_service.new_token(), shared_service.new_token()
     together = threading.Barrier(140)
 

@@ -12,7 +12,7 @@ from support.service import Service, png
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_example_of_the_client_runs(
+def test_the_python_client_example_in_the_docs_runs(
     shared_service: Service, token: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [example] = re.findall(r"```python\n(.*?)```", (DOCS / "use/client.md").read_text(), re.DOTALL)

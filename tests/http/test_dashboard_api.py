@@ -49,7 +49,9 @@ def uploaded(client: httpx.Client, image: bytes | None = None, **fields: object)
 
 
 class TestMe:
-    def test_says_who_and_where(self, ann: Person, shared_service: Service) -> None:
+    def test_returns_the_user_the_organizations_and_the_service(
+        self, ann: Person, shared_service: Service
+    ) -> None:
         me = ann.get_json("/me")
         assert me["user"]["id"] == ann.user_id
         assert me["organizations"] == [
@@ -60,7 +62,7 @@ class TestMe:
 
 
 class TestPolling:
-    def test_nothing_new_is_a_304(self, ann: Person, project: str) -> None:
+    def test_an_unchanged_project_is_304(self, ann: Person, project: str) -> None:
         first = ann.ask("GET", f"/projects/{project}")
         assert first.headers["cache-control"] == "no-store"
         url = f"/v1/dashboard/projects/{project}"
@@ -72,7 +74,7 @@ class TestPolling:
 
 
 class TestProjects:
-    def test_a_new_one_is_empty(self, ann: Person) -> None:
+    def test_a_new_project_is_empty_and_listed(self, ann: Person) -> None:
         reply = ann.ask("POST", "/projects", name="shop ☂", organization_id=ann.organization_id)
         made = reply.json()
         assert (made["name"], made["policy"], made["retain_days"], made["role"]) == (
@@ -85,14 +87,16 @@ class TestProjects:
         assert made["uploads_per_day"] == [0] * 30
         assert made in ann.get_json("/projects")["projects"]
 
-    def test_counts_what_comes_in(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_a_project_counts_its_uploads_and_open_pull_requests(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
         for number in (1, 1, 2):
             uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
         found = ann.get_json(f"/projects/{project}")
         assert (found["images"], found["bytes"], found["open_pulls"]) == (3, 300, 2)
-        assert found["uploads_per_day"][-1] + found["uploads_per_day"][-2] == 3  # the day may change
+        assert found["uploads_per_day"][-1] + found["uploads_per_day"][-2] == 3  # midnight may pass
 
-    def test_come_in_pages(self, shared_service: Service) -> None:
+    def test_are_listed_by_name_in_pages(self, shared_service: Service) -> None:
         with sign_in(shared_service) as person:
             made = {person.project(f"{number:02}") for number in range(30)}
             first = person.get_json("/projects")
@@ -115,19 +119,21 @@ class TestProjects:
             ({"name": "x", "organization_id": None}, 400),
         ],
     )
-    def test_what_cannot_be_made(self, ann: Person, body: dict[str, object], status: int) -> None:
+    def test_creating_with_an_invalid_name_or_organization_is_refused(
+        self, ann: Person, body: dict[str, object], status: int
+    ) -> None:
         reply = ann.ask("POST", "/projects", **({"organization_id": ann.organization_id} | body))
         assert reply.status_code == status
         assert set(reply.json()) == {"error"}
 
-    def test_a_name_is_given_once(self, ann: Person) -> None:
+    def test_a_duplicate_name_is_409(self, ann: Person) -> None:
         ann.project("twice")
         reply = ann.ask("POST", "/projects", name="twice", organization_id=ann.organization_id)
         assert (reply.status_code, reply.json()) == (409, {"error": "project 'twice' already exists"})
 
 
 class TestSettings:
-    def test_are_changed_one_by_one(self, ann: Person, project: str) -> None:
+    def test_can_be_changed_one_at_a_time(self, ann: Person, project: str) -> None:
         for change in (
             {"name": f"renamed-{project}"},
             {"retain_days": 7},
@@ -151,13 +157,17 @@ class TestSettings:
             {"name": ""},
         ],
     )
-    def test_a_wrong_one_changes_nothing(self, ann: Person, project: str, change: dict[str, object]) -> None:
+    def test_an_invalid_setting_is_400_and_changes_nothing(
+        self, ann: Person, project: str, change: dict[str, object]
+    ) -> None:
         before = ann.get_json(f"/projects/{project}")
         reply = ann.ask("PATCH", f"/projects/{project}", **change)
         assert (reply.status_code, set(reply.json())) == (400, {"error"})
         assert ann.get_json(f"/projects/{project}") == before
 
-    def test_say_what_would_expire_now(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_would_expire_counts_the_images_that_a_policy_would_delete(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
         ann.ask("PATCH", f"/projects/{project}", policy="manual")
         for number in (1, 2):
             uploaded(ci, b"\x89PNG\r\n\x1a\n" + b"x" * 92, pr_number=number)
@@ -170,7 +180,7 @@ class TestSettings:
 
 
 class TestDeletingAProject:
-    def test_takes_its_name_and_removes_every_image_first(
+    def test_requires_its_name_and_deletes_every_image(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         urls = [upload(ci).json()["view_url"] for _ in range(3)]
@@ -183,7 +193,7 @@ class TestDeletingAProject:
         assert [httpx.get(url).status_code for url in urls] == [410] * 3
         assert upload(ci).status_code == 401
 
-    def test_what_cannot_be_deleted_keeps_the_project(
+    def test_is_503_and_keeps_the_project_if_an_image_cannot_be_deleted(
         self, ann: Person, project: str, ci: httpx.Client, shared_service: Service
     ) -> None:
         image_id = uploaded(ci)
@@ -199,7 +209,7 @@ class TestDeletingAProject:
 
 
 class TestPullRequests:
-    def test_come_newest_first_with_their_newest_images(
+    def test_are_listed_with_counts_and_their_newest_images(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         ids = [uploaded(ci, pr_number=5, name=f"shot {number}") for number in range(6)]
@@ -209,7 +219,7 @@ class TestPullRequests:
         assert [image["id"] for image in pulls[5]["newest"]] == ids[:1:-1]
         assert (pulls[5]["images"], pulls[5]["last_commit"], pulls[5]["closed_at"]) == (6, SHA, None)
 
-    def test_are_filtered_and_found(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_are_filtered_by_state_and_search_text(self, ann: Person, project: str, ci: httpx.Client) -> None:
         uploaded(ci, pr_number=41, name="login")
         uploaded(ci, pr_number=42, name="cart")
         ci.post("/v1/expire", json={"pr_number": 41})
@@ -227,7 +237,9 @@ class TestPullRequests:
         assert ann.ask("GET", f"/projects/{project}/pulls?state=ajar").status_code == 400
         assert ann.ask("GET", f"/projects/{project}/pulls?q={'x' * 201}").status_code == 400
 
-    def test_a_closed_one_is_remembered(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_a_closed_pull_request_without_images_is_still_returned(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
         uploaded(ci, pr_number=8)
         ci.post("/v1/expire", json={"pr_number": 8})
         found = ann.get_json(f"/projects/{project}/pulls/8")
@@ -235,21 +247,21 @@ class TestPullRequests:
         assert abs(found["closed_at"] - time.time()) < 60
 
     @pytest.mark.parametrize("number", ["9", "0", "x", "-1", "99999999999999999999", "1.5"])
-    def test_one_that_was_never_seen(self, ann: Person, project: str, number: str) -> None:
+    def test_an_unknown_pull_request_is_404(self, ann: Person, project: str, number: str) -> None:
         reply = ann.ask("GET", f"/projects/{project}/pulls/{number}")
         assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
 
     @pytest.mark.parametrize(
         "after", ["x", "e30=", "WzEsMl0=", "WyJhIl0=", "W1tdLFtdXQ==", "WzFlOTk5LDFd", "Wz" + "E" * 5000]
     )
-    def test_a_cursor_that_is_none(self, ann: Person, project: str, after: str) -> None:
+    def test_an_invalid_cursor_is_400(self, ann: Person, project: str, after: str) -> None:
         for path in (f"/projects/{project}/pulls/1/shots", "/projects"):
             reply = ann.ask("GET", f"{path}?after={after}")
             assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
 
 class TestGallery:
-    def test_shows_the_newest_of_each_place_and_folds_the_older(
+    def test_lists_the_newest_image_of_each_shot_and_counts_older_ones(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         old = uploaded(ci, name="cart", viewport="375x812")
@@ -260,7 +272,7 @@ class TestGallery:
         images = ann.get_json(f"/projects/{project}/pulls/7/images?name=cart&viewport=375x812")["images"]
         assert [image["id"] for image in images] == [new, old]
 
-    def test_comes_in_pages(self, ann: Person, shared_service: Service, project: str) -> None:
+    def test_lists_shots_in_pages(self, ann: Person, shared_service: Service, project: str) -> None:
         with shared_service.client(ann.token(project)) as ci:
             for number in range(65):
                 uploaded(ci, name=f"shot {number:03}")
@@ -278,7 +290,7 @@ class TestGallery:
         assert (image["url"], image["markdown"]) == (reply["view_url"], reply["markdown"])
         assert (image["type"], image["size"], image["thumbnail"]) == ("image/png", 1000, None)
 
-    def test_deleting_one(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_deleting_an_image_makes_its_url_410(self, ann: Person, project: str, ci: httpx.Client) -> None:
         url = upload(ci).json()["view_url"]
         (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
         path = f"/projects/{project}/images/{shot['newest']['id']}"
@@ -287,7 +299,7 @@ class TestGallery:
         assert ann.ask("DELETE", path).status_code == 404
 
     @pytest.mark.parametrize("policy", ["pr_close", "manual"])
-    def test_expiring_a_pull_request_whatever_the_policy(
+    def test_expiring_a_pull_request_deletes_its_images_under_any_policy(
         self, ann: Person, project: str, ci: httpx.Client, policy: str
     ) -> None:
         ann.ask("PATCH", f"/projects/{project}", policy=policy)
@@ -299,7 +311,9 @@ class TestGallery:
         assert httpx.get(kept).status_code == 200
         assert ann.get_json(f"/projects/{project}")["policy"] == policy
 
-    def test_the_comment_and_how_it_looks(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_the_comment_is_returned_as_markdown_and_as_escaped_html(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
         url = upload(ci, name="<b>*bold*</b>").json()["view_url"]
         comment = ann.get_json(f"/projects/{project}/pulls/7/comment")
         assert comment["markdown"] == ci.get("/v1/comment?pr_number=7").json()["markdown"]
@@ -309,7 +323,7 @@ class TestGallery:
 
 
 class TestThumbnails:
-    def test_are_made_on_first_view_and_go_with_the_image(
+    def test_are_created_on_request_and_deleted_with_the_image(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         image_id = uploaded(ci, picture(1280, 800))
@@ -324,7 +338,7 @@ class TestThumbnails:
         ann.ask("DELETE", f"/projects/{project}/images/{image_id}")
         assert httpx.get(url).status_code == 410
 
-    def test_a_broken_image_has_none(self, ann: Person, project: str, ci: httpx.Client) -> None:
+    def test_a_broken_image_has_no_thumbnail(self, ann: Person, project: str, ci: httpx.Client) -> None:
         image_id = uploaded(ci)  # starts like a PNG, but is not one
         reply = ann.ask("POST", f"/projects/{project}/thumbnails", ids=[image_id])
         assert reply.json() == {"thumbnails": {image_id: None}}
@@ -332,13 +346,13 @@ class TestThumbnails:
         assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("impossible", None)
 
     @pytest.mark.parametrize("ids", [None, "x", ["x"], [1], ["0" * 32] * 25, {}])
-    def test_a_wrong_list_of_ids(self, ann: Person, project: str, ids: object) -> None:
+    def test_an_invalid_list_of_ids_is_400(self, ann: Person, project: str, ids: object) -> None:
         reply = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids)
         assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
 
 class TestTokens:
-    def test_is_shown_once_and_works_until_it_is_revoked(
+    def test_a_token_is_shown_once_and_works_until_it_is_revoked(
         self, ann: Person, project: str, shared_service: Service
     ) -> None:
         made = ann.ask("POST", f"/projects/{project}/tokens", label=" nightly ").json()
@@ -355,12 +369,12 @@ class TestTokens:
         assert listed["revoked_at"] is not None
 
     @pytest.mark.parametrize("label", [None, 5, "x" * 201, "a\nb"])
-    def test_a_wrong_label(self, ann: Person, project: str, label: object) -> None:
+    def test_an_invalid_label_is_400(self, ann: Person, project: str, label: object) -> None:
         assert ann.ask("POST", f"/projects/{project}/tokens", label=label).status_code == 400
 
 
 class TestUsage:
-    def test_uploads_and_bytes_by_day_and_the_biggest(
+    def test_has_uploads_and_bytes_per_day_and_the_biggest_pull_requests(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         for number in (1, 2, 2):
@@ -371,17 +385,19 @@ class TestUsage:
         assert len(usage["days"]) == 3
         assert sum(day["uploads"] for day in usage["days"]) == 3
         assert sum(day["bytes"] for day in usage["days"]) == 300
-        assert usage["days"][-1]["day"] in {before, today()}  # the day may change
+        assert usage["days"][-1]["day"] in {before, today()}  # midnight may pass
         assert (usage["images"], usage["bytes"]) == (2, 200)
         assert [pull["pr_number"] for pull in usage["biggest"]] == [2]
 
     @pytest.mark.parametrize("days", ["0", "367", "x", "-1", ""])
-    def test_a_wrong_number_of_days(self, ann: Person, project: str, days: str) -> None:
+    def test_an_invalid_number_of_days_is_400(self, ann: Person, project: str, days: str) -> None:
         assert ann.ask("GET", f"/projects/{project}/usage?days={days}").status_code == 400
 
 
 class TestOrganizations:
-    def test_members_come_and_go_by_login(self, shared_service: Service) -> None:
+    def test_owners_add_promote_and_remove_members_but_one_owner_remains(
+        self, shared_service: Service
+    ) -> None:
         with sign_in(shared_service) as owner, sign_in(shared_service, "Mem-Ber") as member:
             path = f"/organizations/{owner.organization_id}"
             project = owner.project()
@@ -402,7 +418,7 @@ class TestOrganizations:
             assert alone.status_code == 409
             assert "needs an owner" in alone.json()["error"]
 
-    def test_somebody_who_never_signed_in(self, ann: Person) -> None:
+    def test_adding_an_unknown_login_is_404_and_an_invalid_role_is_400(self, ann: Person) -> None:
         path = f"/organizations/{ann.organization_id}/members"
         reply = ann.ask("POST", path, login="nobody", role="member")
         assert reply.status_code == 404
@@ -412,36 +428,38 @@ class TestOrganizations:
         assert half.status_code == 400
         assert ann.ask("POST", path, login="x", role="king").status_code == 400
 
-    def test_another_one_is_made(self, ann: Person) -> None:
+    def test_a_user_can_create_an_organization_and_becomes_its_owner(self, ann: Person) -> None:
         made = ann.ask("POST", "/organizations", name="acme").json()
         assert (made["name"], made["personal"], made["role"]) == ("acme", False, "owner")
         assert made in ann.get_json("/me")["organizations"]
         assert ann.ask("POST", "/organizations", name="acme").status_code == 409
         assert ann.ask("POST", "/organizations", name="").status_code == 400
 
-    def test_what_the_command_line_made_belongs_to_the_operator(self, shared_service: Service) -> None:
+    def test_projects_created_on_the_command_line_belong_to_the_operator(
+        self, shared_service: Service
+    ) -> None:
         shared_service.run("project", "create", "by-command")
         with sign_in(shared_service, operator=True) as operator:
             local = {found["name"] for found in operator.get_json("/projects")["projects"]}
             assert "by-command" in local
 
 
-class TestBodies:
+class TestInvalidRequests:
     @pytest.mark.parametrize(
         "body", [b"", b"[]", b"null", b"{", b"\xff", b'"x"', b"[" * 10_000, b'{"name":"' + b"x" * 70_000]
     )
-    def test_that_are_no_json_object(self, ann: Person, project: str, body: bytes) -> None:
+    def test_a_body_that_is_not_a_json_object_is_400(self, ann: Person, project: str, body: bytes) -> None:
         reply = ann.patch(f"/v1/dashboard/projects/{project}", content=body)
         assert (reply.status_code, set(reply.json())) == (400, {"error"})
 
-    def test_a_wrong_method(self, ann: Person) -> None:
+    def test_a_wrong_method_is_405_and_an_unknown_route_is_404(self, ann: Person) -> None:
         reply = ann.request("PUT", "/v1/dashboard/me")
         assert (reply.status_code, reply.json()) == (405, {"error": "method not allowed"})
         assert ann.get("/v1/dashboard/nothing").status_code == 404
 
 
 class TestManyPullRequests:
-    def test_come_in_pages(self, shared_service: Service, ann: Person, project: str) -> None:
+    def test_are_listed_in_pages(self, shared_service: Service, ann: Person, project: str) -> None:
         async def fill() -> None:
             async with open_all(shared_service.data_dir) as (records, _, _):
                 (mine,) = [found for found in await records.projects() if found.id == project]

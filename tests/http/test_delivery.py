@@ -152,12 +152,12 @@ def test_a_valid_url_gives_the_image(client: Client) -> None:
 
 
 @pytest.mark.parametrize(("ext", "content_type"), [("jpg", "image/jpeg"), ("webp", "image/webp")])
-def test_the_content_type_is_the_format_s(client: Client, ext: str, content_type: str) -> None:
+def test_the_content_type_matches_the_image_format(client: Client, ext: str, content_type: str) -> None:
     client.put(CONTENT, ext)
     assert client.ask(RING.sign(IMAGE_ID, ext, EXP, "k1"))[1]["Content-Type"] == content_type
 
 
-def test_a_thumbnail_is_an_image_of_its_own(client: Client) -> None:
+def test_a_thumbnail_has_its_own_url_content_and_etag(client: Client) -> None:
     target = RING.sign(IMAGE_ID, THUMBNAIL_EXT, EXP, "k1")
     assert_error(client.ask(target), 410, "expired")
     client.put(b"small", THUMBNAIL_EXT)
@@ -175,7 +175,7 @@ def test_a_thumbnail_is_an_image_of_its_own(client: Client) -> None:
     assert client.ask(target, range="bytes=1-2", if_range=OWN_TAG)[0] == 200
 
 
-def test_head_gives_the_same_fields_and_no_body(client: Client) -> None:
+def test_head_returns_the_same_headers_as_get_without_a_body(client: Client) -> None:
     status, fields, _ = client.ask()
     assert client.ask(method="HEAD") == (status, fields, b"")
     assert client.ask(method="HEAD", range="bytes=0-9") == (status, fields, b"")
@@ -183,16 +183,18 @@ def test_head_gives_the_same_fields_and_no_body(client: Client) -> None:
 
 
 @pytest.mark.parametrize(("seconds_left", "max_age"), [(7200, 3600), (3600, 3600), (59.9, 59), (0.1, 0)])
-def test_no_cache_outlives_the_url(client: Client, seconds_left: float, max_age: int) -> None:
+def test_max_age_never_exceeds_the_time_until_the_url_expires(
+    client: Client, seconds_left: float, max_age: int
+) -> None:
     client.now = EXP - seconds_left
     assert client.ask()[1]["Cache-Control"] == f"public, max-age={max_age}"
 
 
-def test_every_key_of_the_ring_verifies(client: Client) -> None:
+def test_every_key_in_the_key_ring_verifies_urls(client: Client) -> None:
     assert client.ask(RING.sign(IMAGE_ID, "png", EXP, "k2"))[0] == 200
 
 
-def test_a_key_made_a_moment_ago_is_known_at_once(client: Client, tmp_path: Path) -> None:
+def test_a_url_signed_with_a_new_key_works_immediately(client: Client, tmp_path: Path) -> None:
     keys = KeyFile(tmp_path / "keys")
     keys.create_if_missing()
     client.delivery = client.delivery_with(keys)
@@ -202,17 +204,17 @@ def test_a_key_made_a_moment_ago_is_known_at_once(client: Client, tmp_path: Path
     assert client.ask(other.fresh_ring().sign(IMAGE_ID, "png", EXP, kid))[0] == 200
 
 
-def test_an_unknown_key_is_an_invalid_signature(client: Client) -> None:
+def test_a_url_signed_with_an_unknown_key_is_403(client: Client) -> None:
     assert_error(client.ask(TARGET.replace("token=k1.", "token=k9.")), 403, "invalid signature")
 
 
-def test_past_its_time_a_url_is_expired(client: Client) -> None:
+def test_an_expired_url_is_410_only_with_a_valid_signature(client: Client) -> None:
     client.now = EXP
     assert_error(client.ask(), 410, "expired")
     assert_error(client.ask(TARGET[:-1] + ("0" if TARGET[-1] != "0" else "1")), 403, "invalid signature")
 
 
-def test_without_its_bytes_an_image_is_expired_whatever_is_asked(client: Client) -> None:
+def test_a_deleted_image_is_410_for_every_kind_of_request(client: Client) -> None:
     client.delete()
     assert_error(client.ask(), 410, "expired")
     assert_error(client.ask(if_none_match=OWN_TAG), 410, "expired")
@@ -245,11 +247,11 @@ def test_without_its_bytes_an_image_is_expired_whatever_is_asked(client: Client)
         f"http://localhost/i/{IMAGE_ID}.png",
     ],
 )
-def test_any_other_path_is_not_found(disk_client: Client, target: str) -> None:
+def test_a_path_that_is_not_exactly_an_image_path_is_404(disk_client: Client, target: str) -> None:
     assert_error(disk_client.ask(f"{target}?{TARGET.partition('?')[2]}"), 404, "not found")
 
 
-def test_a_query_written_in_another_way_is_refused(disk_client: Client) -> None:
+def test_a_query_that_is_not_exactly_as_signed_is_403(disk_client: Client) -> None:
     path, _, query = TARGET.partition("?")
     exp, _, token = query.partition("&")
     for other in (
@@ -274,14 +276,14 @@ def test_a_query_written_in_another_way_is_refused(disk_client: Client) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get"])
 @pytest.mark.parametrize("target", [TARGET, "/", "/healthz"])
-def test_it_can_only_be_read(disk_client: Client, method: str, target: str) -> None:
+def test_methods_other_than_get_and_head_are_405(disk_client: Client, method: str, target: str) -> None:
     answer = disk_client.ask(target, method)
     assert_error(answer, 405, "method not allowed")
     assert answer[1]["Allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize("target", ["/healthz", "/healthz?deep=1"])
-def test_it_tells_that_it_is_well(disk_client: Client, target: str) -> None:
+def test_healthz_is_200_and_is_not_cached(disk_client: Client, target: str) -> None:
     status, fields, body = disk_client.ask(target)
     assert (status, json.loads(body)) == (200, {"status": "ok"})
     assert fields["Cache-Control"] == "no-store"
@@ -301,7 +303,7 @@ def test_it_tells_that_it_is_well(disk_client: Client, target: str) -> None:
         ('"' * 9_999, 200),
     ],
 )
-def test_what_the_client_has_is_not_sent_again(client: Client, condition: str, status: int) -> None:
+def test_a_matching_if_none_match_is_304_without_a_body(client: Client, condition: str, status: int) -> None:
     answer = client.ask(if_none_match=condition, range="bytes=0-1" if status == 304 else "")
     assert answer[0] == status
     assert answer[1]["ETag"] == OWN_TAG
@@ -325,7 +327,9 @@ SIZE = len(CONTENT)
         (f"bytes={SIZE - 1}-{'9' * 30}", SIZE - 1, SIZE - 1),
     ],
 )
-def test_a_range_gives_a_part(client: Client, asked: str, first: int, last: int) -> None:
+def test_a_valid_range_is_206_with_only_those_bytes(
+    client: Client, asked: str, first: int, last: int
+) -> None:
     status, fields, body = client.ask(range=asked)
     assert status == 206
     assert body == CONTENT[first : last + 1]
@@ -337,7 +341,7 @@ def test_a_range_gives_a_part(client: Client, asked: str, first: int, last: int)
 @pytest.mark.parametrize(
     "asked", [f"bytes={SIZE}-", f"bytes={SIZE + 9}-{SIZE + 10}", "bytes=-0", f"bytes={'9' * 30}-"]
 )
-def test_a_range_past_the_end_cannot_be_had(client: Client, asked: str) -> None:
+def test_a_range_past_the_end_is_416(client: Client, asked: str) -> None:
     answer = client.ask(range=asked)
     assert_error(answer, 416, "range not satisfiable")
     assert answer[1]["Content-Range"] == f"bytes */{SIZE}"
@@ -363,7 +367,7 @@ def test_a_range_past_the_end_cannot_be_had(client: Client, asked: str) -> None:
         f"bytes={'9' * 5000}-",
     ],
 )
-def test_a_range_that_makes_no_sense_is_ignored(client: Client, asked: str) -> None:
+def test_an_invalid_or_unsupported_range_is_ignored(client: Client, asked: str) -> None:
     status, _, body = client.ask(range=asked)
     assert (status, body) == (200, CONTENT)
 
@@ -378,13 +382,15 @@ def test_a_range_that_makes_no_sense_is_ignored(client: Client, asked: str) -> N
         (f"{OWN_TAG}, {OWN_TAG}", 200),
     ],
 )
-def test_a_range_holds_only_for_the_same_image(client: Client, condition: str, status: int) -> None:
+def test_a_range_is_ignored_unless_if_range_matches_the_etag(
+    client: Client, condition: str, status: int
+) -> None:
     assert client.ask(range="bytes=0-1", if_range=condition)[0] == status
 
 
 @given(st.text(max_size=40) | st.from_regex(r"bytes=[0-9]{0,5}-[0-9]{0,5}", fullmatch=True))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_the_range_the_reply_is_coherent(client: Client, asked: str) -> None:
+def test_any_range_header_gets_a_consistent_reply(client: Client, asked: str) -> None:
     status, fields, body = client.ask(range=asked)
     assert status in {200, 206, 416}
     assert fields["Content-Length"] == str(len(body))
@@ -393,7 +399,7 @@ def test_whatever_the_range_the_reply_is_coherent(client: Client, asked: str) ->
         assert body == CONTENT[first : last + 1]
 
 
-def test_trouble_with_the_store_is_no_missing_image(disk_client: Client, tmp_path: Path) -> None:
+def test_a_failing_disk_store_is_503_and_is_logged_once(disk_client: Client, tmp_path: Path) -> None:
     client, path = disk_client, tmp_path / origin_key(IMAGE_ID, "png")
     path.unlink()
     path.symlink_to(path.name)  # opening it fails, even for root
@@ -414,7 +420,7 @@ class Faulty:
     def check(self) -> None: ...
 
 
-def test_a_fault_of_ours_tells_nothing_but_its_id(disk_client: Client) -> None:
+def test_an_internal_error_reveals_only_its_request_id(disk_client: Client) -> None:
     disk_client.delivery = Delivery(Faulty(), FixedKeys(RING), 3600)
     with structlog.testing.capture_logs() as logs:
         answer = disk_client.ask()
@@ -423,12 +429,12 @@ def test_a_fault_of_ours_tells_nothing_but_its_id(disk_client: Client) -> None:
     assert "token" not in str(logs)
 
 
-def test_a_fault_after_the_file_is_open_leaves_no_file_open(disk_client: Client) -> None:
+def test_an_internal_error_after_opening_the_file_closes_it(disk_client: Client) -> None:
     with structlog.testing.capture_logs():
         assert disk_client.ask(range=None)[0] == 500  # type: ignore[arg-type]
 
 
-def test_a_store_error_is_ours_by_its_kind(disk_client: Client) -> None:
+def test_a_store_error_raised_by_the_reader_is_503(disk_client: Client) -> None:
     class Down:
         def open(self, key: str) -> OpenObject | None:
             raise StoreError(key)
@@ -453,18 +459,18 @@ def changed(draw: st.DrawFn) -> str:
 @example(TARGET + "\n")
 @example(TARGET.replace("?", "??"))
 @example(TARGET.replace("exp=", "exp= "))
-def test_one_byte_changed_anywhere_and_the_url_is_refused(disk_client: Client, target: str) -> None:
+def test_a_url_with_one_byte_changed_is_refused(disk_client: Client, target: str) -> None:
     assert disk_client.ask(target)[0] in {403, 404}
 
 
 @pytest.mark.parametrize("size", [0, 1])
-def test_the_smallest_files(client: Client, size: int) -> None:
+def test_images_of_0_and_1_bytes_are_delivered(client: Client, size: int) -> None:
     client.put(CONTENT[:size])
     assert client.ask()[0::2] == (200, CONTENT[:size])
     assert client.ask(range="bytes=0-")[0] == (206 if size else 416)
 
 
-def test_the_body_is_a_part_of_the_open_file(disk_client: Client) -> None:
+def test_the_body_is_a_slice_of_the_open_file(disk_client: Client) -> None:
     reply = disk_client.delivery.respond(Request("GET", TARGET, {"range": "bytes=3-5"}))
     assert isinstance(reply, Reply)
     assert isinstance(reply.body, FileSlice)
@@ -472,7 +478,7 @@ def test_the_body_is_a_part_of_the_open_file(disk_client: Client) -> None:
     os.close(reply.body.file.fd)
 
 
-def test_a_retired_key_ends_what_was_verified_before(client: Client, tmp_path: Path) -> None:
+def test_retiring_a_key_invalidates_urls_that_were_verified_before(client: Client, tmp_path: Path) -> None:
     """Verified URLs are cached, but only as long as the keys that verified them."""
     keys = KeyFile(tmp_path / "keys")
     keys.path.write_text(RING.format())
@@ -483,7 +489,7 @@ def test_a_retired_key_ends_what_was_verified_before(client: Client, tmp_path: P
     assert client.ask()[0] == 403
 
 
-def test_a_remembered_url_still_expires(client: Client) -> None:
+def test_a_url_that_was_verified_before_still_expires(client: Client) -> None:
     assert client.ask()[0] == 200
     client.now = EXP
     assert client.ask()[0] == 410
@@ -506,7 +512,7 @@ class RemoteTrouble:
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_trouble_with_a_remote_store_is_no_missing_image(s3_client: Client, method: str) -> None:
+def test_a_failing_remote_store_is_503_and_is_logged_once(s3_client: Client, method: str) -> None:
     s3_client.reader = RemoteTrouble(StoreError("down"))
     s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
     with structlog.testing.capture_logs() as logs:
@@ -518,7 +524,7 @@ def test_trouble_with_a_remote_store_is_no_missing_image(s3_client: Client, meth
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_a_fault_of_ours_with_a_remote_store_tells_nothing_but_its_id(s3_client: Client, method: str) -> None:
+def test_an_internal_error_with_a_remote_store_logs_its_request_id(s3_client: Client, method: str) -> None:
     s3_client.reader = RemoteTrouble(ZeroDivisionError("token"))
     s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
     with structlog.testing.capture_logs() as logs:
@@ -527,7 +533,7 @@ def test_a_fault_of_ours_with_a_remote_store_tells_nothing_but_its_id(s3_client:
     assert logs[0]["request_id"] == fields["X-Request-Id"]
 
 
-def test_what_the_client_has_costs_no_bytes_of_a_remote_store(s3_client: Client) -> None:
+def test_head_304_and_416_read_no_bytes_from_a_remote_store(s3_client: Client) -> None:
     class SizesOnly(CloudReader):
         async def stream(self, key: str, _: range | None = None) -> ObjectStream | None:
             raise AssertionError(key)
@@ -551,17 +557,17 @@ CHECKED = f"/check{TARGET}"
         (0.1, 421, "no-store"),
     ],
 )
-def test_a_proxy_that_asks_first_is_told_who_sends_the_image(
+def test_check_tells_the_proxy_whether_it_or_delivery_sends_the_image(
     disk_client: Client, seconds_left: float, status: int, cache_control: str
 ) -> None:
-    """The proxy caches this for a minute, and lets others cache the image for an hour, but never past `exp`."""
+    """The proxy caches the reply for a minute and clients cache the image for an hour, never past `exp`."""
     disk_client.now = EXP - seconds_left
     expected = (status, {"Content-Length": "0", "Cache-Control": cache_control}, b"")
     assert disk_client.ask(CHECKED) == expected
     assert disk_client.ask(CHECKED, method="HEAD") == expected
 
 
-def test_the_check_asks_nothing_of_the_store(s3_client: Client, disk_client: Client) -> None:
+def test_check_does_not_access_the_store(s3_client: Client, disk_client: Client) -> None:
     s3_client.reader = RemoteTrouble(StoreError("down"))
     s3_client.delivery = s3_client.delivery_with(FixedKeys(RING))
     assert s3_client.ask(CHECKED)[0] == 305
@@ -586,7 +592,7 @@ def test_the_check_asks_nothing_of_the_store(s3_client: Client, disk_client: Cli
         (CHECKED.replace("/i/", "%2fi%2f"), NOW, "not found", 404),
     ],
 )
-def test_a_proxy_that_asks_first_gets_a_refusal_as_its_client_would(
+def test_check_refuses_an_invalid_url_with_the_error_for_the_client(
     disk_client: Client, target: str, now: float, message: str, status: int
 ) -> None:
     disk_client.now = now
@@ -608,7 +614,7 @@ def test_a_proxy_that_asks_first_gets_a_refusal_as_its_client_would(
         ("/", {}, ""),
     ],
 )
-def test_every_reply_says_what_became_of_the_image(
+def test_every_reply_has_the_result_that_the_metrics_count(
     client: Client, target: str, headers: dict[str, str], result: str
 ) -> None:
     reply = client.reply(Request("GET", target, headers))

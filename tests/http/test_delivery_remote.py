@@ -1,4 +1,4 @@
-"""Delivery from a remote store over real sockets: one chunk at a time, and never a part that looks complete."""
+"""Delivery from a remote store over real sockets: sent in chunks, and a partial image never looks complete."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from support.engine_servers import SeaweedFS, running_seaweedfs
 MB = 1_000_000
 PATIENT = Limits(silence_seconds=3600, total_seconds=3600)
 IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)
-"""For a store that never answers."""
+"""Gives up quickly on a store that never answers."""
 
 
 class CountingReader(CloudReader):
@@ -85,7 +85,7 @@ def place(
 
 
 @pytest.mark.parametrize("size", [0, 1, 300_000, 9 * MB])
-def test_the_image_arrives_whole_again_and_again(place: Place, size: int) -> None:
+def test_images_of_any_size_are_delivered_until_they_are_deleted(place: Place, size: int) -> None:
     content = secrets.token_bytes(size)
     target = place.put(content)
     with place.served.client() as client:
@@ -123,7 +123,7 @@ def test_pipelined_requests_are_answered_in_order(place: Place) -> None:
         assert wire.is_ended()
 
 
-def test_a_slow_client_takes_from_the_store_no_more_than_it_reads(place: Place) -> None:
+def test_a_slow_client_slows_down_reading_from_the_store(place: Place) -> None:
     content = secrets.token_bytes(16 * MB)
     target = place.put(content)
     with place.served.connect(receive_buffer=4096) as wire:
@@ -143,7 +143,7 @@ def test_a_slow_client_takes_from_the_store_no_more_than_it_reads(place: Place) 
 
 
 @pytest.mark.parametrize("reset", [True, False])
-def test_a_client_that_hangs_up_lets_go_of_the_store(place: Place, reset: bool) -> None:
+def test_a_client_that_disconnects_ends_reading_from_the_store(place: Place, reset: bool) -> None:
     target = place.put(bytes(16 * MB))
     for read in (0, 1000):
         wire = place.served.connect(receive_buffer=4096)
@@ -181,7 +181,7 @@ def test_a_graceful_stop_lets_streams_finish(place: Place) -> None:
     assert not place.served.server._connections
 
 
-def test_a_stop_closes_what_does_not_finish(place: Place) -> None:
+def test_a_stop_closes_streams_that_do_not_finish_in_time(place: Place) -> None:
     target = place.put(bytes(16 * MB))
     with place.served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target))
@@ -200,7 +200,9 @@ def received(wire: socket.socket) -> int:
     return count
 
 
-def test_a_store_that_hangs_or_stops_is_a_503_and_nobody_else_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_hangs_or_stops_is_503_and_blocks_no_other_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(running_seaweedfs())
         for name, value in server.credentials.items():
@@ -266,7 +268,9 @@ class ScriptedReader:
         ([b"12345", ZeroDivisionError()], "internal error"),
     ],
 )
-def test_what_is_not_whole_never_looks_whole(script: list[bytes | Exception], event: str | None) -> None:
+def test_a_stream_that_fails_or_has_the_wrong_size_ends_the_connection(
+    script: list[bytes | Exception], event: str | None
+) -> None:
     target = RING.sign("ab" * 16, "png", EXP, "k1")
     with (
         structlog.testing.capture_logs() as logs,
@@ -281,11 +285,11 @@ def test_what_is_not_whole_never_looks_whole(script: list[bytes | Exception], ev
     assert b'"status"' not in came  # the pipelined request is not answered either
     assert not head or b"Content-Length: 10\r\n" in head
     assert len(body) <= 10
-    assert len(body) < 10 or script[0] == b"1234567890"  # complete, and all that was requested
+    assert len(body) < 10 or script[0] == b"1234567890"  # the ten bytes are complete, the rest is cut
     assert [entry["event"] for entry in logs] == ([event] if event else [])
 
 
-def test_chunks_of_any_size_arrive() -> None:
+def test_empty_and_uneven_chunks_are_delivered() -> None:
     reader = ScriptedReader(b"", b"123", b"", b"4567", b"890", b"")
     with (
         DeliveryInThread(reader, uvloop.new_event_loop) as served,

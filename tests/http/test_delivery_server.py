@@ -1,4 +1,4 @@
-"""Delivery over real sockets: keep-alive, odd clients and slow clients. None of them leaks anything."""
+"""Delivery over real sockets: keep-alive, malformed requests, slow clients, shutdown and resource leaks."""
 
 import asyncio
 import contextlib
@@ -63,7 +63,7 @@ def served_by_uvloop(tmp_path: Path) -> Iterator[ServedFromDisk]:
 
 
 @pytest.mark.parametrize("size", [1, 20_000, 300_000, 5_000_000])
-def test_the_image_arrives_whole_again_and_again(served: ServedFromDisk, size: int) -> None:
+def test_images_of_any_size_are_delivered_over_one_connection(served: ServedFromDisk, size: int) -> None:
     content = secrets.token_bytes(size)
     target = served.store(content)
     with served.client() as client:
@@ -82,7 +82,7 @@ def test_the_image_arrives_whole_again_and_again(served: ServedFromDisk, size: i
     assert len(served.server._connections) <= 1
 
 
-def test_the_next_request_after_a_delete_finds_nothing(served: ServedFromDisk) -> None:
+def test_a_deleted_image_is_410_on_the_next_request(served: ServedFromDisk) -> None:
     target = served.store(b"x" * 5000)
     with served.client() as client:
         assert client.get(target).status_code == 200
@@ -116,7 +116,7 @@ def test_one_connection_carries_many_requests(served: ServedFromDisk) -> None:
         ("1.0", ["Connection: keep-alive"], True),
     ],
 )
-def test_the_connection_stays_when_the_client_wants_it(
+def test_keep_alive_follows_the_http_version_and_connection_header(
     served: ServedFromDisk, version: str, lines: list[str], stays: bool
 ) -> None:
     target = served.store(b"x" * 70_000)
@@ -143,7 +143,7 @@ def test_pipelined_requests_are_answered_in_order(served: ServedFromDisk) -> Non
         sender.join()
 
 
-def test_a_head_may_come_byte_by_byte(served: ServedFromDisk) -> None:
+def test_a_request_head_may_arrive_byte_by_byte(served: ServedFromDisk) -> None:
     target = served.store(b"content")
     with served.connect() as wire:
         wire.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -162,7 +162,7 @@ def test_a_client_that_half_closes_still_gets_its_reply(served: ServedFromDisk) 
         assert wire.is_ended()
 
 
-def test_a_slow_client_costs_no_memory(served_by_uvloop: ServedFromDisk) -> None:
+def test_replies_to_slow_clients_are_not_buffered_in_memory(served_by_uvloop: ServedFromDisk) -> None:
     served = served_by_uvloop
     target = served.store(secrets.token_bytes(4_000_000))
     with contextlib.ExitStack() as stack:
@@ -189,7 +189,9 @@ def test_a_slow_client_gets_every_byte(served: ServedFromDisk) -> None:
         assert wire.reply()[0] == 200
 
 
-def test_an_abrupt_end_leaves_nothing_open(served: ServedFromDisk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abrupt_disconnect_leaves_no_file_or_socket_open(
+    served: ServedFromDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # uvloop does not report a reset in the middle of a request head. The timeout ends that connection.
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.1)
     target = served.store(bytes(4_000_000))
@@ -216,7 +218,7 @@ def test_an_abrupt_end_leaves_nothing_open(served: ServedFromDisk, monkeypatch: 
         assert client.get("/healthz").status_code == 200
 
 
-def test_a_file_cut_short_ends_the_connection(served: ServedFromDisk) -> None:
+def test_a_file_truncated_while_it_is_sent_ends_the_connection(served: ServedFromDisk) -> None:
     target = served.store(bytes(8_000_000))
     with served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target))
@@ -252,7 +254,7 @@ def test_a_file_cut_short_ends_the_connection(served: ServedFromDisk) -> None:
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
-def test_what_is_no_http_is_a_bad_request(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
+def test_a_malformed_request_is_400(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
     with served_by_uvloop.exchange(sent) as wire:
         status, fields, body = wire.reply()
         assert (status, json.loads(body)) == (400, {"error": "bad request"})
@@ -263,14 +265,14 @@ def test_what_is_no_http_is_a_bad_request(served_by_uvloop: ServedFromDisk, sent
 @pytest.mark.parametrize(
     "line", ["BREW /pot", "get /healthz", "CONNECT localhost:80", "OPTIONS *", "POST /healthz"]
 )
-def test_other_methods_are_not_allowed(served_by_uvloop: ServedFromDisk, line: str) -> None:
+def test_methods_other_than_get_and_head_are_405(served_by_uvloop: ServedFromDisk, line: str) -> None:
     with served_by_uvloop.exchange(f"{line} HTTP/1.1\r\n".encode() + HOST) as wire:
         status, fields, body = wire.reply()
         assert (status, fields["Allow"]) == (405, "GET, HEAD")
         assert json.loads(body) == {"error": "method not allowed"}
 
 
-def test_an_upgrade_is_not_taken_up(served: ServedFromDisk) -> None:
+def test_an_upgrade_header_is_ignored_and_the_connection_closes(served: ServedFromDisk) -> None:
     target = served.store(b"image")
     sent = get(target, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AA")
     with served.exchange(sent + b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") as wire:
@@ -290,7 +292,7 @@ def test_an_upgrade_is_not_taken_up(served: ServedFromDisk) -> None:
         (b"GET /" + b"a" * 3_000_000, 414, "uri too long"),
     ],
 )
-def test_a_huge_head_is_refused_and_the_client_reads_why(
+def test_an_oversized_request_head_is_refused_with_a_readable_error(
     served: ServedFromDisk, sent: bytes, status: int, message: str
 ) -> None:
     with served.exchange(sent) as wire:
@@ -299,7 +301,7 @@ def test_a_huge_head_is_refused_and_the_client_reads_why(
         assert wire.is_ended()
 
 
-def test_a_head_within_the_limit_is_served(served: ServedFromDisk) -> None:
+def test_a_request_head_within_the_limit_is_served(served: ServedFromDisk) -> None:
     with served.client() as client:
         assert client.get("/healthz", headers={"Cookie": "c" * 15_000}).status_code == 200
         assert client.get("/" + "a" * 15_000).status_code == 404
@@ -316,7 +318,7 @@ def test_a_head_within_the_limit_is_served(served: ServedFromDisk) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_a_body_is_never_a_next_request(
+def test_a_request_body_is_never_parsed_as_the_next_request(
     served: ServedFromDisk, method: str, lines: list[str], body: str
 ) -> None:
     target = served.store(b"image")
@@ -333,7 +335,7 @@ def test_a_body_is_never_a_next_request(
     | st.lists(st.sampled_from([b"GET ", b"/", b" HTTP/1.1", b"\r\n", b"\n", b": ", b"a"])).map(b"".join)
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_whatever_is_sent_the_server_goes_on(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
+def test_the_server_survives_any_input(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
     with served_by_uvloop.exchange(sent) as wire:
         wire.sock.shutdown(socket.SHUT_WR)
         received = b""
@@ -350,7 +352,7 @@ SIGNED = RING.sign(IMAGE_ID, "png", EXP, "k1").encode()
 
 @given(at=st.integers(0, len(SIGNED)), put=st.binary(max_size=1), taken=st.integers(0, 1))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_one_byte_changed_on_the_wire_and_the_url_is_refused(
+def test_a_url_with_one_byte_changed_on_the_wire_is_refused(
     served_by_uvloop: ServedFromDisk, at: int, put: bytes, taken: int
 ) -> None:
     served_by_uvloop.store(b"image", IMAGE_ID)
@@ -359,7 +361,7 @@ def test_one_byte_changed_on_the_wire_and_the_url_is_refused(
         assert wire.reply()[0] in ({200} if target == SIGNED else {400, 403, 404})
 
 
-def test_a_graceful_stop_lets_replies_finish_and_takes_no_more(served: ServedFromDisk) -> None:
+def test_a_graceful_stop_finishes_replies_and_closes_idle_connections(served: ServedFromDisk) -> None:
     content = secrets.token_bytes(6_000_000)
     target = served.store(content)
     with served.connect() as idle, served.connect(receive_buffer=4096) as busy, served.connect() as asking:
@@ -381,7 +383,7 @@ def test_a_graceful_stop_lets_replies_finish_and_takes_no_more(served: ServedFro
     assert not served.server._connections
 
 
-def test_a_stop_closes_what_does_not_finish(served: ServedFromDisk) -> None:
+def test_a_stop_closes_connections_that_do_not_finish_in_time(served: ServedFromDisk) -> None:
     target = served.store(bytes(8_000_000))
     with served.connect(receive_buffer=4096) as wire:
         wire.sock.sendall(get(target))
@@ -392,7 +394,7 @@ def test_a_stop_closes_what_does_not_finish(served: ServedFromDisk) -> None:
         assert open_files() == before - 2
 
 
-def test_without_descriptors_it_waits_and_recovers(served: ServedFromDisk) -> None:
+def test_the_server_recovers_after_running_out_of_file_descriptors(served: ServedFromDisk) -> None:
     target = served.store(bytes(100))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wires = [served.connect() for _ in range(3)]
@@ -423,7 +425,7 @@ def test_without_descriptors_it_waits_and_recovers(served: ServedFromDisk) -> No
 
 
 @pytest.mark.parametrize("limit", ["IDLE_SECONDS", "HEAD_SECONDS", "STALLED_SECONDS", "LINGER_SECONDS"])
-def test_nobody_holds_a_connection_for_ever(
+def test_each_timeout_closes_the_connection(
     served: ServedFromDisk, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, limit, -1.0)

@@ -91,8 +91,8 @@ def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
     return 200, {"Content-Type": "image/png"} | headers, image
 
 
-class TestTheImageProxy:
-    async def test_delivery(self, tmp_path: Path) -> None:
+class TestImageProxy:
+    async def test_an_intact_image_from_delivery_is_ok(self, tmp_path: Path) -> None:
         words = await proxied(tmp_path, as_delivery)
         assert words.startswith("ok ")
         assert "5.0 MB in" in words
@@ -115,13 +115,15 @@ class TestTheImageProxy:
             ((503, {}, b'{"error":"x"}'), "See its log"),
         ],
     )
-    async def test_other_answers(self, tmp_path: Path, answer: Answer, words: str) -> None:
+    async def test_any_other_answer_is_a_problem_with_advice(
+        self, tmp_path: Path, answer: Answer, words: str
+    ) -> None:
         found = await proxied(tmp_path, lambda _target, _image: answer)
         assert found.startswith("problem ")
         assert words in found
         assert "secret" not in found
 
-    async def test_what_changes_images(self, tmp_path: Path) -> None:
+    async def test_a_proxy_that_changes_images_is_reported(self, tmp_path: Path) -> None:
         def cut(target: str, image: bytes) -> Answer:
             return as_delivery(target, image[:-1])
 
@@ -129,11 +131,11 @@ class TestTheImageProxy:
         webp = {"Content-Type": "image/webp"}
         assert "as image/webp" in await proxied(tmp_path / "2", lambda _, image: (200, webp, image))
 
-    async def test_what_does_not_check_signatures(self, tmp_path: Path) -> None:
+    async def test_an_image_served_with_an_invalid_signature_is_reported(self, tmp_path: Path) -> None:
         png = {"Content-Type": "image/png"}
         assert "with an invalid signature" in await proxied(tmp_path, lambda _, image: (200, png, image))
 
-    async def test_cookies(self, tmp_path: Path) -> None:
+    async def test_a_proxy_that_sets_cookies_is_a_warning(self, tmp_path: Path) -> None:
         def with_cookie(target: str, image: bytes) -> Answer:
             return as_delivery(target, image, **{"Set-Cookie": "a=b"})
 
@@ -141,14 +143,14 @@ class TestTheImageProxy:
         assert words.startswith("ok ")
         assert "warning a proxy in front sets a cookie" in words
 
-    async def test_what_is_too_slow(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_timeout_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("prshots.server.doctor.fetching.REQUEST_SECONDS", 0.5)
         (tmp_path / "data" / "images").mkdir(parents=True)
         async with answering(lambda _: None) as url:
             findings = await fetched_as_by_github(settings(tmp_path, img_url=url), RING, can_store=True)
         assert "could not be fetched: no answer within" in said(findings)
 
-    async def test_without_keys_or_a_store(self, tmp_path: Path) -> None:
+    async def test_is_skipped_without_keys_or_a_store(self, tmp_path: Path) -> None:
         for ring, can_store in ((None, True), (RING, False)):
             assert "skipped" in said(
                 await fetched_as_by_github(settings(tmp_path), ring, can_store=can_store)
@@ -156,13 +158,13 @@ class TestTheImageProxy:
         assert not (tmp_path / "data").exists()
 
     @pytest.mark.parametrize("size", [1023, 5 * 1024**2 - 1])
-    def test_the_image_is_one(self, size: int) -> None:
+    def test_the_test_image_is_a_valid_png_of_the_given_size(self, size: int) -> None:
         image = png_of(size)
         assert len(image) == size
         Picture.open(io.BytesIO(image)).load()
 
 
-class TestParts:
+class TestComponents:
     READY: Answer = (200, {}, b'{"status":"ok","checks":{"database":"ok"}}')
 
     async def parts(self, tmp_path: Path, ready: Answer, alive: Answer = READY, **others: str) -> str:
@@ -170,7 +172,7 @@ class TestParts:
             here = {"base_url": url, "img_url": url, "web_url": url} | others
             return said(await check_components(settings(tmp_path, **here)), "API")
 
-    async def test_readiness(self, tmp_path: Path) -> None:
+    async def test_ready_degraded_and_down_are_reported_without_passwords(self, tmp_path: Path) -> None:
         assert "is ready" in await self.parts(tmp_path, self.READY)
         degraded = (200, {}, b'{"status":"degraded","checks":{"counter":"down: x://u:swordfish@h"}}')
         words = await self.parts(tmp_path, degraded)
@@ -183,7 +185,7 @@ class TestParts:
         assert "database: down: no answer" in words
         assert (await self.parts(tmp_path, (403, {}, b"no"))).startswith("ok ")
 
-    async def test_something_else(self, tmp_path: Path) -> None:
+    async def test_another_program_at_the_address_is_a_problem(self, tmp_path: Path) -> None:
         for alive in (
             (200, {}, b"<html>"),
             (200, {}, b"[]"),
@@ -194,7 +196,9 @@ class TestParts:
             assert words.startswith("problem ")
             assert "another program answers there" in words
 
-    async def test_clocks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_a_clock_that_is_off_is_reported(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("prshots.server.doctor.addresses.CLOCK_SECONDS", 3600)
         late = (200, {"Date": formatdate(time.time() - 7200, usegmt=True)}, self.READY[2])
         words = await self.parts(tmp_path, self.READY, late)
@@ -205,7 +209,7 @@ class TestParts:
             assert "ok" in await self.parts(tmp_path, self.READY, (200, {"Date": nonsense}, self.READY[2]))
         assert described(90) == "90 s ahead of this machine's"
 
-    async def test_nobody_answers(self, tmp_path: Path) -> None:
+    async def test_an_unreachable_address_is_reported_with_its_cause(self, tmp_path: Path) -> None:
         async def found(url: str) -> str:
             return await self.parts(tmp_path, self.READY, base_url=url)
 
@@ -214,7 +218,7 @@ class TestParts:
         async with answering(lambda _: self.READY) as url:
             assert "does not speak TLS there" in await found(url.replace("http", "https"))
 
-    async def test_something_that_speaks_no_http(self, tmp_path: Path) -> None:
+    async def test_a_server_that_does_not_speak_http_is_reported(self, tmp_path: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
 
             async def speak() -> None:
@@ -245,12 +249,14 @@ class TestAddresses:
             ({"max_image_bytes": 6 * 1024**2}, "over 5 MB"),
         ],
     )
-    async def test_warnings(self, tmp_path: Path, others: dict[str, Any], words: str) -> None:
+    async def test_private_or_unencrypted_urls_and_large_images_are_warnings(
+        self, tmp_path: Path, others: dict[str, Any], words: str
+    ) -> None:
         findings = await check_addresses(settings(tmp_path, **others))
         assert words in said(findings)
         assert {found.state for found in findings} == {State.WARNING}
 
-    async def test_public_ones(self, tmp_path: Path) -> None:
+    async def test_public_https_urls_are_ok(self, tmp_path: Path) -> None:
         public = dict.fromkeys(("base_url", "img_url", "web_url"), "https://shots.example.org")
         assert (
             said(await check_addresses(settings(tmp_path, **public)))
@@ -258,8 +264,8 @@ class TestAddresses:
         )
 
 
-class TestTheMachine:
-    async def test_folders(self, tmp_path: Path) -> None:
+class TestEngines:
+    async def test_a_missing_full_or_invalid_data_folder_is_reported(self, tmp_path: Path) -> None:
         engines = Engines(settings(tmp_path))
         assert "does not exist yet" in said(await engines.check_data_folder())
         with small_disk(tmp_path / "data", "12m"):
@@ -270,7 +276,7 @@ class TestTheMachine:
         (tmp_path / "data").write_text("")
         assert "is a file" in said(await engines.check_data_folder())
 
-    async def test_keys(self, tmp_path: Path) -> None:
+    async def test_signing_keys_are_checked_and_never_revealed(self, tmp_path: Path) -> None:
         engines = Engines(settings(tmp_path))
         assert "the first start creates" in said(await engines.check_keys())
         keys = KeyFile(tmp_path / "data" / "signing-keys")
@@ -285,7 +291,7 @@ class TestTheMachine:
         fixed = Engines(settings(tmp_path, signing_keys=f"a:{'5e' * 32}"))
         assert said(await fixed.check_keys()) == "ok a signs, 1 verify; set by PRSHOTS_SIGNING_KEYS"
 
-    async def test_keys_that_are_lost(self, tmp_path: Path) -> None:
+    async def test_a_lost_key_file_is_a_problem_and_is_not_recreated(self, tmp_path: Path) -> None:
         await open_records(tmp_path / "data").close()
         words = said(await Engines(settings(tmp_path)).check_keys())
         assert words.startswith("problem ")
@@ -295,7 +301,9 @@ class TestTheMachine:
     @pytest.mark.parametrize(
         ("version", "words"), [("9999", "problem"), ("0001", "prshots migrate"), (None, "is empty")]
     )
-    async def test_schemas(self, tmp_path: Path, version: str | None, words: str) -> None:
+    async def test_a_newer_older_or_missing_schema_is_reported_and_not_migrated(
+        self, tmp_path: Path, version: str | None, words: str
+    ) -> None:
         await open_records(tmp_path / "data").close()
         with contextlib.closing(sqlite3.connect(tmp_path / "data" / "prshots.db")) as database:
             database.execute("UPDATE alembic_version SET version_num = ?", [version or ""])
@@ -306,7 +314,7 @@ class TestTheMachine:
             tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
         assert ("alembic_version" in tables) == (version is not None)  # the check migrated nothing
 
-    async def test_a_file_that_is_no_database(self, tmp_path: Path) -> None:
+    async def test_a_file_that_is_not_a_database_is_a_problem(self, tmp_path: Path) -> None:
         (tmp_path / "data").mkdir()
         (tmp_path / "data" / "prshots.db").write_bytes(secrets.token_bytes(5000))
         findings = [found async for found in examine(settings(tmp_path), lambda _: None)]
@@ -315,7 +323,9 @@ class TestTheMachine:
 
 
 class TestSettings:
-    def test_wrong_ones(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_every_invalid_setting_is_reported_without_secrets(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
         monkeypatch.setenv("PRSHOTS_API_PORT", "70000")
         monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", "5e" * 32)
         monkeypatch.setenv("PRSHOTS_WORKERS", "3")
@@ -336,7 +346,7 @@ class TestSettings:
         assert loaded is None
         assert "PRSHOTS_WORKERS: got 0" in said(findings)
 
-    async def test_sign_in(self, tmp_path: Path) -> None:
+    async def test_incomplete_or_unrestricted_sign_in_is_reported(self, tmp_path: Path) -> None:
         half = settings(tmp_path, github_client_id="id")
         findings = [found async for found in examine(half, lambda _: None)]
         assert "problem PRSHOTS_GITHUB_CLIENT_SECRET" in said(findings, "sign-in")

@@ -33,7 +33,7 @@ def _gitlab(gitlab: GitLabLookAlike, *, token: str = "", repository: str = "") -
     return closing(made)
 
 
-def test_gitlab_project_by_its_id_or_by_a_path_of_groups(gitlab: GitLabLookAlike) -> None:
+def test_gitlab_project_is_found_by_id_or_by_nested_group_path(gitlab: GitLabLookAlike) -> None:
     with _gitlab(gitlab, repository=str(gitlab.project_id)) as forge:
         made = forge.create(11, "by its id")
     gitlab.repository = "acme/web team/shop"
@@ -43,7 +43,7 @@ def test_gitlab_project_by_its_id_or_by_a_path_of_groups(gitlab: GitLabLookAlike
     assert made.url == f"{gitlab.public_url}/acme/shop/-/merge_requests/11#note_{made.id}"
 
 
-def test_gitlab_notes_of_its_own_are_no_comments_and_hidden_ones_leave_gaps(
+def test_gitlab_system_notes_and_pages_of_hidden_notes_are_skipped(
     gitlab: GitLabLookAlike,
 ) -> None:
     gitlab.page_size = 2
@@ -56,7 +56,7 @@ def test_gitlab_notes_of_its_own_are_no_comments_and_hidden_ones_leave_gaps(
         assert [comment.body for comment in forge.comments(11)] == ["first", "last"]
 
 
-def test_gitlab_keeps_bodies_without_carriage_returns_and_without_an_end(gitlab: GitLabLookAlike) -> None:
+def test_gitlab_line_endings_and_trailing_newlines_are_not_a_change(gitlab: GitLabLookAlike) -> None:
     with _gitlab(gitlab) as forge:
         text = f"{forge.marker(11)}\r\n### 1 screenshot\r\n\r\n"
         assert keep_current(forge, 11, says(text)).outcome is PostOutcome.CREATED
@@ -64,7 +64,7 @@ def test_gitlab_keeps_bodies_without_carriage_returns_and_without_an_end(gitlab:
     assert gitlab.count("POST", "PUT") == 1
 
 
-def test_gitlab_says_which_token_it_takes(gitlab: GitLabLookAlike) -> None:
+def test_gitlab_errors_explain_which_token_is_required(gitlab: GitLabLookAlike) -> None:
     with _gitlab(gitlab, token="the-jobs-own") as forge, pytest.raises(ForgeError, match="CI_JOB_TOKEN"):
         forge.create(11, "text")
     gitlab.locked = True
@@ -93,7 +93,7 @@ def _gitea(gitea: GiteaLookAlike, token: str) -> Any:
     return closing(Gitea(api_url=gitea.url, repository=gitea.repository, token=token))
 
 
-def test_gitea_actions_own_token_knows_its_comment_again(gitea: GiteaLookAlike) -> None:
+def test_gitea_actions_token_updates_its_own_comment(gitea: GiteaLookAlike) -> None:
     for text in ("one", "two"):
         with _gitea(gitea, gitea.actions_token) as forge:
             keep_current(forge, 11, says(f"{forge.marker(11)}\n{text}"))
@@ -101,14 +101,14 @@ def test_gitea_actions_own_token_knows_its_comment_again(gitea: GiteaLookAlike) 
     assert (comment.author, comment.body) == ("gitea-actions", "<!-- svc:pr-11 -->\ntwo")
 
 
-def test_gitea_does_not_guess_who_we_are(gitea: GiteaLookAlike) -> None:
+def test_gitea_token_without_read_user_scope_is_refused_and_posts_nothing(gitea: GiteaLookAlike) -> None:
     gitea.write_as("somebody", "<!-- svc:pr-11 -->\nby hand")
     with _gitea(gitea, gitea.unscoped_token) as forge, pytest.raises(ForgeRefusedError, match="read:user"):
         keep_current(forge, 11, says("<!-- svc:pr-11 -->\ntext"))
     assert [comment.body for comment in gitea.comments()] == ["<!-- svc:pr-11 -->\nby hand"]
 
 
-def test_gitea_conversation_that_is_locked(gitea: GiteaLookAlike) -> None:
+def test_gitea_comment_on_a_locked_conversation_is_refused(gitea: GiteaLookAlike) -> None:
     gitea.locked = True
     with _gitea(gitea, gitea.outsider_token) as forge, pytest.raises(ForgeRefusedError, match="locked"):
         forge.create(11, "text")
@@ -127,7 +127,7 @@ def _bitbucket(bitbucket: BitbucketLookAlike, token: str) -> Any:
     return closing(Bitbucket(api_url=bitbucket.url, repository=bitbucket.repository, token=token))
 
 
-def test_bitbucket_comments_on_lines_and_deleted_ones_are_left_out(bitbucket: BitbucketLookAlike) -> None:
+def test_bitbucket_inline_and_deleted_comments_are_skipped(bitbucket: BitbucketLookAlike) -> None:
     bitbucket.write_as("ann", "on a line", INLINE)
     bitbucket.write_as("ann", "", DELETED)
     bitbucket.write_as("ann", "a comment")
@@ -138,7 +138,7 @@ def test_bitbucket_comments_on_lines_and_deleted_ones_are_left_out(bitbucket: Bi
         assert [comment.body for comment in forge.comments(11)] == ["a comment"]
 
 
-def test_bitbucket_access_token_tells_what_is_ours_by_trying(bitbucket: BitbucketLookAlike) -> None:
+def test_bitbucket_access_token_changes_only_its_own_comments(bitbucket: BitbucketLookAlike) -> None:
     marker = "[//]: # (svc:pr-11)"
     bitbucket.write_as("somebody", f"{marker}\nby hand")
     for _ in range(2):  # from two concurrent jobs
@@ -152,7 +152,7 @@ def test_bitbucket_access_token_tells_what_is_ours_by_trying(bitbucket: Bitbucke
     ]
 
 
-def test_bitbucket_access_token_that_may_only_read_is_told_so(bitbucket: BitbucketLookAlike) -> None:
+def test_bitbucket_read_only_access_token_is_refused(bitbucket: BitbucketLookAlike) -> None:
     account = bitbucket.accounts[bitbucket.access_token]
     bitbucket.accounts["read"] = type(account)(account.login, may_write=False, may_ask_who=False)
     bitbucket.write_as(account.login, "[//]: # (svc:pr-11)\nold")
@@ -160,7 +160,7 @@ def test_bitbucket_access_token_that_may_only_read_is_told_so(bitbucket: Bitbuck
         keep_current(forge, 11, says("[//]: # (svc:pr-11)\nnew"))
 
 
-def test_bitbucket_comment_has_no_html_and_no_backslash_at_the_end_of_a_line() -> None:
+def test_bitbucket_comment_has_no_html_lines_or_trailing_backslashes() -> None:
     entries = [
         comment.Entry(f"page {number} <details>`\\", "1280x800", "0123456789", f"{ELSEWHERE}&n={number}" * 4)
         for number in range(400)

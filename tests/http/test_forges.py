@@ -98,7 +98,7 @@ class Place:
         return [comment.body for comment in self.look_alike.comments()]
 
     def writes(self) -> int:
-        """Return the number of write requests. GitHub answers who we are to a POST, which is not one."""
+        """Return the number of write requests. GitHub's query for our login is a POST, but not a write."""
         return sum(
             request.split()[0] != "GET" and not request.endswith("/graphql") for request in self.front.seen
         )
@@ -147,7 +147,7 @@ def _text(place: Place, *names: str) -> str:
     return comment.comment(place.pr_number, len(entries), entries, dashboard, marker=marker).markdown
 
 
-def test_a_comment_is_created_found_changed_and_removed(place: Place, text: str) -> None:
+def test_a_comment_is_created_listed_updated_and_deleted(place: Place, text: str) -> None:
     forge = place.forge
     made = forge.create(place.pr_number, text)
     assert made.author == forge.me()
@@ -170,7 +170,7 @@ def test_a_comment_is_created_found_changed_and_removed(place: Place, text: str)
     assert place.bodies() == []
 
 
-def test_all_comments_come_in_order_over_any_number_of_pages(place: Place) -> None:
+def test_comments_are_listed_in_order_across_pages(place: Place) -> None:
     place.look_alike.page_size = 2
     if isinstance(place.look_alike, GiteaLookAlike):
         place.look_alike.pages = True
@@ -185,7 +185,7 @@ def test_all_comments_come_in_order_over_any_number_of_pages(place: Place) -> No
         assert sum("page=" in request for request in place.front.seen) >= 2
 
 
-def test_pages_are_asked_for_only_as_far_as_somebody_reads(place: Place) -> None:
+def test_comments_are_not_fetched_before_they_are_read(place: Place) -> None:
     for number in range(3):
         place.look_alike.write_as("somebody", f"comment {number}")
     comments = place.forge.comments(place.pr_number)
@@ -193,7 +193,7 @@ def test_pages_are_asked_for_only_as_far_as_somebody_reads(place: Place) -> None
     assert next(comments).body == "comment 0"
 
 
-def test_any_text_comes_back(place: Place) -> None:
+def test_unicode_and_special_characters_in_a_comment_are_kept(place: Place) -> None:
     forge = place.forge
     body = f"{forge.marker(place.pr_number)}\n\n«größer» 漢字 🎉 \\ \" ' <b> & %2F\n\n| a | b |\n|---|---|"
     made = forge.create(place.pr_number, body)
@@ -201,7 +201,7 @@ def test_any_text_comes_back(place: Place) -> None:
     assert made.body == body
 
 
-def test_a_token_that_may_only_read_is_told_what_it_lacks(place: Place, text: str) -> None:
+def test_a_read_only_token_gets_an_error_that_names_what_it_needs(place: Place, text: str) -> None:
     token = place.look_alike.read_only_token
     forge = place.another_forge(token)
     assert list(forge.comments(place.pr_number)) == []
@@ -213,7 +213,7 @@ def test_a_token_that_may_only_read_is_told_what_it_lacks(place: Place, text: st
     assert place.writes() == 1  # a refusal is not retried
 
 
-def test_a_wrong_token_is_told_so_and_never_repeated(place: Place) -> None:
+def test_a_wrong_token_is_refused_and_never_shown(place: Place) -> None:
     wrong = "wrong-secret-0123456789"
     forge = place.another_forge(wrong)
     with pytest.raises(ForgeError, match="refused the token") as refused:
@@ -222,7 +222,7 @@ def test_a_wrong_token_is_told_so_and_never_repeated(place: Place) -> None:
     assert wrong not in repr(forge)
 
 
-def test_a_repository_that_is_not_there(place: Place, text: str) -> None:
+def test_an_unknown_repository_is_an_error(place: Place, text: str) -> None:
     forge = place.another_forge(repository="acme/gone")
     for attempt in (
         lambda: list(forge.comments(place.pr_number)),
@@ -234,7 +234,7 @@ def test_a_repository_that_is_not_there(place: Place, text: str) -> None:
 
 
 @pytest.mark.parametrize("when", ["GET", "POST"])
-def test_a_rate_limit_is_waited_for(place: Place, text: str, when: str) -> None:
+def test_a_rate_limited_request_waits_and_is_retried(place: Place, text: str, when: str) -> None:
     place.front.will(refuse(429, {"Retry-After": "0"}), when=when, times=2)
     forge = place.forge
     forge.create(place.pr_number, text)
@@ -242,7 +242,7 @@ def test_a_rate_limit_is_waited_for(place: Place, text: str, when: str) -> None:
     assert place.waits[:1] == ["rate limited"]
 
 
-def test_what_fails_for_a_moment_is_tried_again(place: Place, text: str) -> None:
+def test_temporary_failures_are_retried(place: Place, text: str) -> None:
     place.front.will(refuse(502), times=2)
     place.front.will(CUT)
     place.front.will(slow(0.02))
@@ -258,7 +258,7 @@ def test_what_fails_for_a_moment_is_tried_again(place: Place, text: str) -> None
     assert place.waits
 
 
-def test_what_keeps_failing_says_so(place: Place, text: str) -> None:
+def test_the_error_is_raised_after_the_last_retry(place: Place, text: str) -> None:
     place.front.will(refuse(500), when="POST", times=sending.TRIES)
     with pytest.raises(ForgeError, match="answered 500"):
         place.forge.create(place.pr_number, text)
@@ -271,7 +271,7 @@ def test_what_keeps_failing_says_so(place: Place, text: str) -> None:
 NONSENSE = [None, [], {}, "text", 7, [[]], ["text"], {"values": None}, {"values": [7]}, {"id": None}, [{}]]
 
 
-def test_an_answer_that_makes_no_sense_is_an_error_of_the_forges(place: Place) -> None:
+def test_a_malformed_answer_raises_a_forge_error(place: Place) -> None:
     forge = place.forge
     for answer in NONSENSE:
         place.front.will(refuse(200, body=answer), when="POST /")
@@ -284,7 +284,7 @@ def test_an_answer_that_makes_no_sense_is_an_error_of_the_forges(place: Place) -
         place.front._plans.clear()
 
 
-def test_the_token_goes_to_nobody_else(place: Place) -> None:
+def test_the_token_is_not_sent_to_another_host_on_a_redirect(place: Place) -> None:
     with UnreliableProxy(place.front.url) as elsewhere:
         for status in (301, 307):
             place.front.will(refuse(status, {"Location": f"{elsewhere.url}/steal"}))
@@ -296,9 +296,7 @@ def test_the_token_goes_to_nobody_else(place: Place) -> None:
 # The sticky comment, kept current.
 
 
-def test_the_comment_is_created_once_then_changed_and_left_alone_when_it_is_current(
-    place: Place, text: str
-) -> None:
+def test_the_sticky_comment_is_created_once_and_updated_only_when_changed(place: Place, text: str) -> None:
     place.look_alike.write_as("somebody", "Looks good to me")
     posted = keep_current(place.forge, place.pr_number, says(text))
     assert posted.outcome is PostOutcome.CREATED
@@ -315,7 +313,7 @@ def test_the_comment_is_created_once_then_changed_and_left_alone_when_it_is_curr
     assert [body.rstrip() for body in place.bodies()] == ["Looks good to me", more.rstrip()]
 
 
-def test_a_comment_of_somebody_else_that_begins_as_ours_is_left_alone(place: Place, text: str) -> None:
+def test_another_users_comment_with_our_marker_is_not_changed(place: Place, text: str) -> None:
     place.look_alike.write_as("somebody", f"{place.forge.marker(place.pr_number)}\nI was here first")
     for said in (text, _text(place, "another")):
         keep_current(place.forge, place.pr_number, says(said))
@@ -324,7 +322,7 @@ def test_a_comment_of_somebody_else_that_begins_as_ours_is_left_alone(place: Pla
     assert second.rstrip() == _text(place, "another").rstrip()
 
 
-def test_two_jobs_at_once_end_with_one_comment(place: Place, text: str) -> None:
+def test_two_concurrent_jobs_end_with_one_comment(place: Place, text: str) -> None:
     with ThreadPoolExecutor(2) as jobs:
         forges = [place.forge, place.another_forge()]
         done = [jobs.submit(keep_current, forge, place.pr_number, says(text)) for forge in forges]
@@ -332,7 +330,7 @@ def test_two_jobs_at_once_end_with_one_comment(place: Place, text: str) -> None:
     assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]
 
 
-def test_a_comment_whose_reply_was_lost_is_not_there_twice(place: Place, text: str) -> None:
+def test_a_lost_reply_does_not_create_a_second_comment(place: Place, text: str) -> None:
     place.front.will(LOSE_REPLY, when=_creating(place))
     keep_current(place.forge, place.pr_number, says(text))
     assert [body.rstrip() for body in place.bodies()] == [text.rstrip()]

@@ -15,7 +15,7 @@ NAMES = {
     "family emoji": "b \U0001f468\u200d\U0001f469\u200d\U0001f467",
     "ideographic space": "b\u3000c",
     "line break": "b\nc",
-    "controls": "b\x1b\u0085\u2028",
+    "control characters": "b\x1b\u0085\u2028",
 }
 
 
@@ -26,7 +26,9 @@ def ann(shared_service: Service) -> Iterator[Person]:
 
 
 @pytest.mark.parametrize("last", NAMES.values(), ids=NAMES)
-def test_a_page_may_end_on_any_name(ann: Person, shared_service: Service, last: str) -> None:
+def test_paging_continues_after_a_name_with_any_characters(
+    ann: Person, shared_service: Service, last: str
+) -> None:
     project = ann.project()
     before, after = [f"a{number:02}" for number in range(PAGE - 1)], "c"
 

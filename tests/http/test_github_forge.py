@@ -69,7 +69,7 @@ def forge(place: Place) -> Iterator[GitHub]:
         yield made
 
 
-def test_a_workflow_is_told_who_it_is_and_a_person_too(place: Place, forge: GitHub) -> None:
+def test_me_returns_the_login_for_workflow_and_personal_tokens(place: Place, forge: GitHub) -> None:
     assert forge.me() == "github-actions[bot]"
     with closing(place.forge(place.github.person_token)) as persons:
         assert persons.me() == "octocat"
@@ -78,7 +78,7 @@ def test_a_workflow_is_told_who_it_is_and_a_person_too(place: Place, forge: GitH
     assert {headers["x-github-api-version"] for headers in place.front.seen_headers} == {"2022-11-28"}
 
 
-def test_on_enterprise(place: Place) -> None:
+def test_on_github_enterprise_all_requests_go_below_the_api_path(place: Place) -> None:
     with closing(place.forge(root="/api/v3")) as forge:
         assert keep_current(forge, place.pr_number, lambda: place.body("a")).outcome is PostOutcome.CREATED
         assert keep_current(forge, place.pr_number, lambda: place.body("b")).outcome is PostOutcome.UPDATED
@@ -87,7 +87,7 @@ def test_on_enterprise(place: Place) -> None:
     assert all(request.split()[1].startswith("/api/") for request in place.front.seen)
 
 
-def test_our_comment_on_the_second_page(place: Place, forge: GitHub) -> None:
+def test_our_comment_on_the_second_page_is_updated(place: Place, forge: GitHub) -> None:
     for number in range(101):
         place.github.write(f"comment {number}", place.pr_number)
     place.github.write(place.body("old"), place.pr_number, token=place.github.token)
@@ -97,9 +97,7 @@ def test_our_comment_on_the_second_page(place: Place, forge: GitHub) -> None:
     assert any("page=2" in request for request in place.front.seen)  # at our address, not at the link's
 
 
-def test_who_we_are_is_learned_from_what_we_wrote_where_nothing_else_tells(
-    place: Place, forge: GitHub
-) -> None:
+def test_our_comment_is_updated_when_github_hides_our_login(place: Place, forge: GitHub) -> None:
     foreign = place.body("of somebody else")
     place.github.write(foreign, place.pr_number)
     ours = place.github.write(place.body("old"), place.pr_number, token=place.github.token)
@@ -109,7 +107,7 @@ def test_who_we_are_is_learned_from_what_we_wrote_where_nothing_else_tells(
     assert posted.url == ours["html_url"]
 
 
-def test_a_comment_that_somebody_removes_in_the_meantime(github: GitHubLookAlike) -> None:
+def test_a_comment_deleted_before_the_update_is_created_again(github: GitHubLookAlike) -> None:
     def remove(request: str, _: bytes) -> None:
         if request.startswith("PATCH"):
             github.call("DELETE", request.split()[1])
@@ -130,7 +128,7 @@ SECONDARY = {
 }
 
 
-def test_limits_are_waited_for(place: Place, forge: GitHub) -> None:
+def test_a_rate_limited_call_waits_and_is_retried(place: Place, forge: GitHub) -> None:
     place.front.will(refuse(403, {"Retry-After": "0"}, SECONDARY), when="POST", times=2)
     long_past = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}
     place.front.will(refuse(403, long_past, {"message": "API rate limit exceeded"}), when="GET")
@@ -140,7 +138,7 @@ def test_limits_are_waited_for(place: Place, forge: GitHub) -> None:
     assert {reason for reason, _ in place.waits} == {"rate limited"}
 
 
-def test_a_secondary_limit_that_does_not_say_how_long() -> None:
+def test_a_secondary_rate_limit_without_retry_after_waits_60_s() -> None:
     assert limit_of(httpx.Response(403, json=SECONDARY)) == 60
     assert limit_of(httpx.Response(403, json={"message": "Resource not accessible by integration"})) is None
 
@@ -188,7 +186,7 @@ REFUSALS: dict[str, tuple[int, object, type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("why", REFUSALS)
-def test_what_github_refuses_says_what_to_do(place: Place, forge: GitHub, why: str) -> None:
+def test_an_error_from_github_tells_how_to_fix_it(place: Place, forge: GitHub, why: str) -> None:
     status, body, kind, words = REFUSALS[why]
     place.front.will(refuse(status, body=body), when="POST /repos")
     with pytest.raises(kind) as raised:
@@ -199,13 +197,13 @@ def test_what_github_refuses_says_what_to_do(place: Place, forge: GitHub, why: s
     assert place.bodies() == []
 
 
-def test_a_comment_that_github_finds_too_long(place: Place, forge: GitHub) -> None:
+def test_a_comment_over_65536_characters_is_an_error(place: Place, forge: GitHub) -> None:
     with pytest.raises(ForgeError, match="maximum is 65536"):
         forge.create(place.pr_number, "x" * 65_537)
     forge.create(place.pr_number, "€" * 65_536)
 
 
-def test_a_repository_that_was_renamed(place: Place, forge: GitHub) -> None:
+def test_redirects_of_a_renamed_repository_are_followed(place: Place, forge: GitHub) -> None:
     moved = f"{place.front.url}/repositories/1/issues/{place.pr_number}/comments"
     place.front.will(refuse(301, {"Location": moved}), when="GET /repos")
     place.front.will(refuse(307, {"Location": moved}), when="POST /repos")
@@ -213,7 +211,7 @@ def test_a_repository_that_was_renamed(place: Place, forge: GitHub) -> None:
     assert place.bodies() == [place.body("a")]
 
 
-def test_the_next_page_at_another_address(place: Place, forge: GitHub) -> None:
+def test_the_next_page_is_never_fetched_from_another_address(place: Place, forge: GitHub) -> None:
     with UnreliableProxy(place.github.url) as elsewhere:
         link = f'<{elsewhere.url}/repositories/1/comments?page=2>; rel="next"'
         listed = [place.github.write("a", place.pr_number)]
@@ -223,7 +221,7 @@ def test_the_next_page_at_another_address(place: Place, forge: GitHub) -> None:
         assert place.front.seen[-1].endswith("/comments?page=2")
 
 
-def test_images_that_go_through_the_proxy(place: Place, forge: GitHub) -> None:
+def test_proxied_image_urls_are_found_and_purged(place: Place, forge: GitHub) -> None:
     made = place.github.write("![a](https://a.example/1.png?x=1&y=2)\n\n![b](https://b.example/2.png)")
     first, second = forge.proxied_images(str(made["id"]))
     assert first.startswith(f"{place.github.url}/camo/")
@@ -242,7 +240,7 @@ def test_images_that_go_through_the_proxy(place: Place, forge: GitHub) -> None:
     assert not forge.purge("https://[")
 
 
-def test_a_forks_pull_request_gets_other_words_than_a_missing_permission() -> None:
+def test_a_refusal_on_a_fork_pull_request_explains_the_fork() -> None:
     error = ForgeRefusedError("GitHub does not let this token do it: Resource not accessible by integration")
     assert refused(error, Job(forge=ForgeKind.GITHUB)) is error
     for kind in ForgeKind:
@@ -255,7 +253,7 @@ def test_a_forks_pull_request_gets_other_words_than_a_missing_permission() -> No
     )
 
 
-def test_what_is_missing_is_asked_for() -> None:
+def test_a_missing_option_is_named_in_the_error() -> None:
     known = {
         "forge": ForgeKind.GITHUB,
         "repository": "octocat/shop",

@@ -1,4 +1,4 @@
-"""Issuers' keys: fetched once, when needed, and no more often; and the tokens signed with them."""
+"""How issuers' keys are fetched and cached, and which tokens signed with them are accepted."""
 
 import asyncio
 import json
@@ -89,19 +89,19 @@ def issuer() -> Iterator[Keys]:
 
 
 class TestKeys:
-    async def test_are_fetched_once_for_all_who_need_them_at_once(self, issuer: Keys) -> None:
+    async def test_are_fetched_once_for_concurrent_requests(self, issuer: Keys) -> None:
         issuer.wait = 0.05
         found = await asyncio.gather(*(issuer.claims(issuer.token()) for _ in range(10)))
         assert [claims["sub"] for claims in found] == ["job"] * 10
         assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
 
-    async def test_a_new_one_is_looked_up_at_once(self, issuer: Keys) -> None:
+    async def test_a_new_key_is_fetched_immediately(self, issuer: Keys) -> None:
         await issuer.claims(issuer.token())
         issuer.has("second")
         assert await issuer.claims(issuer.token("second"))
         assert issuer.fetches == 2
 
-    async def test_one_that_is_not_there_is_not_looked_for_again_for_a_while(self, issuer: Keys) -> None:
+    async def test_an_unknown_key_is_not_fetched_again_until_the_pause_ends(self, issuer: Keys) -> None:
         unknown = issuer.token("second")
         for _ in range(5):
             await issuer.refuses(unknown)
@@ -112,7 +112,7 @@ class TestKeys:
         assert await issuer.claims(unknown)
         assert issuer.fetches == 2
 
-    async def test_one_that_was_withdrawn_works_for_ten_more_minutes_at_most(self, issuer: Keys) -> None:
+    async def test_a_withdrawn_key_works_for_at_most_ten_more_minutes(self, issuer: Keys) -> None:
         old = issuer.token(exp=NOW + 3600)
         await issuer.claims(old)
         issuer.has("second")
@@ -121,7 +121,7 @@ class TestKeys:
         issuer.now = NOW + FRESH_SECONDS
         await issuer.refuses(old)
 
-    async def test_go_on_for_an_hour_while_the_issuer_does_not_answer(self, issuer: Keys) -> None:
+    async def test_are_used_for_up_to_an_hour_while_the_issuer_is_down(self, issuer: Keys) -> None:
         token = issuer.token(exp=NOW + 2 * STALE_SECONDS)
         await issuer.claims(token)
         issuer.is_down = True
@@ -138,7 +138,7 @@ class TestKeys:
         issuer.now += PAUSE_SECONDS
         assert await issuer.claims(token)
 
-    async def test_an_issuer_that_is_down_is_asked_once_in_a_while(self, issuer: Keys) -> None:
+    async def test_an_issuer_that_is_down_is_asked_once_per_pause(self, issuer: Keys) -> None:
         issuer.is_down = True
         for _ in range(5):
             with pytest.raises(ProviderError, match="returned 503"):
@@ -150,7 +150,7 @@ class TestKeys:
         issuer.now += PAUSE_SECONDS
         assert await issuer.claims(issuer.token())
 
-    async def test_that_cannot_be_used_are_the_issuer_s_fault(self, issuer: Keys) -> None:
+    async def test_that_are_unusable_raise_a_provider_error(self, issuer: Keys) -> None:
         for keys in ([], [{"kty": "RSA", "kid": "first"}], ["x"], [{"kty": "unheard of"}]):
             issuer.keys = keys  # type: ignore[assignment]
             with pytest.raises(ProviderError, match="unusable"):
@@ -161,7 +161,7 @@ class TestKeys:
         issuer.keys += [{"kty": "unheard of", "kid": "x"}]
         assert await issuer.claims(issuer.token())
 
-    async def test_without_a_name_there_is_only_one_it_can_be(self, issuer: Keys) -> None:
+    async def test_a_token_without_a_kid_is_accepted_only_if_there_is_one_key(self, issuer: Keys) -> None:
         claims = json.dumps({"iss": issuer.url, "exp": NOW + 2 * FRESH_SECONDS})
         nameless = jws.serialize_compact({"alg": "RS256"}, claims, key("first"))
         assert await issuer.claims(nameless)
@@ -171,7 +171,7 @@ class TestKeys:
 
 
 class TestTokens:
-    async def test_by_elliptic_curves_are_taken_too(self, issuer: Keys) -> None:
+    async def test_signed_with_an_elliptic_curve_are_accepted(self, issuer: Keys) -> None:
         curve = ECKey.generate_key("P-256", {"kid": "curve"})
         issuer.keys.append(curve.as_dict(private=False))
         claims = json.dumps({"iss": issuer.url, "exp": NOW + 1})
@@ -190,12 +190,12 @@ class TestTokens:
             ({"iss": None}, "iss"),
         ],
     )
-    async def test_out_of_time_or_place_are_refused(
+    async def test_with_an_invalid_time_or_issuer_are_refused(
         self, issuer: Keys, claims: dict[str, Any], reason: str
     ) -> None:
         await issuer.refuses(issuer.token(**claims), f"is invalid.*{reason}")
 
-    async def test_a_minute_is_forgiven_to_clocks(self, issuer: Keys) -> None:
+    async def test_with_less_than_a_minute_of_clock_skew_are_accepted(self, issuer: Keys) -> None:
         just = CLOCK_LEEWAY_SECONDS - 1
         assert await issuer.claims(issuer.token(exp=NOW - just, nbf=NOW + just, iat=NOW + just))
 

@@ -91,7 +91,7 @@ def parts_of(id_token: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return json.loads(header), json.loads(claims)
 
 
-def test_a_job_uploads_by_its_id_token(world: World) -> None:
+def test_a_job_uploads_with_its_id_token_until_the_trust_is_removed(world: World) -> None:
     trust_id = world.trust()
     reply = world.exchange(world.id_token())
     assert reply.status_code == 200
@@ -115,7 +115,7 @@ def test_a_job_uploads_by_its_id_token(world: World) -> None:
     assert granted["token"] not in world.service.log
 
 
-def test_the_same_id_token_may_be_exchanged_again_also_through_the_dashboard_s_address(world: World) -> None:
+def test_an_id_token_can_be_exchanged_at_the_api_and_again_through_web(world: World) -> None:
     world.trust()
     id_token = world.id_token(f"{world.service.web_url}/")
     first = world.exchange(id_token).json()["token"]
@@ -127,7 +127,7 @@ def test_the_same_id_token_may_be_exchanged_again_also_through_the_dashboard_s_a
             assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
 
 
-def test_which_claims_open_the_door(world: World) -> None:
+def test_only_a_job_whose_claims_match_the_trust_gets_a_token(world: World) -> None:
     owner = world.repository.partition("/")[0]
     world.trust(repository=f"{owner}/*", ref="refs/pull/*", environment="review", repository_id="4711")
     assert world.exchange(world.id_token()).status_code == 200
@@ -143,7 +143,7 @@ def test_which_claims_open_the_door(world: World) -> None:
         assert reason in world.refusal(world.id_token(**changes))
 
 
-def test_a_job_that_several_projects_trust_says_which_it_means(world: World) -> None:
+def test_a_job_trusted_by_several_projects_must_name_one(world: World) -> None:
     other_id = world.person.project(other := f"project-{secrets.token_hex(4)}")
     world.trust()
     world.trust(other_id)
@@ -157,7 +157,7 @@ def test_a_job_that_several_projects_trust_says_which_it_means(world: World) -> 
     assert "not a valid name or id" in world.reason(content=half_a_character)
 
 
-def test_what_does_not_hold_is_refused_and_the_log_says_why(world: World) -> None:
+def test_an_invalid_id_token_is_refused_and_the_reason_is_logged(world: World) -> None:
     world.trust()
     header, claims = parts_of(good := world.id_token())
     for id_token, reason in (
@@ -198,7 +198,7 @@ def _signed_by_somebody_else(header: dict[str, Any], claims: dict[str, Any]) -> 
     return jws.serialize_compact(header, json.dumps(claims), _somebody_else())
 
 
-def test_what_is_no_token_is_refused_too(world: World) -> None:
+def test_a_malformed_id_token_or_body_is_refused(world: World) -> None:
     for id_token in (
         None,
         "",
@@ -220,7 +220,7 @@ def test_what_is_no_token_is_refused_too(world: World) -> None:
     assert world.person.get("/v1/oidc/token").status_code == 405
 
 
-def test_keys_are_rotated_without_a_restart(world: World) -> None:
+def test_a_rotated_issuer_key_works_without_a_restart(world: World) -> None:
     world.trust()
     old = world.id_token()
     assert world.exchange(old).status_code == 200
@@ -231,7 +231,7 @@ def test_keys_are_rotated_without_a_restart(world: World) -> None:
     assert world.exchange(new).status_code == 200
 
 
-def test_an_issuer_that_does_not_answer_is_no_refusal(world: World, silent_place: socket.socket) -> None:
+def test_an_issuer_that_does_not_answer_is_503(world: World, silent_place: socket.socket) -> None:
     silent = f"http://127.0.0.1:{silent_place.getsockname()[1]}"
     world.trust(issuer=silent)
     claims = JOB | {"iss": silent, "aud": world.service.base_url, "exp": int(time.time()) + 300}
@@ -241,7 +241,7 @@ def test_an_issuer_that_does_not_answer_is_no_refusal(world: World, silent_place
     assert f"{silent.removeprefix('http://')} did not answer" in world.service.log
 
 
-def test_exchanges_are_counted(world: World) -> None:
+def test_token_exchanges_are_counted_by_result(world: World) -> None:
     def counted() -> dict[str, float]:
         text = world.issuer.client.get(f"{world.service.base_url}/metrics").text
         lines = [line.rpartition(" ") for line in text.splitlines() if "token_exchanges_total{" in line]
@@ -260,7 +260,7 @@ def test_exchanges_are_counted(world: World) -> None:
 
 
 class TestTheDashboard:
-    def test_shows_trusts_the_newest_first(self, world: World) -> None:
+    def test_lists_trusts_with_their_issuer_claims_and_creator(self, world: World) -> None:
         first, second = world.trust(ref="refs/heads/main"), world.trust(environment="review")
         shown = world.person.get_json(f"/projects/{world.project_id}/trusts")["trusts"]
         assert {trust["id"] for trust in shown} == {first, second}
@@ -273,7 +273,7 @@ class TestTheDashboard:
             "last_used_at": None,
         }
 
-    def test_says_which_issuers_may_be_trusted(self, world: World) -> None:
+    def test_lists_the_issuers_that_can_be_trusted(self, world: World) -> None:
         issuers = world.person.get_json("/me")["service"]["trusted_issuers"]
         assert issuers[:2] == ["https://token.actions.githubusercontent.com", "https://gitlab.com"]
         assert world.issuer.url in issuers
@@ -293,13 +293,15 @@ class TestTheDashboard:
             ({"issuer": "https://gitlab.com/", "claims": {"sub": "x"}}, "PRSHOTS_TRUSTED_ISSUERS"),
         ],
     )
-    def test_says_what_is_wrong(self, world: World, body: dict[str, Any], words: str) -> None:
+    def test_refuses_an_invalid_trust_with_the_reason(
+        self, world: World, body: dict[str, Any], words: str
+    ) -> None:
         reply = world.person.ask("POST", f"/projects/{world.project_id}/trusts", **body)
         assert reply.status_code == 400
         assert words in reply.json()["error"]
         assert world.person.get_json(f"/projects/{world.project_id}/trusts") == {"trusts": []}
 
-    def test_the_same_twice_and_one_that_is_not_there(self, world: World) -> None:
+    def test_answers_409_for_a_duplicate_trust_and_404_for_an_unknown_one(self, world: World) -> None:
         world.trust()
         body = {"issuer": world.issuer.url, "claims": {"repository": world.repository}}
         path = f"/projects/{world.project_id}/trusts"
@@ -309,7 +311,7 @@ class TestTheDashboard:
         assert (gone.status_code, gone.json()) == (404, {"error": "not found"})
 
 
-def test_the_client_finds_its_way_by_itself(world: World) -> None:
+def test_the_client_gets_its_token_from_the_job_s_environment(world: World) -> None:
     """As on a GitHub runner: the job's environment says where to get its ID token."""
     world.trust()
     claims = {"repository": world.repository, "sub": f"repo:{world.repository}:pull_request"}

@@ -103,7 +103,7 @@ def in_actions(front: UnreliableProxy) -> dict[str, str]:
 
 
 class TestGivenToken:
-    def test_is_used_and_nothing_is_asked(self, front: UnreliableProxy) -> None:
+    def test_is_used_without_any_request(self, front: UnreliableProxy) -> None:
         source = token_source(front.url, f" {TOKEN}\r\n", "", in_actions(front))
         assert source.token() == TOKEN
         assert source.renewed(TOKEN) is None
@@ -114,7 +114,7 @@ class TestGivenToken:
         "given",
         ["hunter2", TOKEN[:-1], TOKEN + "0", TOKEN.replace("0", "g", 1), f"{TOKEN}\n{TOKEN}", "msr_…"],
     )
-    def test_that_is_none(self, given: str) -> None:
+    def test_that_is_malformed_is_refused_and_not_shown(self, given: str) -> None:
         with pytest.raises(InvalidInputError, match="64 hexadecimal") as caught:
             token_source("https://prshots.example", given, "", {})
         assert given not in str(caught.value)
@@ -123,7 +123,9 @@ class TestGivenToken:
 
 
 class TestExchange:
-    def test_in_github_actions(self, front: UnreliableProxy, ground: Ground) -> None:
+    def test_in_github_actions_uses_an_id_token_for_the_service_url(
+        self, front: UnreliableProxy, ground: Ground
+    ) -> None:
         source = token_source(f"{front.url}/", "", "", in_actions(front))
         assert front.seen == []  # no request until a token is needed
         first = source.token()
@@ -132,7 +134,9 @@ class TestExchange:
         assert ground.asked == [{"id_token": f"{JWT}-1"}]
         assert ground.audiences == [front.url]  # the service's own URL, without the slash
 
-    def test_in_gitlab(self, front: UnreliableProxy, ground: Ground) -> None:
+    def test_in_gitlab_uses_the_id_token_from_the_environment(
+        self, front: UnreliableProxy, ground: Ground
+    ) -> None:
         source = token_source(front.url, "", "demo", in_actions(front) | {"PRSHOTS_ID_TOKEN": f"{JWT}\n"})
         assert source.token() in ground.granted
         assert ground.asked == [{"id_token": JWT, "project": "demo"}]
@@ -151,14 +155,14 @@ class TestExchange:
             f"{JWT}-2",
         ]  # a new ID token each time
 
-    def test_refused_token_is_renewed_by_the_client(self, front: UnreliableProxy, ground: Ground) -> None:
+    def test_the_client_renews_a_refused_token(self, front: UnreliableProxy, ground: Ground) -> None:
         with Client(front.url, token_source(front.url, "", "", in_actions(front))) as client:
             assert client.comment(1)
-            ground.granted.clear()  # as when the 15 minutes are over
+            ground.granted.clear()  # as if the token had expired
             assert client.comment(1)
         assert len(ground.asked) == 2
 
-    def test_renewed_before_its_time_is_over(
+    def test_a_token_is_renewed_shortly_before_it_expires(
         self, front: UnreliableProxy, ground: Ground, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         source = token_source(front.url, "", "", in_actions(front))
@@ -174,7 +178,7 @@ class TestExchange:
         source.token()
         assert len(ground.asked) == 2
 
-    def test_what_does_not_arrive_is_sent_again(self, front: UnreliableProxy, ground: Ground) -> None:
+    def test_failed_requests_are_retried(self, front: UnreliableProxy, ground: Ground) -> None:
         front.will(refuse(502), when="GET /idtoken")
         front.will(CUT, when="GET /idtoken")
         front.will(refuse(503, {"Retry-After": "0"}), when="POST /v1/oidc/token")
@@ -182,8 +186,10 @@ class TestExchange:
         assert (front.count("GET /idtoken"), front.count("POST /v1/oidc/token")) == (3, 2)
 
 
-class TestRefused:
-    def test_says_what_to_check(self, front: UnreliableProxy, ground: Ground) -> None:
+class TestFailedExchange:
+    def test_a_refusal_lists_what_to_check_and_is_not_retried(
+        self, front: UnreliableProxy, ground: Ground
+    ) -> None:
         ground.reply = (401, {"error": "unauthorized"})
         with pytest.raises(UnauthorizedError) as caught:
             token_source(front.url, "", "", in_actions(front)).token()
@@ -207,7 +213,7 @@ class TestRefused:
             ((302, "elsewhere"), "answered 302"),
         ],
     )
-    def test_other_replies(
+    def test_an_unexpected_reply_raises_a_call_error(
         self, front: UnreliableProxy, ground: Ground, reply: tuple[int, object], words: str
     ) -> None:
         ground.reply = reply
@@ -215,7 +221,7 @@ class TestRefused:
             token_source(front.url, "", "", in_actions(front)).token()
         assert "hunter2" not in str(caught.value)
 
-    def test_after_a_refusal_the_next_call_asks_again(self, front: UnreliableProxy, ground: Ground) -> None:
+    def test_after_a_refusal_the_next_call_tries_again(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(front.url, "", "", in_actions(front))
         ground.reply = (401, {"error": "unauthorized"})
         with pytest.raises(UnauthorizedError):
@@ -223,14 +229,16 @@ class TestRefused:
         ground.reply = None
         assert source.token() in ground.granted
 
-    def test_actions_give_no_id_token(self, front: UnreliableProxy, ground: Ground) -> None:
+    def test_without_an_id_token_from_actions_raises_a_call_error(
+        self, front: UnreliableProxy, ground: Ground
+    ) -> None:
         environ = in_actions(front) | {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "hunter2"}
         with pytest.raises(CallError, match="gave this job no ID token") as caught:
             token_source(front.url, "", "", environ).token()
         assert "hunter2" not in str(caught.value)
         assert ground.asked == []
 
-    def test_service_is_gone(self, front: UnreliableProxy) -> None:
+    def test_an_unreachable_service_raises_an_unreachable_error(self, front: UnreliableProxy) -> None:
         front.will(CUT, when="POST /v1/oidc/token", times=sending.TRIES)
         with pytest.raises(UnreachableError, match="cannot reach") as caught:
             token_source(front.url, "", "", in_actions(front)).token()
@@ -249,13 +257,13 @@ class TestRefused:
         ({"ACTIONS_ID_TOKEN_REQUEST_URL": "x", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "y"}, "set PRSHOTS_TOKEN"),
     ],
 )
-def test_neither_token_nor_id_token(environ: dict[str, str], words: str) -> None:
+def test_without_token_and_id_token_the_error_tells_what_to_set(environ: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         token_source("https://prshots.example/", " ", "", environ)
     assert words in str(caught.value)
 
 
-def test_nothing_secret_in_what_is_shown() -> None:
+def test_repr_does_not_show_the_id_token() -> None:
     source = token_source("https://prshots.example", "", "", {"PRSHOTS_ID_TOKEN": JWT})
     assert isinstance(source, ExchangedToken)
     assert JWT not in repr(source)

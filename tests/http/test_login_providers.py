@@ -1,4 +1,4 @@
-"""The login provider adapters, with real providers and with one that lies."""
+"""The login provider adapters, with real providers and with one that sends false or malformed replies."""
 
 import base64
 import json
@@ -75,8 +75,8 @@ async def refusal(provider: LoginProvider, code: str, **changes: str) -> Refusal
     return refused.value.refusal
 
 
-class TestAnIssuer:
-    async def test_says_who_has_signed_in(self, issuer: str) -> None:
+class TestOidc:
+    async def test_returns_the_identity_of_the_person_who_signed_in(self, issuer: str) -> None:
         provider = an_issuer(issuer)
         ada = await identity(provider, await authorize(provider, sign_in_at_oidc, "ada"))
         assert (ada.subject, ada.login, ada.name) == (f"{issuer}#ada", "lovelace", "Ada Lovelace")
@@ -84,7 +84,7 @@ class TestAnIssuer:
         assert ada.organizations == {"engines", "example/web"}
         assert ada.emails == {"ada@example.org"}
 
-    async def test_an_unproved_address_does_not_count(self, issuer: str) -> None:
+    async def test_an_unverified_email_is_ignored(self, issuer: str) -> None:
         provider = an_issuer(issuer)
         eve = await identity(provider, await authorize(provider, sign_in_at_oidc, "eve"))
         assert (eve.login, eve.emails, eve.organizations) == ("eve", frozenset(), frozenset())
@@ -95,18 +95,18 @@ class TestAnIssuer:
         await identity(provider, code)
         assert await refusal(provider, code) is Refusal.EXPIRED
 
-    async def test_a_stolen_code_is_worth_nothing_without_its_verifier(self, issuer: str) -> None:
+    async def test_a_code_with_a_wrong_verifier_is_refused(self, issuer: str) -> None:
         provider = an_issuer(issuer)
         code = await authorize(provider, sign_in_at_oidc, "ada")
         assert await refusal(provider, code, verifier=secrets.token_urlsafe(32)) is Refusal.EXPIRED
 
-    async def test_a_token_of_another_sign_in_is_refused(self, issuer: str) -> None:
+    async def test_an_id_token_with_the_nonce_of_another_sign_in_is_refused(self, issuer: str) -> None:
         provider = an_issuer(issuer)
         code = await authorize(provider, sign_in_at_oidc, "ada")
         with pytest.raises(ProviderError, match="nonce"):
             await identity(provider, code, nonce="another")
 
-    async def test_a_wrong_secret_is_named_as_the_reason_but_not_told(self, issuer: str) -> None:
+    async def test_a_wrong_client_secret_is_an_error_that_does_not_show_it(self, issuer: str) -> None:
         provider = an_issuer(issuer, client_secret="wrong and secret")
         code = await authorize(provider, sign_in_at_oidc, "ada")
         with pytest.raises(ProviderError, match="invalid_client") as failed:
@@ -114,18 +114,18 @@ class TestAnIssuer:
         assert "wrong and secret" not in str(failed.value)
         assert code not in str(failed.value)
 
-    async def test_its_name_must_be_the_one_that_was_set(self, issuer: str) -> None:
+    async def test_a_discovery_document_of_another_issuer_is_refused(self, issuer: str) -> None:
         alias = issuer.replace("127.0.0.1", "localhost")
         with pytest.raises(ProviderError, match=f"not the discovery document of the issuer {alias}"):
             await authorize(an_issuer(alias), sign_in_at_oidc, "ada")
 
-    async def test_nobody_there(self) -> None:
+    async def test_an_unreachable_issuer_raises_a_provider_error(self) -> None:
         with pytest.raises(ProviderError, match="did not answer"):
             await authorize(an_issuer(f"http://127.0.0.1:{free_port()}"), sign_in_at_oidc, "ada")
 
 
 class TestGitHub:
-    async def test_says_who_has_signed_in(self, github_url: str) -> None:
+    async def test_returns_the_identity_of_the_person_who_signed_in(self, github_url: str) -> None:
         provider = a_github(github_url, asks_for_organizations=True)
         octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
         assert (octocat.login, octocat.name) == ("octocat", "The Octocat")
@@ -134,14 +134,14 @@ class TestGitHub:
         assert octocat.organizations == {"Example-Org"}
         assert octocat.emails == {"octocat@example.org"}
 
-    async def test_is_asked_for_organizations_only_where_they_matter(self, github_url: str) -> None:
+    async def test_is_asked_for_organizations_only_when_configured(self, github_url: str) -> None:
         provider = a_github(github_url)
         url = await provider.authorization_url(redirect_uri=BACK, state="s", verifier=VERIFIER, nonce=NONCE)
         assert "read%3Aorg" not in url
         octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
         assert octocat.organizations == frozenset()
 
-    async def test_somebody_without_a_name_is_called_by_the_login(self, github_url: str) -> None:
+    async def test_without_a_name_the_login_is_used_as_the_name(self, github_url: str) -> None:
         provider = a_github(github_url)
         hubot = await identity(provider, await authorize(provider, sign_in_at_github, "hubot"))
         assert hubot.name == "hubot"
@@ -152,12 +152,12 @@ class TestGitHub:
         await identity(provider, code)
         assert await refusal(provider, code) is Refusal.EXPIRED
 
-    async def test_a_stolen_code_is_worth_nothing_without_its_verifier(self, github_url: str) -> None:
+    async def test_a_code_with_a_wrong_verifier_is_refused(self, github_url: str) -> None:
         provider = a_github(github_url)
         code = await authorize(provider, sign_in_at_github, "mona")
         assert await refusal(provider, code, verifier=secrets.token_urlsafe(32)) is Refusal.EXPIRED
 
-    async def test_a_wrong_secret_is_named_as_the_reason_but_not_told(self, github_url: str) -> None:
+    async def test_a_wrong_client_secret_is_an_error_that_does_not_show_it(self, github_url: str) -> None:
         provider = a_github(github_url, client_secret="wrong and secret")
         code = await authorize(provider, sign_in_at_github, "mona")
         with pytest.raises(ProviderError, match="incorrect_client_credentials") as failed:
@@ -231,8 +231,8 @@ def liar(key: RSAKey) -> Iterator[Liar]:
         yield lying
 
 
-class TestAnIssuerThatLies:
-    async def test_is_believed_when_it_does_not(self, liar: Liar) -> None:
+class TestOidcReplies:
+    async def test_that_are_valid_sign_the_person_in(self, liar: Liar) -> None:
         assert (await liar.identity()).login == "ada"
 
     @pytest.mark.parametrize(
@@ -249,24 +249,26 @@ class TestAnIssuerThatLies:
             ({"sub": ""}, "sub"),
         ],
     )
-    async def test_about_the_token(self, liar: Liar, lie: dict[str, Any], reason: str) -> None:
+    async def test_an_id_token_with_a_wrong_claim_is_refused(
+        self, liar: Liar, lie: dict[str, Any], reason: str
+    ) -> None:
         liar.sign(liar.key, **lie)
         with pytest.raises(ProviderError, match=f"is invalid.*{reason}"):
             await liar.identity()
 
-    async def test_about_who_has_signed_it(self, liar: Liar) -> None:
+    async def test_an_id_token_signed_with_another_key_is_refused(self, liar: Liar) -> None:
         liar.sign(RSAKey.generate_key(2048, {"kid": "first"}))
         with pytest.raises(ProviderError, match="bad_signature"):
             await liar.identity()
 
-    async def test_with_a_signature_that_anyone_can_make(self, liar: Liar) -> None:
+    async def test_an_id_token_signed_with_a_published_hmac_key_is_refused(self, liar: Liar) -> None:
         shared = OctKey.generate_key(256, {"kid": "first"})
         liar.answers["/jwks_uri"] = {"keys": [shared.as_dict()]}
         liar.sign(shared, "HS256")
         with pytest.raises(ProviderError, match="unsupported_algorithm"):
             await liar.identity()
 
-    async def test_without_a_signature(self, liar: Liar) -> None:
+    async def test_an_unsigned_id_token_is_refused(self, liar: Liar) -> None:
         parts = [json.dumps(part).encode() for part in ({"alg": "none", "kid": "first"}, liar.claims)]
         unsigned = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in [*parts, b""])
         liar.answers["/token_endpoint"]["id_token"] = unsigned.decode()
@@ -274,12 +276,12 @@ class TestAnIssuerThatLies:
             await liar.identity()
 
     @pytest.mark.parametrize("token", [None, "", "a.b.c", 7, ["a"]])
-    async def test_with_something_else_than_a_token(self, liar: Liar, token: object) -> None:
+    async def test_a_missing_or_malformed_id_token_is_refused(self, liar: Liar, token: object) -> None:
         liar.answers["/token_endpoint"]["id_token"] = token
         with pytest.raises(ProviderError, match="is invalid"):
             await liar.identity()
 
-    async def test_about_whom_it_speaks_of(self, liar: Liar) -> None:
+    async def test_userinfo_about_a_different_user_is_refused(self, liar: Liar) -> None:
         liar.answers["/userinfo_endpoint"] = {"sub": "2", "preferred_username": "admin"}
         with pytest.raises(ProviderError, match="different user"):
             await liar.identity()
@@ -288,24 +290,26 @@ class TestAnIssuerThatLies:
         "path", ["/.well-known/openid-configuration", "/token_endpoint", "/jwks_uri", "/userinfo_endpoint"]
     )
     @pytest.mark.parametrize("answer", [b"<html>", b"", b"[" * 100_000, b"[]", b"7", b'"x"'])
-    async def test_without_sense(self, liar: Liar, path: str, answer: bytes) -> None:
+    async def test_that_are_malformed_raise_a_provider_error(
+        self, liar: Liar, path: str, answer: bytes
+    ) -> None:
         liar.answers[path] = answer
         with pytest.raises(ProviderError):
             await liar.identity()
 
-    async def test_without_end(self, liar: Liar) -> None:
+    async def test_over_the_size_limit_raise_a_provider_error(self, liar: Liar) -> None:
         path = "/.well-known/openid-configuration"
         liar.answers[path] = json.dumps(liar.answers[path]).encode() + b" " * MAX_REPLY_BYTES
         with pytest.raises(ProviderError, match="more than"):
             await liar.identity()
 
-    async def test_is_not_followed_elsewhere(self, liar: Liar) -> None:
+    async def test_redirects_are_not_followed(self, liar: Liar) -> None:
         liar.answers["/elsewhere"] = liar.answers["/.well-known/openid-configuration"]
         liar.status = 302
         with pytest.raises(ProviderError, match="returned 302"):
             await liar.identity()
 
-    async def test_its_document_is_good_for_ten_minutes(self, liar: Liar) -> None:
+    async def test_the_discovery_document_is_cached_for_ten_minutes(self, liar: Liar) -> None:
         now = 0.0
         provider = an_issuer(liar.url, clock=lambda: now)
         asked = {"redirect_uri": BACK, "state": "s", "verifier": VERIFIER, "nonce": NONCE}
@@ -320,7 +324,7 @@ class TestAnIssuerThatLies:
             f"{liar.url}/moved?to=here&response_type=code"
         )
 
-    async def test_a_new_key_is_looked_up(self, liar: Liar) -> None:
+    async def test_a_new_signing_key_is_fetched(self, liar: Liar) -> None:
         provider = an_issuer(liar.url)
         await identity(provider, "code")
         new = RSAKey.generate_key(2048, {"kid": "second"})
@@ -328,18 +332,18 @@ class TestAnIssuerThatLies:
         liar.sign(new)
         assert (await identity(provider, "code")).login == "ada"
 
-    async def test_somebody_without_a_username_goes_by_their_address(self, liar: Liar) -> None:
+    async def test_without_a_username_the_login_comes_from_a_verified_email(self, liar: Liar) -> None:
         liar.sign(liar.key, preferred_username="\x00", email="grace@example.org", email_verified=True)
         assert (await liar.identity()).login == "grace"
         liar.sign(liar.key, preferred_username=" ", email="grace@example.org", email_verified=False)
         assert (await liar.identity()).login == "1"
 
-    async def test_a_picture_is_an_address_or_none(self, liar: Liar) -> None:
+    async def test_an_avatar_url_with_another_scheme_is_dropped(self, liar: Liar) -> None:
         liar.sign(liar.key, picture="javascript:alert(1)")
         assert (await liar.identity()).avatar_url == ""
 
 
-async def test_organizations_are_read_page_by_page(liar: Liar) -> None:
+async def test_github_organizations_are_read_from_all_pages(liar: Liar) -> None:
     everything = [{"login": f"org-{number}"} for number in range(250)]
 
     def page(path: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""`/auth/*` as a browser uses it: cookies, origins, and what an outsider may send."""
+"""`/auth/*` as a browser uses it: cookies, origins, and invalid requests."""
 
 import json
 from collections.abc import AsyncIterator
@@ -92,14 +92,18 @@ def cookie_of(reply: httpx.Response, name: str) -> tuple[str, dict[str, str]]:
     return morsel.value, {key: str(value) for key, value in morsel.items() if value}
 
 
-class TestThroughTheProvider:
-    async def test_a_browser_comes_back_with_a_session(self, browser: httpx.AsyncClient) -> None:
+class TestProviderSignIn:
+    async def test_the_callback_starts_a_session_and_returns_to_the_page(
+        self, browser: httpx.AsyncClient
+    ) -> None:
         state = await go_to_provider(browser, "/projects/1?q=ü")
         reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
         assert (reply.status_code, reply.headers["location"]) == (303, f"{WEB}/projects/1?q=%C3%BC")
         assert (await browser.get("/me")).json() == "mona"
 
-    async def test_the_session_s_cookie_is_out_of_reach(self, browser: httpx.AsyncClient) -> None:
+    async def test_the_session_cookie_is_secure_http_only_and_same_site(
+        self, browser: httpx.AsyncClient
+    ) -> None:
         state = await go_to_provider(browser)
         reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
         _, given = cookie_of(reply, SESSION)
@@ -111,13 +115,13 @@ class TestThroughTheProvider:
             "max-age": "2592000",
         }
 
-    async def test_on_plain_http_the_cookies_go_by_plain_names(self, signin: SignIn) -> None:
+    async def test_on_plain_http_the_cookies_have_no_host_prefix(self, signin: SignIn) -> None:
         transport = httpx.ASGITransport(routes(signin, "http://localhost:8080"))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:8080") as browser:
             _, given = cookie_of(await browser.get("/auth/login/github"), "prshots_login")
         assert given == {"path": "/", "samesite": "lax", "httponly": "True", "max-age": "600"}
 
-    async def test_two_tabs_sign_in_at_once(self, browser: httpx.AsyncClient) -> None:
+    async def test_two_tabs_can_sign_in_concurrently(self, browser: httpx.AsyncClient) -> None:
         states = [await go_to_provider(browser), await go_to_provider(browser)]
         for state in states:
             reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
@@ -134,7 +138,7 @@ class TestThroughTheProvider:
             ({"code": "mona", "state": ""}, "expired"),
         ],
     )
-    async def test_a_problem_brings_them_back_to_sign_in(
+    async def test_a_failed_callback_redirects_to_sign_in_with_the_problem(
         self, browser: httpx.AsyncClient, answer: dict[str, str], problem: str
     ) -> None:
         state = await go_to_provider(browser)
@@ -142,30 +146,30 @@ class TestThroughTheProvider:
         assert (reply.status_code, reply.headers["location"]) == (303, f"{WEB}/sign-in?problem={problem}")
         assert "set-cookie" not in reply.headers
 
-    async def test_another_browser_gets_nowhere(self, browser: httpx.AsyncClient) -> None:
+    async def test_a_callback_in_another_browser_is_refused(self, browser: httpx.AsyncClient) -> None:
         state = await go_to_provider(browser)
         browser.cookies.clear()
         reply = await browser.get("/auth/callback/github", params={"state": state, "code": "mona"})
         assert reply.headers["location"] == f"{WEB}/sign-in?problem=other_browser"
 
-    async def test_a_provider_that_is_down_is_a_problem_at_once(
+    async def test_a_provider_that_is_down_redirects_to_sign_in(
         self, browser: httpx.AsyncClient, host: Host
     ) -> None:
         host.down = True
         reply = await browser.get("/auth/login/github")
         assert reply.headers["location"] == f"{WEB}/sign-in?problem=provider_failed"
 
-    async def test_an_unknown_provider_is_not_there(self, browser: httpx.AsyncClient) -> None:
+    async def test_an_unknown_provider_is_404(self, browser: httpx.AsyncClient) -> None:
         for path in ("/auth/login/gitea", "/auth/callback/gitea", "/auth/login/link"):
             assert (await browser.get(path)).status_code == 404
 
-    async def test_the_providers_are_told_to_anyone(self, browser: httpx.AsyncClient) -> None:
+    async def test_listing_the_providers_needs_no_session(self, browser: httpx.AsyncClient) -> None:
         reply = await browser.get("/auth/providers")
         assert reply.json() == {"providers": [{"id": "github", "label": "GitHub"}], "web_url": WEB}
 
 
 class TestASession:
-    async def test_begins_with_a_link_that_works_once(
+    async def test_starts_with_a_sign_in_link_that_works_once(
         self, browser: httpx.AsyncClient, signin: SignIn
     ) -> None:
         code = await signin.make_link()
@@ -188,7 +192,9 @@ class TestASession:
         assert (await browser.get("/me", headers={"Cookie": f"{SESSION}={secret}"})).status_code == 401
         assert (await browser.post("/auth/sign-out", headers=OURS)).status_code == 200
 
-    async def test_ends_everywhere_at_once(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+    async def test_ends_in_all_browsers_with_sign_out_everywhere(
+        self, browser: httpx.AsyncClient, signin: SignIn
+    ) -> None:
         here, there = [await signin.redeem_link(await signin.make_link()) for _ in range(2)]
         headers = {"Cookie": f"{SESSION}={here}"}
         assert (await browser.post("/auth/sign-out-everywhere", headers=OURS | headers)).json() == {
@@ -197,7 +203,7 @@ class TestASession:
         assert (await browser.get("/me", headers={"Cookie": f"{SESSION}={there}"})).status_code == 401
         assert (await browser.post("/auth/sign-out-everywhere", headers=OURS | headers)).status_code == 401
 
-    async def test_two_cookies_are_none(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
+    async def test_with_two_session_cookies_is_401(self, browser: httpx.AsyncClient, signin: SignIn) -> None:
         secret = await signin.redeem_link(await signin.make_link())
         one = f"{SESSION}={secret}"
         assert (await browser.get("/me", headers={"Cookie": f"a=b; {one};c"})).json() == "operator"
@@ -217,7 +223,7 @@ class TestASession:
             f"prshots_session={'x' * 43}".encode(),
         ],
     )
-    async def test_garbage_is_nobody_s(self, browser: httpx.AsyncClient, cookie: bytes) -> None:
+    async def test_with_an_invalid_cookie_is_401(self, browser: httpx.AsyncClient, cookie: bytes) -> None:
         reply = await browser.get("/me", headers=[(b"Cookie", cookie)])
         assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
 
@@ -231,7 +237,7 @@ class TestTheOrigin:
             ("http://127.0.0.1:8080", "127.0.0.1:8080"),
         ],
     )
-    async def test_of_the_dashboard_may_change(
+    async def test_of_the_dashboard_is_accepted(
         self, browser: httpx.AsyncClient, origin: str, host: str
     ) -> None:
         reply = await browser.post("/change", headers={"Origin": origin, "Host": host})
@@ -256,14 +262,16 @@ class TestTheOrigin:
             "file:///",
         ],
     )
-    async def test_of_anyone_else_may_not(self, browser: httpx.AsyncClient, origin: str | None) -> None:
+    async def test_that_is_foreign_missing_or_invalid_is_403(
+        self, browser: httpx.AsyncClient, origin: str | None
+    ) -> None:
         headers = {"Host": "api.internal"} | ({} if origin is None else {"Origin": origin})
         for path in ("/change", "/auth/link", "/auth/sign-out", "/auth/sign-out-everywhere"):
             reply = await browser.post(path, headers=headers)
             assert reply.status_code == 403, path
             assert reply.json() == {"error": "this request did not come from the dashboard"}
 
-    async def test_two_of_them_are_none(self, browser: httpx.AsyncClient) -> None:
+    async def test_sent_twice_is_403(self, browser: httpx.AsyncClient) -> None:
         reply = await browser.post("/change", headers=[("Origin", WEB), ("Origin", WEB)])
         assert reply.status_code == 403
 
@@ -284,18 +292,18 @@ class TestTheOrigin:
         json.dumps({"code": "x" * MAX_JSON_BYTES}).encode(),
     ],
 )
-async def test_a_body_that_is_no_link_is_refused(browser: httpx.AsyncClient, body: bytes) -> None:
+async def test_a_sign_in_link_with_an_invalid_body_is_400(browser: httpx.AsyncClient, body: bytes) -> None:
     reply = await browser.post("/auth/link", content=body, headers=OURS)
     assert reply.status_code == 400
     assert reply.json()["error"] in {"the body must be a JSON object", "code required"}
 
 
-async def test_a_code_that_is_no_text_is_a_used_one(browser: httpx.AsyncClient) -> None:
+async def test_a_sign_in_link_code_with_invalid_unicode_is_403(browser: httpx.AsyncClient) -> None:
     reply = await browser.post("/auth/link", content=b'{"code": "\\ud800"}', headers=OURS)
     assert reply.status_code == 403
 
 
-async def test_nothing_of_it_is_kept_on_the_way(browser: httpx.AsyncClient, signin: SignIn) -> None:
+async def test_auth_replies_are_never_cached(browser: httpx.AsyncClient, signin: SignIn) -> None:
     code = await signin.make_link()
     replies = [
         await browser.get("/auth/providers"),

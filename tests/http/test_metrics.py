@@ -42,7 +42,7 @@ def wait_for(service: Service, condition: Callable[[dict[str, float]], bool]) ->
     return figures
 
 
-def test_uploads_count_by_what_became_of_them(observed: Service) -> None:
+def test_uploads_are_counted_by_result(observed: Service) -> None:
     def result(figures: dict[str, float], name: str) -> float:
         return figures[f'prshots_uploads_total{{result="{name}"}}']
 
@@ -63,7 +63,7 @@ def test_uploads_count_by_what_became_of_them(observed: Service) -> None:
     assert after["prshots_upload_bytes_total"] - before["prshots_upload_bytes_total"] == LIMIT * 1000
 
 
-def test_an_upload_that_the_store_fails_counts_as_failed(observed: Service) -> None:
+def test_an_upload_counts_as_failed_when_the_store_fails(observed: Service) -> None:
     failed = 'prshots_uploads_total{result="failed"}'
     before = shown(observed.base_url)[failed]
     with observed.client(observed.new_token()) as client:
@@ -78,7 +78,7 @@ def test_an_upload_that_the_store_fails_counts_as_failed(observed: Service) -> N
     wait_for(observed, lambda figures: figures[failed] == before + 1)
 
 
-def test_deliveries_and_expiries_count(observed: Service) -> None:
+def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
     def results(figures: dict[str, float]) -> dict[str, float]:
         return {
             name: figures[f'prshots_deliveries_total{{result="{name}"}}'] for name in metrics.DELIVERY_RESULTS
@@ -122,7 +122,7 @@ def test_deliveries_and_expiries_count(observed: Service) -> None:
     assert after["prshots_last_sweep_timestamp_seconds"] == pytest.approx(time.time(), abs=600)
 
 
-def test_nobody_can_make_figures_grow(observed: Service) -> None:
+def test_clients_cannot_add_new_series(observed: Service) -> None:
     with httpx.Client(trust_env=False, timeout=30) as client:
         for number in range(10, 20):
             for address in (observed.base_url, observed.web_url):
@@ -133,7 +133,7 @@ def test_nobody_can_make_figures_grow(observed: Service) -> None:
     requests = 'prshots_requests_total{part="api",route="other",status="404"}'
     figures = wait_for(
         observed, lambda figures: figures.get(requests, 0) >= 30
-    )  # sent to the API, and through web
+    )  # sent to the API directly, and through web
     routes = {re.findall(r'part="(\w+)",route="([^"]+)"', name)[0] for name in figures if "route=" in name}
     assert ("api", "DELETE /v1/images/{image_id}") in routes
     assert ("web", "/v1/*") in routes
@@ -141,7 +141,7 @@ def test_nobody_can_make_figures_grow(observed: Service) -> None:
     assert len(routes) < 30
 
 
-def test_every_part_shows_the_figures_of_all(observed: Service) -> None:
+def test_every_component_shows_the_metrics_of_all_components(observed: Service) -> None:
     for address in (observed.base_url, observed.img_url, observed.web_url):
         reply = httpx.get(f"{address}/metrics", trust_env=False)
         assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -155,7 +155,7 @@ def test_every_part_shows_the_figures_of_all(observed: Service) -> None:
         assert (refused.status_code, refused.json()) == (405, {"error": "method not allowed"})
 
 
-def test_the_page_lists_all_figures_and_no_other(observed: Service) -> None:
+def test_the_docs_page_lists_exactly_the_existing_metrics(observed: Service) -> None:
     rows = dict(re.findall(r"^\| `(prshots_\w+)`[^|]*\|(.*)\|$", PAGE.read_text(), re.MULTILINE))
     made = set(re.findall(r"^# TYPE (\w+)", metrics.render().decode(), re.MULTILINE))
     assert set(rows) == made
@@ -189,7 +189,7 @@ def own(name: str, labels: dict[str, str] | None = None) -> float:
     return metrics._own.get_sample_value(name, labels or {}) or 0.0
 
 
-async def test_delivery_hands_its_figures_over_once_and_for_all() -> None:
+async def test_delivery_hands_over_each_count_exactly_once() -> None:
     sent, waited = Reply(200, "", b"", "sent"), Reply(503, "", b"", "unavailable")
 
     async def pending() -> Reply:

@@ -90,7 +90,7 @@ def forms(draw: st.DrawFn) -> tuple[bytes, bytes, str]:
 
 
 @given(form=forms(), cuts=st.lists(st.integers(0, 1200), max_size=30))
-def test_however_a_body_is_cut_the_form_is_the_same(form, cuts):
+def test_a_body_split_at_any_points_gives_the_same_form(form, cuts):
     body, image, name = form
     places = sorted({min(cut, len(body)) for cut in [0, *cuts, len(body)]})
     parsed = read(body[begin:end] for begin, end in zip(places, [*places[1:], len(body)], strict=True))
@@ -102,7 +102,7 @@ def test_however_a_body_is_cut_the_form_is_the_same(form, cuts):
 
 
 @given(form=forms())
-def test_a_body_may_come_byte_by_byte(form):
+def test_a_body_sent_byte_by_byte_gives_the_same_form(form):
     body, image, name = form
     parsed = read(body[at : at + 1] for at in range(len(body)))
     assert parsed.image is not None
@@ -110,7 +110,7 @@ def test_a_body_may_come_byte_by_byte(form):
     assert parsed.fields["name"] == name.replace("\r\n", "\n")
 
 
-# Anything else is refused in one of two ways
+# Any other body is refused, as invalid or as too large
 
 LINES = [f"--{BOUNDARY}", f"--{BOUNDARY}--", "", 'Content-Disposition: form-data; name="image"; filename="a"']
 LINES += [f'Content-Disposition: form-data; name="{name}"' for name in [*TEXTS, "", "other"]]
@@ -136,7 +136,7 @@ FRAGMENTS = st.sampled_from([f"{line}\r\n".encode() for line in LINES]) | st.bin
     body=st.lists(FRAGMENTS, max_size=25),
     content_type=st.just(MULTIPART) | st.text(st.characters(max_codepoint=255)),
 )
-def test_any_bytes_are_a_form_or_refused(body, content_type):
+def test_arbitrary_bytes_are_parsed_or_refused(body, content_type):
     try:
         parsed = read(body, content_type, max_bytes=1000)
     except (InvalidInputError, PayloadTooLargeError):
@@ -145,7 +145,7 @@ def test_any_bytes_are_a_form_or_refused(body, content_type):
 
 
 @given(image=st.integers(0, 3000), name=st.integers(0, 3 * MAX_FIELD_BYTES), cut=st.integers(100, 5000))
-def test_no_more_is_kept_than_a_valid_upload_needs(image, name, cut):
+def test_the_parser_keeps_no_more_than_a_valid_upload_needs(image, name, cut):
     body = body_of(
         [image_part(b"i" * image), text_part("name", b"n" * name), text_part("unknown", b"u" * 500)]
     )
@@ -190,7 +190,7 @@ def endless(head: bytes) -> Iterator[bytes]:
         yield bytes(MEGABYTE // 16)
 
 
-def test_a_length_that_is_absurd_is_refused_before_anything_is_read():
+def test_a_huge_content_length_is_refused_without_reading_the_body():
     def unread() -> Iterator[bytes]:
         raise AssertionError("read")
         yield b""
@@ -272,13 +272,13 @@ REFUSED: dict[str, tuple[bytes, tuple[int, str]]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused(shared_service, token, what):
+def test_an_invalid_form_is_refused(shared_service, token, what):
     body, refusal = REFUSED[what]
     reply = post_body(shared_service, token, body)
     assert (reply.status, reply.error) == refusal
 
 
-def test_what_is_refused_does_not_add_up_in_memory(shared_service, token):
+def test_refused_forms_do_not_accumulate_in_memory(shared_service, token):
     heavy = [body for body, _ in REFUSED.values() if len(body) > MEGABYTE]
     for body in heavy:
         post_body(shared_service, token, body)
@@ -308,13 +308,13 @@ BAD_CONTENT_TYPES += [
 
 
 @pytest.mark.parametrize("content_type", BAD_CONTENT_TYPES)
-def test_wrong_content_types(shared_service, token, content_type):
+def test_a_wrong_content_type_is_400(shared_service, token, content_type):
     reply = post_body(shared_service, token, body_of(ALL), content_type)
     assert (reply.status, reply.error) == INVALID
 
 
 @pytest.mark.parametrize("headers", [["Content-Length: 0"], []], ids=["a length of 0", "no length"])
-def test_no_body_and_no_content_type(shared_service, token, headers):
+def test_a_request_without_body_and_content_type_is_400(shared_service, token, headers):
     reply = send(shared_service, request_head(token, *headers))
     assert (reply.status, reply.error) == INVALID
 
@@ -374,12 +374,12 @@ ACCEPTED = {
 
 
 @pytest.mark.parametrize("what", ACCEPTED)
-def test_what_is_unusual_but_right(shared_service, token, what):
+def test_an_unusual_but_valid_form_is_accepted(shared_service, token, what):
     body, content_type = ACCEPTED[what]
     assert post_body(shared_service, token, body, content_type).status == 200
 
 
-def test_a_chunked_body_is_a_body(shared_service, token):
+def test_a_chunked_body_is_accepted(shared_service, token):
     body = body_of(ALL)
     head = request_head(token, f"Content-Type: {MULTIPART}", "Transfer-Encoding: chunked")
     pieces = [body[at : at + 97] for at in range(0, len(body), 97)]
@@ -405,7 +405,7 @@ BROKEN_OFF = {
 
 
 @pytest.mark.parametrize("how", BROKEN_OFF)
-def test_a_body_that_breaks_off_stores_nothing(shared_service, token, how):
+def test_an_incomplete_body_is_refused_and_stores_nothing(shared_service, token, how):
     """The client closes only its half of the connection, so it can still read the reply."""
     headers, beginning, refusal = BROKEN_OFF[how]
     stored, log = shared_service.stored_files(), shared_service.log
@@ -419,7 +419,7 @@ def test_a_body_that_breaks_off_stores_nothing(shared_service, token, how):
 
 
 @pytest.mark.parametrize("how", BROKEN_OFF)
-def test_a_client_that_is_gone_does_not_matter(shared_service, token, how):
+def test_a_client_that_disconnects_stores_and_logs_nothing(shared_service, token, how):
     headers, beginning, _ = BROKEN_OFF[how]
     stored, log = shared_service.stored_files(), shared_service.log
     with connect(shared_service) as connection:
@@ -429,7 +429,7 @@ def test_a_client_that_is_gone_does_not_matter(shared_service, token, how):
     assert shared_service.log == log
 
 
-def test_an_expire_that_breaks_off_expires_nothing(shared_service, token):
+def test_an_incomplete_expire_request_is_400(shared_service, token):
     with connect(shared_service) as connection:
         head = request_head(token, "Content-Length: 100", line="POST /v1/expire HTTP/1.1")
         connection.sendall(head + b'{"pr_number": 7}')

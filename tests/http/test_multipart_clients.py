@@ -106,7 +106,7 @@ IN_THE_BROWSER = """async ([token, image, filename, fields]) => {
 
 def by_browser(service: Service, token: str, forms: list[Form]) -> list[httpx.Response]:
     with chromium() as browser:
-        # Any page of the same origin works. This one's policy forbids scripts to call out, so bypass it.
+        # Any page of the same origin works. Its policy forbids scripts to send requests, so bypass it.
         page = browser.new_context(bypass_csp=True).new_page()
         page.goto(f"{service.base_url}/docs")
         replies = []
@@ -128,7 +128,7 @@ SENDERS: dict[str, Sender] = {
 
 
 @pytest.mark.parametrize("sender", SENDERS)
-def test_every_client_s_form_parses_alike(shared_service, token, tmp_path, sender):
+def test_the_form_of_every_client_is_stored_unchanged(shared_service, token, tmp_path, sender):
     image = tmp_path / "image.png"
     image.write_bytes(png(20_000) + b"\r\n--\r\n--boundary--\r\n")
     forms = [Form(image, "shot.png", TEXTS | {"name": name}) for name in NAMES]
@@ -148,7 +148,7 @@ def test_every_client_s_form_parses_alike(shared_service, token, tmp_path, sende
 
 
 @pytest.mark.parametrize("folder", ["tests/support/node_clients", "tests/support/providers", "web"])
-def test_the_packages_are_pinned_without_an_address(folder: str):
+def test_npm_packages_are_pinned_by_hash_without_a_registry_url(folder: str):
     lock = json.loads((CLIENTS.parents[2] / folder / "package-lock.json").read_text())
     packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages

@@ -38,16 +38,16 @@ def document(roomy_service: Service) -> dict[str, Any]:
     ("phases", "hooks", "examples"),
     [
         pytest.param("examples,coverage", "", "1", id="each constraint's limits"),
-        # Only here: with our images, the coverage phase would leave the form's other fields empty.
+        # No hooks in the coverage phase: with our images, it would leave the form's other fields empty.
         pytest.param(
             "fuzzing,stateful", "support.openapi_hooks", "4", id="random data, and what follows an upload"
         ),
         pytest.param(
-            "fuzzing,stateful", "support.openapi_hooks", "40", id="more of it", marks=pytest.mark.slow
+            "fuzzing,stateful", "support.openapi_hooks", "40", id="more random data", marks=pytest.mark.slow
         ),
     ],
 )
-def test_schemathesis_finds_nothing(roomy_service, tmp_path, phases, hooks, examples):
+def test_schemathesis_finds_no_violation(roomy_service, tmp_path, phases, hooks, examples):
     """Run all checks: statuses, types, schemas, headers, authentication, and that only valid data is accepted."""
     done = subprocess.run(
         [
@@ -124,7 +124,7 @@ def test_a_failed_expiry_is_described(document):
     assert "expire failed, retry later" in described_errors(document, "delete", "/v1/images/{image_id}", 503)
 
 
-def test_every_error_that_can_be_retried_says_when(document):
+def test_exactly_the_retryable_errors_have_retry_after(document):
     for operation in operations(document):
         for status, reply in operation["responses"].items():
             assert ("Retry-After" in reply.get("headers", {})) == (status in {"429", "503", "507"})
@@ -133,7 +133,7 @@ def test_every_error_that_can_be_retried_says_when(document):
 NEED_NO_TOKEN = {"/v1/oidc/token", "/v1/limits"}
 
 
-def test_every_public_operation_needs_the_token_and_no_other_does(document):
+def test_all_v1_operations_except_oidc_token_and_limits_need_a_token(document):
     for path, methods in document["paths"].items():
         for operation in methods.values():
             is_public = path.startswith("/v1/") and path not in NEED_NO_TOKEN
@@ -141,7 +141,7 @@ def test_every_public_operation_needs_the_token_and_no_other_does(document):
     assert document["components"]["securitySchemes"]["uploadToken"]["scheme"] == "bearer"
 
 
-def test_the_upload_s_form_is_described(document):
+def test_the_upload_form_is_described(document):
     form = document["paths"]["/v1/upload"]["post"]["requestBody"]["content"]["multipart/form-data"]
     assert form["schema"]["required"] == ["image", "name", "pr_number", "commit_sha", "viewport"]
     assert form["encoding"]["image"]["contentType"] == "image/png, image/jpeg, image/webp"
@@ -162,7 +162,7 @@ def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 # The HTML page
 
 
-def test_the_page_says_all_that_the_document_says(roomy_service, document):
+def test_the_docs_page_shows_every_operation_and_error(roomy_service, document):
     page = httpx.get(f"{roomy_service.base_url}/docs")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -173,7 +173,7 @@ def test_the_page_says_all_that_the_document_says(roomy_service, document):
         assert f"<h2>{operation['summary']}</h2>" in page.text
 
 
-def test_the_page_stands_alone_and_fits(roomy_service):
+def test_the_docs_page_loads_nothing_else_and_fits_the_screen(roomy_service):
     """The page logs nothing to the console, loads nothing else, and does not scroll sideways."""
     url = f"{roomy_service.base_url}/docs"
     with chromium() as browser:

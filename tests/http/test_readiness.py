@@ -1,4 +1,4 @@
-"""`/readyz`: what it checks, how long it waits, and what it replies, on parts and on real engines."""
+"""`/readyz`: what it checks, how long it waits, and what it replies, with fake and with real engines."""
 
 import asyncio
 
@@ -33,19 +33,19 @@ def ready(optional: tuple[str, ...] = (), **engines: Engine) -> Readiness:
     return Readiness({name: engine.check for name, engine in engines.items()}, optional)
 
 
-async def test_all_is_well() -> None:
+async def test_with_all_engines_up_it_is_ready() -> None:
     report = await ready(database=Engine(), store=Engine()).report()
     assert report == (200, {"status": "ok", "checks": {"database": "ok", "store": "ok"}})
 
 
-async def test_it_says_which_engine_is_down_and_why_without_secrets() -> None:
+async def test_an_engine_that_is_down_is_reported_without_secrets() -> None:
     down = Engine(RecordsError("postgresql://ann:hunter2@db/x: refused"))
     status, content = await ready(database=down, store=Engine()).report()
     assert (status, content["error"]) == (503, "not ready: database")
     assert content["checks"] == {"database": "down: postgresql://ann:[hidden]@db/x: refused", "store": "ok"}
 
 
-async def test_what_a_fault_holds_is_for_the_log_only() -> None:
+async def test_an_unexpected_error_is_logged_but_not_shown() -> None:
     with structlog.testing.capture_logs() as log:
         _, content = await ready(store=Engine(ZeroDivisionError("inside"))).report()
     assert content["checks"] == {"store": "down: internal error"}
@@ -61,7 +61,7 @@ async def test_without_an_optional_engine_it_is_ready_but_degraded() -> None:
     assert (await both.report())[1]["error"] == "not ready: database"
 
 
-async def test_many_who_ask_at_once_or_soon_after_cost_one_check(monkeypatch) -> None:
+async def test_concurrent_and_repeated_requests_share_one_check(monkeypatch) -> None:
     monkeypatch.setattr(readiness, "KEPT_SECONDS", 3600)
     store = Engine()
     state = ready(store=store)
@@ -70,7 +70,7 @@ async def test_many_who_ask_at_once_or_soon_after_cost_one_check(monkeypatch) ->
     assert store.asked == 1
 
 
-async def test_an_outage_is_seen_and_its_end_too_and_each_is_one_line(monkeypatch) -> None:
+async def test_the_start_and_end_of_an_outage_are_logged_once_each(monkeypatch) -> None:
     monkeypatch.setattr(readiness, "KEPT_SECONDS", -1)
     store = Engine()
     state = ready(store=store)
@@ -97,7 +97,7 @@ async def test_an_engine_that_hangs_counts_as_down_and_is_asked_only_once(monkey
     assert (await state.report())[0] == 200
 
 
-async def test_whoever_hangs_up_does_not_take_the_answer_from_the_others() -> None:
+async def test_a_cancelled_request_does_not_cancel_the_others() -> None:
     store = Engine()
     store.may_answer.clear()
     state = ready(store=store)
@@ -109,7 +109,7 @@ async def test_whoever_hangs_up_does_not_take_the_answer_from_the_others() -> No
     assert (await second)[0] == 200
 
 
-async def test_stopping_is_not_ready_whatever_the_engines_say() -> None:
+async def test_while_stopping_it_is_not_ready_and_checks_no_engine() -> None:
     store = Engine()
     state = ready(store=store)
     state.is_stopping = True
@@ -139,7 +139,7 @@ def becomes(address: str, status: int, **checks: str) -> httpx.Response:
     return replies[0]
 
 
-def test_every_part_says_that_it_is_ready(shared_service: Service) -> None:
+def test_every_component_reports_that_it_is_ready(shared_service: Service) -> None:
     checked = {
         shared_service.base_url: {"database": "ok", "store": "ok", "counter": "ok"},
         shared_service.img_url: {"keys": "ok", "store": "ok"},
@@ -154,7 +154,7 @@ def test_every_part_says_that_it_is_ready(shared_service: Service) -> None:
         assert (refused.status_code, refused.json()) == (405, {"error": "method not allowed"})
 
 
-def test_a_store_that_is_gone_is_named_by_the_parts_that_need_it(service: Service) -> None:
+def test_a_missing_store_makes_api_and_delivery_not_ready(service: Service) -> None:
     service.start()
     service.images_dir.mkdir(exist_ok=True)
     aside = service.images_dir.rename(service.folder / "aside")
@@ -173,7 +173,7 @@ def test_a_store_that_is_gone_is_named_by_the_parts_that_need_it(service: Servic
 
 
 @pytest.mark.parametrize("listens", [True, False])
-def test_without_an_api_the_web_component_still_shows_its_pages(tmp_path, listens: bool) -> None:
+def test_without_a_working_api_web_is_ready_but_degraded(tmp_path, listens: bool) -> None:
     from support.web_component import FILES, running_web, scripted_api
 
     with scripted_api() as api, running_web(tmp_path, api.port, FILES) as web:
@@ -188,7 +188,7 @@ def test_without_an_api_the_web_component_still_shows_its_pages(tmp_path, listen
         assert reply.json()["checks"]["api"].startswith("down: ")
 
 
-def test_it_names_the_server_that_is_gone_or_hangs(service: Service) -> None:
+def test_a_killed_or_frozen_engine_is_reported_until_it_is_back(service: Service) -> None:
     """Run on separate engines, because this test stops and freezes them."""
     with running_postgresql() as database, running_valkey() as counter:
         service.settings |= {

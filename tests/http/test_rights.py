@@ -132,7 +132,7 @@ def untouched(world: World) -> None:
 
 
 @EVERY
-def test_nobody(quiet_world: World, method: str, path: str) -> None:
+def test_without_a_session_every_route_is_401(quiet_world: World, method: str, path: str) -> None:
     with httpx.Client(
         base_url=quiet_world.service.web_url, headers={"Origin": quiet_world.service.web_url}
     ) as nobody:
@@ -142,7 +142,9 @@ def test_nobody(quiet_world: World, method: str, path: str) -> None:
 
 
 @EVERY
-def test_a_stranger_finds_what_does_not_exist(quiet_world: World, method: str, path: str) -> None:
+def test_a_stranger_gets_the_same_404_as_for_missing_things(
+    quiet_world: World, method: str, path: str
+) -> None:
     """Another organization's things get exactly the same reply as things that do not exist."""
     theirs = quiet_world.ask(quiet_world.stranger, method, path)
     nobodys = quiet_world.ask(quiet_world.stranger, method, path, **NOWHERE)
@@ -156,7 +158,7 @@ def test_a_stranger_finds_what_does_not_exist(quiet_world: World, method: str, p
 
 
 @EVERY
-def test_a_member(world: World, method: str, path: str) -> None:
+def test_a_member_can_use_all_routes_except_the_owners(world: World, method: str, path: str) -> None:
     places = {}
     if (method, path) in {CHANGE_MEMBER, REMOVE_MEMBER}:
         places["member_id"] = world.owner.user_id
@@ -170,7 +172,7 @@ def test_a_member(world: World, method: str, path: str) -> None:
 
 
 @EVERY
-def test_an_owner(world: World, method: str, path: str) -> None:
+def test_an_owner_can_use_every_route(world: World, method: str, path: str) -> None:
     if (method, path) == ADD_MEMBER:
         sign_in(world.service, f"new-{world.owner.user_id}").close()
         reply = world.owner.ask(
@@ -185,7 +187,7 @@ def test_an_owner(world: World, method: str, path: str) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), CHANGING, ids=map(" ".join, CHANGING))
-def test_from_a_page_of_another_site(quiet_world: World, method: str, path: str) -> None:
+def test_a_change_requested_from_another_site_is_403(quiet_world: World, method: str, path: str) -> None:
     origins = ["https://evil.example", "null", "", f"{quiet_world.service.web_url}.evil.example", "x"]
     for origin in origins:
         quiet_world.owner.headers["Origin"] = origin
@@ -201,7 +203,7 @@ def test_from_a_page_of_another_site(quiet_world: World, method: str, path: str)
 
 
 @pytest.mark.parametrize("what", ["image_id", "token_id"])
-def test_a_thing_of_another_project_of_ones_own(world: World, what: str) -> None:
+def test_an_image_or_token_is_404_under_another_project(world: World, what: str) -> None:
     """Each thing is found only under its own project."""
     other = world.owner.ask(
         "POST", "/projects", name="other", organization_id=world.places["organization_id"]
@@ -212,7 +214,7 @@ def test_a_thing_of_another_project_of_ones_own(world: World, what: str) -> None
     untouched(world)
 
 
-def test_a_member_leaves(world: World) -> None:
+def test_a_member_can_leave_and_loses_access(world: World) -> None:
     path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
     assert world.member.ask("DELETE", path).json() == {"ok": True}
     assert world.member.ask("GET", f"/projects/{world.places['project_id']}").status_code == 404

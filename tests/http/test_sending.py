@@ -106,8 +106,10 @@ def uploaded(
     return upload_all(client, some, pr_number=pr_number, commit_sha=SHA, concurrency=concurrency)
 
 
-class TestSentAgain:
-    def test_what_did_not_arrive(self, front: UnreliableProxy, client: Client, waits: list[str]) -> None:
+class TestRetries:
+    def test_resend_an_upload_that_failed(
+        self, front: UnreliableProxy, client: Client, waits: list[str]
+    ) -> None:
         for trouble in (CUT, refuse(503), HTML_502, refuse(507)):
             front.will(trouble, when=UPLOAD)
         assert upload(client, pr_number=11)
@@ -117,14 +119,14 @@ class TestSentAgain:
         ]  # fmt: skip
         assert client.comment(11).markdown.count("cart") == 2  # one image: its caption and its alt text
 
-    def test_a_lost_reply_leaves_an_image_more_rather_than_none(
+    def test_an_upload_whose_reply_is_lost_is_stored_twice(
         self, front: UnreliableProxy, client: Client
     ) -> None:
         front.will(LOSE_REPLY, when=UPLOAD)
         assert upload(client, pr_number=12) in client.comment(12).markdown
         assert "### 2 screenshots" in client.comment(12).markdown
 
-    def test_a_file_is_read_from_its_beginning_each_time_and_closed(
+    def test_resend_a_file_from_its_start_and_close_it(
         self, front: UnreliableProxy, client: Client, tmp_path: Path
     ) -> None:
         path = tmp_path / "cart.png"
@@ -143,7 +145,9 @@ class TestSentAgain:
         assert httpx.get(made.view_url, trust_env=False).content == path.read_bytes()
 
     @pytest.mark.parametrize("trouble", [CUT, HTML_502], ids=["cut", "502"])
-    def test_not_for_ever(self, front: UnreliableProxy, client: Client, trouble: Misbehaviour) -> None:
+    def test_stop_after_the_last_try(
+        self, front: UnreliableProxy, client: Client, trouble: Misbehaviour
+    ) -> None:
         front.will(trouble, when=UPLOAD, times=TRIES)
         expected = UnreachableError if trouble is CUT else CallError
         with pytest.raises(expected, match=r"cannot reach|answered 502 Bad Gateway$"):
@@ -159,7 +163,7 @@ class TestSentAgain:
             (409, CallError),
         ],
     )
-    def test_a_refusal_is_final(
+    def test_a_refusal_is_not_retried(
         self, front: UnreliableProxy, client: Client, status: int, error: type[Exception]
     ) -> None:
         front.will(refuse(status, body={"error": f"no, token={A_TOKEN}"}), when=UPLOAD)
@@ -167,7 +171,7 @@ class TestSentAgain:
             upload(client)
         assert front.count(UPLOAD) == 1
 
-    def test_every_other_call(self, front: UnreliableProxy, client: Client) -> None:
+    def test_also_cover_comment_delete_and_expire(self, front: UnreliableProxy, client: Client) -> None:
         image_id = upload(client, pr_number=13)
         for method in ("GET", "POST /v1/expire", "DELETE"):
             front.will(CUT, when=method)
@@ -184,7 +188,7 @@ class TestSentAgain:
 
 
 class TestRateLimits:
-    def test_all_threads_wait_and_go_on(
+    def test_all_threads_wait_and_then_continue(
         self, front: UnreliableProxy, client: Client, waits: list[str], tmp_path: Path
     ) -> None:
         front.will(refuse(429, {"Retry-After": "1"}), when=UPLOAD)
@@ -193,12 +197,12 @@ class TestRateLimits:
         assert waits == ["rate limited"]  # reported once, not by each thread
         assert "### 8 screenshots" in client.comment(14).markdown
 
-    def test_one_that_asks_for_too_much(self, front: UnreliableProxy, client: Client) -> None:
+    def test_a_wait_that_is_too_long_is_an_error(self, front: UnreliableProxy, client: Client) -> None:
         front.will(refuse(429, {"Retry-After": "3600"}), when=UPLOAD)
         with pytest.raises(RateLimitedError, match="asks to wait 3600 s"):
             upload(client)
 
-    def test_one_without_end(self, front: UnreliableProxy, client: Client) -> None:
+    def test_a_limit_that_never_ends_is_an_error(self, front: UnreliableProxy, client: Client) -> None:
         front.will(refuse(429, {"Retry-After": "0"}), when=UPLOAD, times=LIMITS)
         with pytest.raises(RateLimitedError):
             upload(client)
@@ -207,10 +211,10 @@ class TestRateLimits:
     @pytest.mark.parametrize(
         ("given", "seconds"), [("0", 0), ("7", 7), ("", None), ("soon", None), ("-1", None), ("٣", None)]
     )
-    def test_retry_after(self, given: str, seconds: float | None) -> None:
+    def test_retry_after_in_seconds_is_parsed(self, given: str, seconds: float | None) -> None:
         assert retry_after(httpx.Response(429, headers=[(b"retry-after", given.encode())])) == seconds
 
-    def test_retry_after_as_a_date(self) -> None:
+    def test_retry_after_as_a_date_is_parsed(self) -> None:
         for offset, expected in ((3600, range(3000, 3601)), (-3600, range(1))):
             date = formatdate(time.time() + offset, usegmt=True)
             asked = retry_after(httpx.Response(503, headers={"Retry-After": date}))
@@ -229,7 +233,7 @@ class TestRateLimits:
             (200, {"X-RateLimit-Remaining": "0", "Retry-After": "5"}, None),
         ],
     )
-    def test_what_a_reply_asks_for(
+    def test_the_wait_depends_on_status_and_headers(
         self, status: int, headers: dict[str, str], expected: tuple[float, float] | None
     ) -> None:
         now = int(time.time())
@@ -242,7 +246,7 @@ class TestRateLimits:
             asked is None if expected is None else asked is not None and expected[0] <= asked <= expected[1]
         )
 
-    def test_closing_ends_the_wait(self, front: UnreliableProxy, tmp_path: Path) -> None:
+    def test_closing_the_client_ends_the_wait(self, front: UnreliableProxy, tmp_path: Path) -> None:
         front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
         told = threading.Event()
         with Client(front.url, A_TOKEN, on_wait=lambda *_: told.set()) as other:
@@ -252,7 +256,7 @@ class TestRateLimits:
             closer.join()
         assert [outcome.error for outcome in outcomes] == ["stopped", NOT_TRIED]
 
-    def test_what_many_threads_meet_is_said_once(self) -> None:
+    def test_a_wait_is_reported_once_until_it_is_over(self) -> None:
         told: list[str] = []
         with httpx.Client() as bare:
             sender = Sender(bare, lambda reason, _: told.append(reason))
@@ -262,7 +266,7 @@ class TestRateLimits:
 
 
 class Renewing:
-    """Tokens, the first of which is refused."""
+    """A token source that moves on to its next token when one is refused."""
 
     def __init__(self, *tokens: str) -> None:
         self.tokens = list(tokens)
@@ -278,7 +282,7 @@ class Renewing:
 
 
 class TestTokens:
-    def test_a_refused_one_is_renewed_once(self, front: UnreliableProxy, token: str) -> None:
+    def test_a_refused_token_is_renewed_once(self, front: UnreliableProxy, token: str) -> None:
         source = Renewing(A_TOKEN, token)
         with Client(front.url, source) as client:
             assert upload(client)
@@ -288,7 +292,9 @@ class TestTokens:
         with Client(front.url, source) as client, pytest.raises(UnauthorizedError):
             upload(client)
 
-    def test_refused_for_good(self, front: UnreliableProxy) -> None:
+    def test_a_token_that_stays_refused_is_an_error_that_does_not_show_it(
+        self, front: UnreliableProxy
+    ) -> None:
         with (
             Client(front.url, A_TOKEN) as client,
             pytest.raises(UnauthorizedError, match="refused the token") as told,
@@ -298,8 +304,8 @@ class TestTokens:
         assert front.count(UPLOAD) == 1
 
 
-class TestManyAtOnce:
-    def test_in_the_order_of_the_shots(self, client: Client, tmp_path: Path) -> None:
+class TestUploadAll:
+    def test_returns_outcomes_in_the_order_of_the_shots(self, client: Client, tmp_path: Path) -> None:
         seen: list[str] = []
         some = shots(tmp_path, 10)
         outcomes = upload_all(
@@ -319,7 +325,9 @@ class TestManyAtOnce:
         assert "answered 415" in outcomes[1].error
         assert [outcome.error for outcome in outcomes[2:]] == [""] * 4
 
-    def test_what_no_other_could_either_stops_it(self, front: UnreliableProxy, tmp_path: Path) -> None:
+    def test_stops_at_an_error_that_would_hit_every_upload(
+        self, front: UnreliableProxy, tmp_path: Path
+    ) -> None:
         with Client(front.url, A_TOKEN) as client:
             outcomes = uploaded(client, shots(tmp_path, 30), concurrency=2)
         errors = [outcome.error for outcome in outcomes]
@@ -331,7 +339,7 @@ class TestManyAtOnce:
         assert ": [Errno 111] Connection refused" in errors[0]
         assert errors.count(NOT_TRIED) >= 28
 
-    def test_a_service_that_can_take_none(
+    def test_stops_after_three_failed_uploads_in_a_row(
         self, front: UnreliableProxy, client: Client, tmp_path: Path
     ) -> None:
         for _ in range(2):
@@ -370,9 +378,9 @@ class TestManyAtOnce:
     @pytest.mark.parametrize(
         "reply",
         [refuse(404), CUT, refuse(503), HTML_502, refuse(200, body={"max_image_bytes": "5"}), refuse(401)],
-        ids=["older", "cut", "503", "502", "nonsense", "401"],
+        ids=["404 of an older service", "cut", "503", "502", "invalid body", "401"],
     )
-    def test_where_the_limit_is_not_known_the_service_decides(
+    def test_without_a_known_size_limit_the_service_decides(
         self, front: UnreliableProxy, token: str, tmp_path: Path, reply: Misbehaviour
     ) -> None:
         front.will(reply, when=LIMITS_ROUTE)
@@ -387,19 +395,21 @@ class TestManyAtOnce:
         assert front.count(LIMITS_ROUTE) == 1
         assert waits == []
 
-    def test_nothing_to_upload_asks_for_nothing(self, front: UnreliableProxy) -> None:
+    def test_without_shots_sends_no_request(self, front: UnreliableProxy) -> None:
         with Client(front.url, A_TOKEN) as client:
             assert uploaded(client, []) == []
         assert front.seen == []
 
-    def test_our_own_faults_are_not_swallowed(self, client: Client, tmp_path: Path) -> None:
+    def test_raises_programming_errors(self, client: Client, tmp_path: Path) -> None:
         some = shots(tmp_path, 2)
         broken = ShotFile(None, "x", "1x1", "image/png", 1)  # type: ignore[arg-type]
         with pytest.raises(AttributeError):
             uploaded(client, [*some, broken])
 
     @pytest.mark.parametrize("change", [-5_000, 5_000], ids=["shrinks", "grows"])
-    def test_a_file_that_changes_while_it_is_sent(self, client: Client, tmp_path: Path, change: int) -> None:
+    def test_a_file_that_changes_during_the_upload_is_an_error(
+        self, client: Client, tmp_path: Path, change: int
+    ) -> None:
         [shot] = shots(tmp_path, 1)
         shot.path.write_bytes(png(200_000))
         original = Path.open
@@ -424,7 +434,7 @@ class TestManyAtOnce:
         assert upload(client)  # the half-used connection is not reused
 
 
-class TestWrongAddresses:
+class TestAddresses:
     @pytest.mark.parametrize(
         ("location", "said"),
         [
@@ -436,7 +446,7 @@ class TestWrongAddresses:
             ("https://login.example.com/in?state=abc123", "redirects to https://login.example.com/in: use"),
         ],
     )
-    def test_a_redirect_is_said_not_followed(
+    def test_a_redirect_is_reported_but_not_followed(
         self, front: UnreliableProxy, client: Client, location: str, said: str
     ) -> None:
         front.will(refuse(301, {"Location": location}), when=UPLOAD)
@@ -456,9 +466,11 @@ class TestWrongAddresses:
             refuse(200, body={"id": "x"}),
             refuse(200, body={"id": 7, "view_url": "x", "markdown": "x"}),
         ],
-        ids=["page", "text", "list", "bytes", "other JSON", "incomplete", "wrong type"],
+        ids=["HTML", "plain text", "JSON list", "invalid UTF-8", "other JSON", "incomplete", "wrong type"],
     )
-    def test_not_a_prshots_api(self, front: UnreliableProxy, client: Client, reply: Misbehaviour) -> None:
+    def test_a_reply_that_is_not_from_prshots_is_an_error(
+        self, front: UnreliableProxy, client: Client, reply: Misbehaviour
+    ) -> None:
         front.will(reply, when=UPLOAD)
         with pytest.raises(CallError, match=r"address of a prshots service|not a prshots service"):
             upload(client)
@@ -466,16 +478,16 @@ class TestWrongAddresses:
     @pytest.mark.parametrize(
         "url", ["", "prshots.example.com", "ftp://x", "http://", "http://a:b@c", "http://a:0x"]
     )
-    def test_no_address(self, url: str) -> None:
+    def test_an_invalid_service_url_is_refused(self, url: str) -> None:
         with pytest.raises(InvalidInputError, match="an address such as"):
             Client(url, A_TOKEN)
 
-    def test_below_a_path(self, front: UnreliableProxy) -> None:
+    def test_a_service_url_can_have_a_path(self, front: UnreliableProxy) -> None:
         front.will(refuse(400), when="POST /shots/v1/upload")
         with Client(f"{front.url}/shots/", A_TOKEN) as client, pytest.raises(InvalidInputError):
             upload(client)
 
-    def test_the_environments_proxy_is_used(
+    def test_the_proxy_from_the_environment_is_used(
         self, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HTTP_PROXY", front.url)
@@ -483,7 +495,9 @@ class TestWrongAddresses:
         with Client("http://prshots.test", A_TOKEN) as client, pytest.raises(UnauthorizedError):
             upload(client)
 
-    def test_a_proxy_that_is_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_invalid_proxy_is_refused_without_showing_its_password(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("HTTPS_PROXY", "gopher://me:s3cret@proxy")
         with pytest.raises(InvalidInputError, match="HTTPS_PROXY or ALL_PROXY is invalid") as told:
             Client("https://prshots.test", A_TOKEN)
@@ -529,7 +543,7 @@ class TestTls:
         thread.join()
         server.server_close()
 
-    def test_certificates(
+    def test_an_unknown_certificate_is_refused_unless_in_ssl_cert_file(
         self, secured: str, certificate: Path, waits: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with (
@@ -545,7 +559,7 @@ class TestTls:
         with pytest.raises(InvalidInputError, match=r"cannot read SSL_CERT_FILE .*: No such file"):
             Client(secured, A_TOKEN)
 
-    def test_https_where_there_is_none(self, front: UnreliableProxy) -> None:
+    def test_https_to_a_plain_http_server_is_an_error(self, front: UnreliableProxy) -> None:
         with (
             Client(front.url.replace("http:", "https:"), A_TOKEN) as client,
             pytest.raises(UnreachableError, match="does not speak TLS"),
@@ -553,7 +567,7 @@ class TestTls:
             client.comment(1)
 
 
-def test_tokens_stay_out_of_what_a_header_cannot_hold() -> None:
+def test_a_token_that_is_not_a_valid_header_is_not_sent_or_shown() -> None:
     source = Renewing(f"secret\n{secrets.token_hex(8)}")
     with UnreliableProxy("http://127.0.0.1:9") as front, Client(front.url, source) as client:
         with pytest.raises(CallError) as told:

@@ -26,7 +26,7 @@ def kept_headers(response: httpx.Response) -> list[tuple[str, str]]:
     return sorted(header for header in response.headers.multi_items() if header[0] not in PER_REPLY)
 
 
-def test_an_upload_through_it_is_delivered(web_client: httpx.Client) -> None:
+def test_an_image_uploaded_through_web_is_delivered(web_client: httpx.Client) -> None:
     image = png(MAX_BYTES - 1)
     response = upload(web_client, image)
     assert response.status_code == 200
@@ -62,14 +62,14 @@ def test_a_reply_is_the_same_as_from_the_api(
     assert not [name for name in through_web.headers if name.startswith("access-control-")]
 
 
-def test_an_upload_too_large_is_refused_and_the_client_reads_why(web_client: httpx.Client) -> None:
+def test_an_upload_that_is_too_large_is_413(web_client: httpx.Client) -> None:
     response = upload(web_client, png(3 * MAX_BYTES))
     assert (response.status_code, response.json()) == (413, {"error": "payload too large (max 5MB)"})
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 100000", "Transfer-Encoding: chunked"])
 @pytest.mark.parametrize("hang_up", [socket.SHUT_WR, socket.SHUT_RDWR])
-def test_an_upload_that_breaks_off_leaves_nothing(
+def test_an_incomplete_upload_stores_nothing(
     shared_service: Service, web_client: httpx.Client, token: str, framing: str, hang_up: int
 ) -> None:
     """Only the end of the body is missing. A relay that added one would turn this into a valid upload."""
@@ -88,7 +88,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(
     assert shared_service.stored_files() == before
 
 
-def test_the_dashboards_page_is_not_the_apis(shared_service: Service) -> None:
+def test_web_does_not_relay_the_api_docs_or_health_check(shared_service: Service) -> None:
     """Web relays only the API's own paths. The API's docs and health check stay at its own address."""
     health = httpx.get(f"{shared_service.web_url}/healthz", trust_env=False)
     assert health.json() == {"status": "ok"}

@@ -50,7 +50,7 @@ def answer(response: httpx.Response) -> tuple[int, object]:
         ("assets/dot-5e6f.png", "image/png"),
     ],
 )
-def test_assets_are_cached_for_ever(client: httpx.Client, path: str, content_type: str) -> None:
+def test_assets_are_cached_as_immutable(client: httpx.Client, path: str, content_type: str) -> None:
     response = client.get(f"/{path}")
     assert response.status_code == 200
     assert response.content == FILES[path]
@@ -68,7 +68,7 @@ def test_other_files_are_cached_for_an_hour(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     "path", ["/", "/index.html", "/projects/1/prs/7", "/sign-in?problem=denied", "/v1", "/authors", "/x.js"]
 )
-def test_any_other_path_is_the_page_and_never_cached(client: httpx.Client, path: str) -> None:
+def test_any_other_path_returns_the_page_which_is_never_cached(client: httpx.Client, path: str) -> None:
     response = client.get(path)
     assert response.status_code == 200
     assert response.text == PAGE
@@ -78,7 +78,7 @@ def test_any_other_path_is_the_page_and_never_cached(client: httpx.Client, path:
 
 
 @pytest.mark.parametrize("path", ["/assets/index-old.js", "/assets/", "/assets/../index-1a2b.js"])
-def test_an_asset_that_is_not_there_is_not_found(web: WebComponent, path: str) -> None:
+def test_a_missing_asset_is_404(web: WebComponent, path: str) -> None:
     reply = raw(web, f"GET {path} HTTP/1.1")
     assert reply.startswith(b"HTTP/1.1 404 ")
     assert b"cache-control: no-store\r\n" in reply
@@ -88,13 +88,13 @@ def test_an_asset_that_is_not_there_is_not_found(web: WebComponent, path: str) -
 @pytest.mark.parametrize(
     "path", ["/../web.log", "/%2e%2e/web.log", "/..%2fweb.log", "//etc/passwd", "/favicon.svg/../../web.log"]
 )
-def test_no_path_leads_out_of_the_folder(web: WebComponent, path: str) -> None:
+def test_no_path_escapes_the_dashboard_folder(web: WebComponent, path: str) -> None:
     reply = raw(web, f"GET {path} HTTP/1.1")
     assert reply.startswith(b"HTTP/1.1 200 ")
     assert reply.endswith(PAGE.encode())
 
 
-def test_text_is_compressed_for_those_who_take_it(client: httpx.Client) -> None:
+def test_text_files_are_compressed_for_clients_that_accept_gzip(client: httpx.Client) -> None:
     name = "assets/index-1a2b.js"
     with client.stream("GET", f"/{name}", headers={"Accept-Encoding": "br, gzip"}) as response:
         body = b"".join(response.iter_raw())
@@ -107,14 +107,14 @@ def test_text_is_compressed_for_those_who_take_it(client: httpx.Client) -> None:
     assert response.headers["etag"] != plain.headers["etag"]
 
 
-def test_pictures_are_not_compressed_again(client: httpx.Client) -> None:
+def test_png_files_are_not_compressed(client: httpx.Client) -> None:
     headers = client.get("/assets/dot-5e6f.png", headers={"Accept-Encoding": "gzip"}).headers
     assert "content-encoding" not in headers
     assert "vary" not in headers
 
 
 @pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
-def test_what_is_already_there_is_not_sent_again(client: httpx.Client, form: str) -> None:
+def test_a_matching_etag_is_304(client: httpx.Client, form: str) -> None:
     known = client.get("/favicon.svg").headers["etag"]
     response = client.get("/favicon.svg", headers={"If-None-Match": form.format(known)})
     assert response.status_code == 304
@@ -141,7 +141,7 @@ def test_head_is_get_without_the_body(client: httpx.Client) -> None:
     ("method", "path"),
     [("GET", "/"), ("GET", "/assets/none.js"), ("GET", "/favicon.svg"), ("PUT", "/"), ("GET", "/v1/comment")],
 )
-def test_each_reply_of_its_own_carries_the_rules(
+def test_every_reply_from_web_has_the_security_headers(
     web: WebComponent, client: httpx.Client, method: str, path: str
 ) -> None:
     headers = client.request(method, path, headers={"Origin": "https://elsewhere.test"}).headers
@@ -155,7 +155,7 @@ def test_each_reply_of_its_own_carries_the_rules(
     assert not [name for name in headers if name.startswith("access-control-")]
 
 
-def test_a_browser_runs_the_script_of_the_build_and_nothing_inline(web: WebComponent) -> None:
+def test_a_browser_runs_the_built_script_but_no_inline_script(web: WebComponent) -> None:
     with chromium() as browser:
         page, complaints, asked = browser.new_page(), [], []
         page.on("console", lambda message: complaints.append(message.text))
@@ -173,7 +173,7 @@ def test_a_browser_runs_the_script_of_the_build_and_nothing_inline(web: WebCompo
 # Everything else
 
 
-def test_it_says_that_it_is_up(client: httpx.Client) -> None:
+def test_healthz_is_200(client: httpx.Client) -> None:
     response = client.get("/healthz")
     assert answer(response) == (200, {"status": "ok"})
     assert response.headers["cache-control"] == "no-store"
@@ -181,17 +181,17 @@ def test_it_says_that_it_is_up(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/assets/index-1a2b.js", "/assets/none.js"])
 @pytest.mark.parametrize("method", ["POST", "DELETE", "OPTIONS"])
-def test_other_methods_are_refused(client: httpx.Client, method: str, path: str) -> None:
+def test_other_methods_are_405(client: httpx.Client, method: str, path: str) -> None:
     response = client.request(method, path)
     assert answer(response) == (405, {"error": "method not allowed"})
     assert response.headers["allow"] == "GET, HEAD"
 
 
-def test_a_client_with_a_large_body_still_reads_the_refusal(client: httpx.Client) -> None:
+def test_a_client_that_sends_a_large_body_still_gets_the_405(client: httpx.Client) -> None:
     assert client.post("/", content=bytes(5_000_000)).status_code == 405
 
 
-def test_a_page_that_was_never_built_is_said_so(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_without_a_built_dashboard_pages_answer_503(tmp_path_factory: pytest.TempPathFactory) -> None:
     with running_web(tmp_path_factory.mktemp("empty"), free_port(), {}) as web, web.client() as client:
         response = client.get("/projects/1")
         assert response.status_code == 503
@@ -216,16 +216,16 @@ def test_a_page_that_was_never_built_is_said_so(tmp_path_factory: pytest.TempPat
         ("gzip;q=much", False),
     ],
 )
-def test_who_takes_gzip(accept_encoding: str, wanted: bool) -> None:
+def test_accept_encoding_decides_whether_gzip_is_used(accept_encoding: str, wanted: bool) -> None:
     assert accepts_gzip(accept_encoding) is wanted
 
 
-def test_without_a_page_nothing_stands_in_for_it() -> None:
+def test_without_files_no_file_is_chosen() -> None:
     files: dict[str, WebFile] = {}
     assert choose_file(files, "/") is choose_file(files, "/assets/a.js") is None
 
 
-async def test_a_fault_is_a_500_that_says_no_more_and_keeps_the_rules(
+async def test_an_unexpected_error_is_a_500_without_details(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class BrokenRelay(Relay):
@@ -264,7 +264,9 @@ async def test_a_fault_is_a_500_that_says_no_more_and_keeps_the_rules(
         ({"oidc_client_id": "x", "oidc_issuer": "https://id.test/realms/a"}, ["https://id.test"]),
     ],
 )
-def test_whose_pictures_the_page_may_show(settings: dict[str, Any], origins: list[str]) -> None:
+def test_the_login_providers_decide_the_allowed_avatar_origins(
+    settings: dict[str, Any], origins: list[str]
+) -> None:
     assert avatar_origins(Settings(**settings)) == origins
 
 

@@ -62,7 +62,9 @@ def read_head(connection: socket.socket) -> bytes:
 # Requests
 
 
-def test_the_api_gets_the_request_as_it_was_sent(web: WebComponent, api: ScriptedApi) -> None:
+def test_a_request_is_relayed_unchanged_except_hop_by_hop_headers(
+    web: WebComponent, api: ScriptedApi
+) -> None:
     heads: queue.Queue[list[bytes]] = queue.Queue()
 
     def act(peer: Peer) -> None:
@@ -104,7 +106,7 @@ def test_the_api_gets_the_request_as_it_was_sent(web: WebComponent, api: Scripte
     ]
 
 
-def test_the_api_gets_one_request_id_whatever_came(client: httpx.Client, api: ScriptedApi) -> None:
+def test_duplicate_request_ids_are_replaced_by_a_new_one(client: httpx.Client, api: ScriptedApi) -> None:
     ids: queue.Queue[list[bytes]] = queue.Queue()
 
     def act(peer: Peer) -> None:
@@ -121,7 +123,7 @@ def test_the_api_gets_one_request_id_whatever_came(client: httpx.Client, api: Sc
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])
-def test_a_body_goes_on_while_it_still_arrives(web: WebComponent, api: ScriptedApi, framing: str) -> None:
+def test_a_request_body_is_streamed_to_the_api(web: WebComponent, api: ScriptedApi, framing: str) -> None:
     received: queue.Queue[int] = queue.Queue()
     half = bytes(UPLOAD_BYTES // 2)
     sizes = f"{len(half):x}\r\n".encode()
@@ -143,7 +145,7 @@ def test_a_body_goes_on_while_it_still_arrives(web: WebComponent, api: ScriptedA
         assert read_head(connection).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(web: WebComponent, api: ScriptedApi) -> None:
+def test_web_answers_expect_100_continue_and_does_not_relay_it(web: WebComponent, api: ScriptedApi) -> None:
     heads: queue.Queue[list[bytes]] = queue.Queue()
 
     def act(peer: Peer) -> None:
@@ -162,7 +164,7 @@ def test_a_client_that_asks_first_is_told_to_go_on(web: WebComponent, api: Scrip
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 1000", "Transfer-Encoding: chunked"])
-def test_a_request_that_breaks_off_breaks_off_at_the_api(
+def test_an_incomplete_request_stays_incomplete_at_the_api(
     web: WebComponent, api: ScriptedApi, framing: str
 ) -> None:
     received: queue.Queue[bytes] = queue.Queue()
@@ -184,7 +186,7 @@ def test_a_request_that_breaks_off_breaks_off_at_the_api(
 # Replies
 
 
-def test_the_client_gets_the_reply_as_it_was_sent(web: WebComponent, api: ScriptedApi) -> None:
+def test_a_reply_is_relayed_unchanged_except_hop_by_hop_headers(web: WebComponent, api: ScriptedApi) -> None:
     body = gzip.compress(b"so it is")
     lines = [
         b"HTTP/1.1 429 Too Many Requests",
@@ -231,7 +233,9 @@ def test_the_client_gets_the_reply_as_it_was_sent(web: WebComponent, api: Script
         ("GET", b"HTTP/1.1 303 See Other\r\nLocation: /sign-in\r\nContent-Length: 0\r\n\r\n"),
     ],
 )
-def test_replies_without_a_body(client: httpx.Client, api: ScriptedApi, method: str, reply: bytes) -> None:
+def test_a_reply_without_a_body_is_relayed_without_one(
+    client: httpx.Client, api: ScriptedApi, method: str, reply: bytes
+) -> None:
     def act(peer: Peer) -> None:
         while peer.read_head():
             peer.send(reply)
@@ -251,7 +255,7 @@ def test_replies_without_a_body(client: httpx.Client, api: ScriptedApi, method: 
 @pytest.mark.parametrize(
     "framing", ["Content-Length: 15", "Transfer-Encoding: chunked", "X: until it closes"]
 )
-def test_a_reply_arrives_piece_by_piece(web: WebComponent, api: ScriptedApi, framing: str) -> None:
+def test_a_reply_body_is_streamed_to_the_client(web: WebComponent, api: ScriptedApi, framing: str) -> None:
     go_on = threading.Semaphore(0)
 
     def act(peer: Peer) -> None:
@@ -279,7 +283,7 @@ def test_a_reply_arrives_piece_by_piece(web: WebComponent, api: ScriptedApi, fra
         b"Content-Length: 100\r\n\r\n",
     ],
 )
-def test_a_reply_that_breaks_off_breaks_off_for_the_client(
+def test_an_incomplete_reply_stays_incomplete_for_the_client(
     web: WebComponent, api: ScriptedApi, half: bytes
 ) -> None:
     api.act = lambda peer: peer.read_head() and peer.send(b"HTTP/1.1 200 OK\r\n" + half)
@@ -293,7 +297,7 @@ def test_a_reply_that_breaks_off_breaks_off_for_the_client(
 # Replies that do not wait for the body
 
 
-def test_a_client_too_slow_for_the_api_hears_so_at_once(web: WebComponent, api: ScriptedApi) -> None:
+def test_a_408_during_an_upload_reaches_the_client_immediately(web: WebComponent, api: ScriptedApi) -> None:
     reply = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 4\r\n\r\nslow"
     api.act = lambda peer: peer.read_head() and peer.read(5) and peer.send(reply)
     with web.connect() as connection:
@@ -301,7 +305,7 @@ def test_a_client_too_slow_for_the_api_hears_so_at_once(web: WebComponent, api: 
         assert read_head(connection).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_refusal_is_read_by_a_client_that_sends_all_first(client: httpx.Client, api: ScriptedApi) -> None:
+def test_an_early_413_reaches_a_client_that_is_still_sending(client: httpx.Client, api: ScriptedApi) -> None:
     reply = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n\r\nlarge"
 
     def act(peer: Peer) -> None:
@@ -317,7 +321,7 @@ def test_a_refusal_is_read_by_a_client_that_sends_all_first(client: httpx.Client
 # Connections
 
 
-def test_connections_are_kept_and_their_loss_is_not_felt(client: httpx.Client, api: ScriptedApi) -> None:
+def test_api_connections_are_reused_and_replaced_when_closed(client: httpx.Client, api: ScriptedApi) -> None:
     def act(peer: Peer) -> None:
         for _ in range(3):
             if peer.read_head():
@@ -330,7 +334,7 @@ def test_connections_are_kept_and_their_loss_is_not_felt(client: httpx.Client, a
     assert api.connections == 2
 
 
-def test_a_connection_lost_under_a_question_is_asked_again(client: httpx.Client, api: ScriptedApi) -> None:
+def test_a_get_on_a_lost_connection_is_retried(client: httpx.Client, api: ScriptedApi) -> None:
     def act(peer: Peer) -> None:
         peer.read_head()
         peer.send(OK)
@@ -342,7 +346,7 @@ def test_a_connection_lost_under_a_question_is_asked_again(client: httpx.Client,
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
-def test_nothing_is_asked_twice_that_may_have_been_done(
+def test_a_request_with_a_body_is_never_sent_twice(
     client: httpx.Client, api: ScriptedApi, method: str
 ) -> None:
     asked: list[bytes] = []
@@ -360,7 +364,7 @@ def test_nothing_is_asked_twice_that_may_have_been_done(
     assert [line for line in asked if b"/v1/images/1" in line] == [f"{method} /v1/images/1 HTTP/1.1".encode()]
 
 
-def test_many_requests_at_once_have_their_own_replies(web: WebComponent, api: ScriptedApi) -> None:
+def test_concurrent_requests_get_their_own_replies(web: WebComponent, api: ScriptedApi) -> None:
     def act(peer: Peer) -> None:
         while lines := peer.read_head():
             number = lines[0].split()[1].rpartition(b"/")[2]
@@ -393,18 +397,18 @@ def unavailable(response: httpx.Response) -> bool:
     return (response.status_code, response.json()) == (502, {"error": "api unavailable"})
 
 
-def test_an_api_that_hangs_up_is_unavailable(client: httpx.Client, api: ScriptedApi) -> None:
+def test_an_api_that_closes_the_connection_is_502(client: httpx.Client, api: ScriptedApi) -> None:
     api.act = lambda peer: peer.read_head() and None
     assert unavailable(client.get("/v1/comment"))
     assert unavailable(client.post("/v1/upload", content=bytes(UPLOAD_BYTES)))
 
 
-def test_an_api_that_talks_nonsense_is_unavailable(client: httpx.Client, api: ScriptedApi) -> None:
+def test_an_api_that_does_not_speak_http_is_502(client: httpx.Client, api: ScriptedApi) -> None:
     api.act = lambda peer: peer.read_head() and peer.send(b"220 mail.test ESMTP\r\n\r\n")
     assert unavailable(client.get("/auth/providers"))
 
 
-def test_an_api_that_is_down_and_comes_back(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path_factory: pytest.TempPathFactory) -> None:
     port = free_port()
     with running_web(tmp_path_factory.mktemp("web"), port, FILES) as web, web.client() as client:
         for _ in range(3):
@@ -419,7 +423,7 @@ def test_an_api_that_is_down_and_comes_back(tmp_path_factory: pytest.TempPathFac
             listener.shutdown(socket.SHUT_RDWR)
 
 
-def test_an_api_that_does_not_take_connections(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_api_that_accepts_no_connections_is_502(tmp_path_factory: pytest.TempPathFactory) -> None:
     with socket.create_server(("127.0.0.1", free_port()), backlog=0) as listener:
         port = listener.getsockname()[1]
         with (
@@ -432,10 +436,10 @@ def test_an_api_that_does_not_take_connections(tmp_path_factory: pytest.TempPath
             assert unavailable(client.get("/v1/comment"))
 
 
-# The rules on their own
+# Header rules, without a running server
 
 
-def test_what_is_meant_for_one_connection_ends_there() -> None:
+def test_hop_by_hop_headers_are_removed() -> None:
     headers = [(b"connection", b"Close , X-A"), (b"x-a", b"1"), (b"x-b", b"2"), (b"connection", b"x-c")]
     assert end_to_end([*headers, (b"x-c", b"3"), (b"te", b"trailers")]) == [(b"x-b", b"2")]
 
@@ -455,7 +459,7 @@ def test_what_is_meant_for_one_connection_ends_there() -> None:
         ([(b"connection", b"content-length"), (b"content-length", b"7")], [], False),
     ],
 )
-def test_how_a_body_is_announced(
+def test_an_outgoing_request_has_at_most_one_body_framing_header(
     headers: list[tuple[bytes, bytes]], sent: list[tuple[bytes, bytes]], has_body: bool
 ) -> None:
     scope = {

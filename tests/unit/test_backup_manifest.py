@@ -29,13 +29,13 @@ def changed(**changes: object) -> bytes:
     return json.dumps(json.loads(PLAIN.to_json()) | changes).encode()
 
 
-def test_comes_back_as_it_was_written() -> None:
+def test_a_manifest_round_trips_and_unknown_fields_are_ignored() -> None:
     assert Manifest.from_json(PLAIN.to_json()) == PLAIN
     assert Manifest.from_json(changed(added_by="a later version")) == PLAIN
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_missing_field_is_named(name: str) -> None:
+def test_a_missing_field_is_named_in_the_error(name: str) -> None:
     written = json.loads(PLAIN.to_json())
     del written[name]
     with pytest.raises(ValueError, match=f"^{name} is missing$"):
@@ -53,26 +53,26 @@ def test_a_missing_field_is_named(name: str) -> None:
         ({"schema_version": "0004\n"}, "schema_version must be four digits"),
         ({"schema_version": "٠٠٠٤"}, "schema_version must be four digits"),
         ({"installation_id": "../x"}, "installation_id must be 1 to 64 hex digits"),
-        ({"created_at": 10**12}, "created_at must be"),  # in milliseconds: beyond any calendar
+        ({"created_at": 10**12}, "created_at must be"),  # milliseconds instead of seconds: after year 9999
         ({"images": -1}, "images must be a whole number from 0"),
         ({"images": 1.0}, "images must be"),
         ({"image_bytes": None}, "image_bytes must be"),
         ({"sha256": "0F" * 32}, "sha256 must be 64 hex digits"),
     ],
 )
-def test_a_wrong_field_is_named(change: dict[str, object], said: str) -> None:
+def test_an_invalid_field_is_named_in_the_error(change: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Manifest.from_json(changed(**change))
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"\xff", b"[" * 60_000, b"[]", b"null", b"1", b"1" * 60_000])
-def test_what_is_not_a_manifest(text: bytes) -> None:
+def test_text_that_is_not_a_json_object_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"^it is not"):
         Manifest.from_json(text)
 
 
 @given(name=st.sampled_from(NAMES), value=JSON)
-def test_any_value_is_taken_as_it_is_or_refused(name: str, value: object) -> None:
+def test_any_field_value_is_kept_unchanged_or_refused(name: str, value: object) -> None:
     written = changed(**{name: value})
     try:
         manifest = Manifest.from_json(written)

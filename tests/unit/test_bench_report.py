@@ -24,7 +24,7 @@ def _imported(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module(name)
 
 
-def test_the_page_has_the_table_of_the_results(table: ModuleType) -> None:
+def test_the_table_on_the_page_matches_the_results(table: ModuleType) -> None:
     page = table.PAGE.read_text()
     assert table.with_table(page, table.read_json(table.RESULTS)) == page, "run python -m bench.table"
 
@@ -38,7 +38,7 @@ def test_every_measurement_has_results_and_a_module(
     assert set(table.read_json(table.RESULTS)) == modules
 
 
-def test_a_table(report: ModuleType, table: ModuleType) -> None:
+def test_results_are_rendered_as_a_markdown_table(report: ModuleType, table: ModuleType) -> None:
     target = report.Target(at_least=2)
     rows = [
         report.Row("upload", "uploads/s", 1234.5, "SeaweedFS", 1000.0, target),
@@ -58,7 +58,7 @@ def test_a_table(report: ModuleType, table: ModuleType) -> None:
     )
 
 
-def test_a_page_without_markers(table: ModuleType) -> None:
+def test_a_page_without_markers_is_refused(table: ModuleType) -> None:
     with pytest.raises(ValueError, match="the page needs the lines"):
         table.with_table("no table here", {})
 

@@ -1,4 +1,4 @@
-"""What each CI says about the pull request in its documented variables."""
+"""Detecting the CI job, its pull request and its forge from the CI's documented variables."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def variables_of(case: dict[str, Any], event: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", cases("ci_detection", "detected"))
-def test_detected(case: dict[str, Any], tmp_path: Path) -> None:
+def test_a_ci_job_is_detected_from_its_variables(case: dict[str, Any], tmp_path: Path) -> None:
     job = detected(variables_of(case, tmp_path / "event.json"))
     known = asdict(job)
     assert {name: known[name] for name in case["job"]} == case["job"]
@@ -45,7 +45,7 @@ def test_detected(case: dict[str, Any], tmp_path: Path) -> None:
     assert not token or token not in repr(job)
 
 
-def test_event_files_that_are_none(tmp_path: Path) -> None:
+def test_an_invalid_event_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "broken").write_text('{"pull_request": {"number": 99')
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00\x80")
     (tmp_path / "deep").write_text("[" * 200_000)
@@ -62,7 +62,8 @@ NAMES = sorted(
     | {"GITHUB_EVENT_PATH", "PRSHOTS_FORGE_TOKEN", "CI_OPEN_MERGE_REQUESTS"}
 )
 VALUES = st.one_of(
-    st.text(st.characters(codec=None), max_size=30),  # lone surrogates too: invalid UTF-8 arrives as these
+    # Lone surrogates too: Python decodes invalid UTF-8 to them.
+    st.text(st.characters(codec=None), max_size=30),
     st.sampled_from(
         [
             "true",
@@ -89,7 +90,7 @@ VALUES = st.one_of(
         [VARIABLES[name] for name in ("github", "gitlab", "circleci", "azure", "jenkins", "none")]
     ),
 )
-def test_whatever_the_variables_hold(environ: dict[str, str], beside: dict[str, str]) -> None:
+def test_any_variable_values_give_a_valid_job(environ: dict[str, str], beside: dict[str, str]) -> None:
     job = detected(beside | environ)
     assert job.pr_number is None or 1 <= job.pr_number < 2**31
     assert "@" not in job.forge_api + job.forge_url
@@ -123,26 +124,26 @@ def test_whatever_the_variables_hold(environ: dict[str, str], beside: dict[str, 
         max_leaves=12,
     )
 )
-def test_whatever_the_event_holds(tmp_path_factory: pytest.TempPathFactory, event: object) -> None:
+def test_no_event_content_breaks_detection(tmp_path_factory: pytest.TempPathFactory, event: object) -> None:
     path = tmp_path_factory.getbasetemp() / "event.json"
     path.write_text(json.dumps(event))
     assert detected(GITHUB | {"GITHUB_EVENT_PATH": str(path)}).ci == "GitHub Actions"
 
 
 @pytest.mark.parametrize("case", cases("ci_detection", "remotes"))
-def test_remotes(case: dict[str, Any]) -> None:
+def test_a_git_remote_gives_the_forge_url_and_repository(case: dict[str, Any]) -> None:
     place = place_of_remote(case["remote"])
     assert (place.kind, place.url, place.repository) == (case["forge"], case["url"], case["repository"])
 
 
 @pytest.mark.parametrize("case", cases("ci_detection", "api_roots"))
-def test_api_roots(case: dict[str, Any]) -> None:
+def test_a_forge_url_gives_the_api_root(case: dict[str, Any]) -> None:
     assert api_root(case["forge"] and ForgeKind(case["forge"]), case["url"]) == case["api"]
 
 
 @pytest.mark.parametrize("case", cases("ci_detection", "overrides"))
-def test_overrides(case: dict[str, Any]) -> None:
-    """The forge options override what the CI says."""
+def test_forge_options_override_the_detected_forge(case: dict[str, Any]) -> None:
+    """An invalid option is refused, and the message hides its password."""
     job, given = dict(case["job"]), dict(case["given"])
     for fields, name in ((job, "forge"), (given, "kind")):
         if name in fields:
@@ -157,17 +158,17 @@ def test_overrides(case: dict[str, Any]) -> None:
         assert {name: known[name] for name in case["expected"]} == case["expected"]
 
 
-class TestCommand:
-    """How the commands use it (`cli/service_options.py`)."""
+class TestCommandOptions:
+    """How the commands combine their options with the detected job (`cli/service_options.py`)."""
 
-    def test_pull_request(self) -> None:
+    def test_the_pr_option_overrides_the_job_and_one_of_them_is_required(self) -> None:
         assert service_options.pull_request(7, Job(pr_number=12)) == 7
         assert service_options.pull_request(None, Job(pr_number=12)) == 12
         with pytest.raises(InvalidInputError, match=r"this Buildkite job does not run for one. Use --pr"):
             service_options.pull_request(None, Job(ci="Buildkite"))
 
     @pytest.mark.parametrize("given", ["HEAD", "abc", "g" * 40, "0" * 41])
-    def test_commit_option_is_checked(self, given: str) -> None:
+    def test_an_invalid_commit_is_refused(self, given: str) -> None:
         with pytest.raises(typer.BadParameter, match="7 to 40"):
             service_options._checked_commit(given)
 
@@ -183,7 +184,7 @@ class TestCommand:
             ("https://prshots.example.com/?x=1", "use an address such as"),
         ],
     )
-    def test_address(self, url: str, words: str) -> None:
+    def test_an_invalid_service_url_is_refused(self, url: str, words: str) -> None:
         with pytest.raises(InvalidInputError, match=words) as caught:
             service_options.connected(url, "", "")
         assert "hunter2" not in str(caught.value)

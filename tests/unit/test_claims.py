@@ -38,7 +38,7 @@ PARTS = st.text(st.sampled_from("ab*/:"), min_size=1, max_size=8)
         {"sub": "x", "https://claims.example/team": "web"},
     ],
 )
-def test_these_may_be_asked_for(claims: dict[str, str]) -> None:
+def test_valid_claims_are_accepted(claims: dict[str, str]) -> None:
     check_claims(claims)
 
 
@@ -71,7 +71,7 @@ def test_these_may_be_asked_for(claims: dict[str, str]) -> None:
         ({"repository": "octo/app", "sub": "*"}, "after a whole name"),
     ],
 )
-def test_these_may_not(claims: dict[str, str], words: str) -> None:
+def test_invalid_claims_are_refused(claims: dict[str, str], words: str) -> None:
     with pytest.raises(InvalidInputError, match=words):
         check_claims(claims)
 
@@ -108,23 +108,27 @@ def test_these_may_not(claims: dict[str, str], words: str) -> None:
         ("*", [["a"]], False),
     ],
 )
-def test_a_value_is_met(wanted: str, carried: object, is_met: bool) -> None:
+def test_a_required_value_is_compared_with_the_tokens_claim(
+    wanted: str, carried: object, is_met: bool
+) -> None:
     assert (unmet({"c": wanted}, {"c": carried}) is None) == is_met
 
 
-def test_the_first_that_is_not_met_is_named() -> None:
+def test_the_first_unmet_claim_is_returned() -> None:
     wanted = {"repository": "octo/app", "ref": "main", "environment": "review"}
     assert unmet(wanted, wanted) is None
     assert unmet(wanted, {"repository": "octo/app", "environment": "other"}) == "ref"
 
 
-def test_a_value_full_of_wildcards_takes_no_time() -> None:
+def test_matching_many_wildcards_does_not_backtrack() -> None:
     """A trust must not be able to keep the service busy. With backtracking, this match would never end."""
     assert unmet({"ref": "*a" * (MAX_VALUE // 2) + "b"}, {"ref": "a" * 16_000}) == "ref"
 
 
 @given(st.sampled_from(NAMING), PARTS, PARTS, st.booleans())
-def test_whoever_is_let_in_is_found_by_an_anchor(name: str, wanted: str, carried: str, in_list: bool) -> None:
+def test_a_token_that_matches_a_trust_has_its_anchor(
+    name: str, wanted: str, carried: str, in_list: bool
+) -> None:
     try:
         check_claims({name: wanted})
     except InvalidInputError:
@@ -135,7 +139,7 @@ def test_whoever_is_let_in_is_found_by_an_anchor(name: str, wanted: str, carried
             assert anchor_of({name: wanted}) in anchors_of(token)
 
 
-def test_anchors_are_few_and_fit_to_be_asked_for() -> None:
+def test_anchors_are_printable_and_limited_in_number() -> None:
     token = {"sub": "a/" * 8000, "repository": "octo/\udc80", "repository_id": 7, "ref": "x/y"}
     anchors = anchors_of(token)
     assert {"repository=octo/", "repository_id=7", "sub=a/"} <= anchors

@@ -10,6 +10,6 @@ def test_every_public_name_can_be_imported(name: str) -> None:
     assert getattr(prshots.client, name) is not None
 
 
-def test_no_other_name_is_there() -> None:
+def test_an_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         prshots.client.Nonsense  # noqa: B018 - only the attempt matters

@@ -65,7 +65,7 @@ ORDINARY_NAMES = st.text(ORDINARY, min_size=1, max_size=200) | st.text("a_ .", m
 
 
 class Page(HTMLParser):
-    """What a reader or a browser finds on the rendered page."""
+    """The tags, images, links and text of the rendered page."""
 
     def __init__(self, markdown: str) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ def parts(text: str) -> tuple[list[int], list[int], int]:
 # --- the exact text ---
 
 
-def test_three_screenshots():
+def test_each_screenshot_gets_a_caption_and_an_image():
     shots = [entry("Home", 0xABCDEF1), entry("Sign in (dark)", 0xABCDEF1), entry("a`b [new]", 0x1234567)]
     assert comment_on(shots) == (
         "<!-- svc:pr-7 -->\n"
@@ -168,12 +168,12 @@ def test_three_screenshots():
     )
 
 
-def test_no_screenshot_and_a_single_one():
+def test_the_heading_counts_zero_and_one_screenshot():
     assert comment_on([]) == "<!-- svc:pr-7 -->\n### 0 screenshots\n"
     assert comment_on([entry()]).startswith("<!-- svc:pr-7 -->\n### 1 screenshot\n\n`Home`")
 
 
-def test_too_many_screenshots():
+def test_older_screenshots_are_listed_and_the_oldest_are_left_out():
     text = comment_on(entries(5000))
     listed, shown, left_out = parts(text)
     sections = [
@@ -218,7 +218,7 @@ def test_too_many_screenshots():
         ("!", "!"),
     ],
 )
-def test_only_what_would_change_the_rendering_is_escaped(name, alternative):
+def test_only_characters_that_would_change_the_rendering_are_escaped(name, alternative):
     assert image_markdown(name, URL) == f"![{alternative}]({URL})"
     assert Page(image_markdown(name, URL)).images == [(URL, on_one_line(name))]
 
@@ -245,7 +245,7 @@ def test_a_caption_shows_the_name_as_code(name, code):
     assert Page(comment_on([entry(name)])).codes == [as_seen(name), "0000000"]
 
 
-def test_a_name_from_right_to_left_leaves_the_viewport_in_its_place():
+def test_a_right_to_left_name_does_not_move_the_viewport():
     """An invisible mark ends the name's direction. Without it, the digits that follow would join the name."""
     for char in map(chr, range(sys.maxunicode + 1)):
         if unicodedata.bidirectional(char) in {"R", "AL", "AN"}:
@@ -254,11 +254,11 @@ def test_a_name_from_right_to_left_leaves_the_viewport_in_its_place():
         assert f"`a {char}` · 1280x800 ·" in comment_on([entry(f"a {char}")])
 
 
-# --- names are data ---
+# --- names never add markup ---
 
 
 @given(NAMES)
-def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
+def test_image_markdown_renders_as_one_image_in_any_context(name):
     markdown = image_markdown(name, URL)
     image = (URL, on_one_line(name))
     assert "\n" not in markdown
@@ -281,8 +281,8 @@ def test_an_image_renders_as_its_name_wherever_it_is_pasted(name):
 
 
 @given(NAMES)
-def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
-    """The renderer used here supports neither math nor strikethrough with one tilde."""
+def test_dollars_and_tildes_are_always_escaped(name):
+    """Some forges render math and strikethrough with one tilde. The renderer used here supports neither."""
     written = image_markdown(name, "")
     assert "$" not in written
     assert not re.search(r"(?<!\\)(?:\\\\)*~", written)
@@ -290,7 +290,7 @@ def test_no_character_is_left_that_some_forge_gives_a_meaning(name):
 
 @given(st.lists(NAMES, min_size=1, max_size=6))
 @example(["`", "`", "\\", "a`"])
-def test_a_comment_has_its_images_and_nothing_else(names):
+def test_a_comment_renders_its_images_and_nothing_else(names):
     shots = [entry(name, number, f"{URL}{number}") for number, name in enumerate(names)]
     text = comment_on(shots)
     page = Page(text)
@@ -305,7 +305,7 @@ def test_a_comment_has_its_images_and_nothing_else(names):
 
 
 @given(st.lists(NAMES, min_size=1, max_size=8), st.integers(20, 300))
-def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
+def test_a_folded_comment_renders_its_images_and_nothing_else(names, count):
     shots = [entry(names[number % len(names)], number, LONG_URL) for number in range(count)]
     text = comment_on(shots)
     page = Page(text)
@@ -333,16 +333,16 @@ def test_a_folded_comment_has_its_images_and_nothing_else(names, count):
 
 
 @given(ORDINARY_NAMES)
-def test_an_ordinary_name_stands_as_given_unless_it_would_make_emphasis(name):
+def test_an_ordinary_name_is_escaped_only_if_it_would_be_emphasized(name):
     as_given = f"![{name}]({URL})"
     if "_" not in name:
         assert image_markdown(name, URL) == as_given
-    elif "__" not in name:  # runs of unequal length follow another rule, where we escape a bit too much
+    elif "__" not in name:  # with `__`, we sometimes escape more than needed
         renders_as_given = Page(as_given).images == [(URL, name)]
         assert (image_markdown(name, URL) == as_given) == renders_as_given
 
 
-# --- the budget ---
+# --- the size limit ---
 
 NAME_KINDS = {
     "short": "n",
@@ -363,7 +363,7 @@ URL_KINDS = {
 
 @pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
 @pytest.mark.parametrize("name", NAME_KINDS.values(), ids=NAME_KINDS)
-def test_every_count_of_images_fits_and_adds_up(name, url):
+def test_any_number_of_images_fits_and_none_is_lost(name, url):
     shots = [entry(name, number, url) for number in range(5000)]
     for count in (1, 2, 20, 50, 150, 300, 700, 1500, MAX_LISTED, MAX_LISTED + 1, 5000):
         text = comment_on(shots[:count])
@@ -380,7 +380,7 @@ def test_every_count_of_images_fits_and_adds_up(name, url):
 @given(
     st.lists(NAMES, min_size=1, max_size=5), st.integers(1, 5000), st.sampled_from(list(URL_KINDS.values()))
 )
-def test_any_names_fit_and_add_up(names, count, url):
+def test_images_with_any_names_fit_and_none_is_lost(names, count, url):
     shots = [entry(names[number % len(names)], number, url) for number in range(count)]
     text = comment_on(shots)
     assert len(text.encode()) < MAX_COMMENT_BYTES
@@ -389,7 +389,7 @@ def test_any_names_fit_and_add_up(names, count, url):
 
 
 @pytest.mark.parametrize("name", ["Home", "日本"])
-def test_all_are_shown_up_to_the_last_byte(name):
+def test_all_images_are_shown_up_to_the_size_limit(name):
     first, *others = entries(200, name)
 
     def comment_of_size(size: int) -> str:
@@ -402,7 +402,7 @@ def test_all_are_shown_up_to_the_last_byte(name):
     assert parts(comment_of_size(MAX_COMMENT_BYTES)) == ([0], list(range(1, 200)), 0)
 
 
-def test_reviewers_see_most_pictures():
+def test_a_long_comment_still_shows_more_than_170_images():
     assert len(parts(comment_on(entries(260)))[1]) == 260
     listed, shown, left_out = parts(comment_on(entries(300)))
     assert left_out == 0
@@ -415,8 +415,8 @@ def test_reviewers_see_most_pictures():
 FILLING = entries(250, "n" * 150, LONG_URL[:1000])  # about 50 can be shown, about 150 shown or listed
 
 
-def test_one_more_image_moves_little():
-    """Each picture shown stays, except for the few oldest ones that make room."""
+def test_one_more_image_hides_at_most_two_shown_ones():
+    """Shown images stay shown, except for the oldest ones, which make room for the new one."""
     before = parts(comment_on(FILLING[:10]))
     for count in range(11, len(FILLING) + 1):
         listed, shown, left_out = now = parts(comment_on(FILLING[:count]))
@@ -429,8 +429,8 @@ def test_one_more_image_moves_little():
 
 
 @pytest.mark.parametrize("url", URL_KINDS.values(), ids=URL_KINDS)
-def test_more_than_the_newest_make_no_difference(url):
-    """No caller needs to load more than `MAX_LISTED`, even for the shortest possible lines."""
+def test_images_beyond_max_listed_do_not_change_the_comment(url):
+    """No caller needs to load more than `MAX_LISTED` entries, even if each line is as short as possible."""
     shots = [Entry("n", "1x1", "0123456", url)] * 5000
     for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
         text = comment(7, 5000, shots, DASHBOARD, limit=limit)
@@ -438,13 +438,13 @@ def test_more_than_the_newest_make_no_difference(url):
         assert text.listed < MAX_LISTED
 
 
-def test_one_image_left_out_is_told_in_the_singular():
+def test_one_omitted_image_is_mentioned_in_the_singular():
     texts = (comment_on(FILLING[:count]) for count in range(len(FILLING)))
     text = next(text for text in texts if parts(text)[2] == 1)
     assert text.endswith(f"\n\nThe oldest screenshot is only in the [dashboard]({DASHBOARD}).\n")
 
 
-# --- a limit, and a marker for forges that show HTML as text ---
+# --- a lower limit, and the marker for forges that show HTML as text ---
 
 LIMITS = st.integers(MIN_COMMENT_BYTES, MAX_COMMENT_BYTES) | st.just(MIN_COMMENT_BYTES)
 
@@ -463,7 +463,7 @@ def counted(text: SizedComment) -> tuple[int, int, int]:
     st.sampled_from(Marker),
     st.sampled_from(list(URL_KINDS.values())),
 )
-def test_a_limit_holds_and_the_counts_are_those_of_the_text(names, count, limit, marker, url):
+def test_a_comment_keeps_its_limit_and_reports_correct_counts(names, count, limit, marker, url):
     shots = [entry(names[number % len(names)], number, url) for number in range(count)]
     text = sized(shots, limit, marker)
     assert len(text.markdown.encode()) <= limit
@@ -475,7 +475,7 @@ def test_a_limit_holds_and_the_counts_are_those_of_the_text(names, count, limit,
 
 
 @given(st.lists(NAMES, min_size=1, max_size=5), LIMITS)
-def test_without_html_it_renders_the_same_images(names, limit):
+def test_without_html_a_comment_renders_the_same_images(names, limit):
     shots = [entry(names[number % len(names)], number, f"{URL}{number}") for number in range(300)]
     text = sized(shots, limit, Marker.LINK)
     page = Page(text.markdown)
@@ -486,7 +486,7 @@ def test_without_html_it_renders_the_same_images(names, limit):
     assert "svc:pr-7" not in page.text
 
 
-def test_three_screenshots_without_html():
+def test_without_html_each_screenshot_gets_a_caption_and_an_image():
     text = sized([entry("Home", 1), entry("Cart", 2)], MAX_COMMENT_BYTES, Marker.LINK)
     assert text.markdown == (
         "[//]: # (svc:pr-7)\n"
@@ -503,7 +503,7 @@ def test_three_screenshots_without_html():
     )
 
 
-def test_too_many_screenshots_without_html():
+def test_without_html_older_screenshots_are_listed_under_a_bold_line():
     text = sized(entries(500), 32_768, Marker.LINK)
     assert 32_000 < len(text.markdown.encode()) <= 32_768
     assert f"\n\n**{text.listed} older screenshots, without pictures**\n\n- `" in text.markdown
@@ -511,7 +511,7 @@ def test_too_many_screenshots_without_html():
 
 
 @pytest.mark.parametrize("marker", Marker)
-def test_a_comment_that_just_fits_its_limit(marker):
+def test_a_comment_of_exactly_the_limit_is_not_cut(marker):
     shots = entries(20, "日本語")
     whole = sized(shots, MAX_COMMENT_BYTES, marker)
     size = len(whole.markdown.encode())
@@ -524,19 +524,19 @@ def test_a_comment_that_just_fits_its_limit(marker):
 
 @pytest.mark.parametrize("marker", Marker)
 @pytest.mark.parametrize("name", ["😀" * 200, "`" * 200, "$" * 200])
-def test_the_shortest_comment_of_500_images_with_the_longest_names(name, marker):
+def test_500_images_with_the_longest_names_fit_the_smallest_limit(name, marker):
     text = sized([entry(name, number) for number in range(500)], MIN_COMMENT_BYTES, marker)
     assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
     assert (text.shown, text.listed, text.omitted) == counted(text)
     assert f"only in the [dashboard]({DASHBOARD})." in text.markdown
 
 
-def test_the_shortest_comment_shows_a_picture_with_an_ordinary_name():
+def test_the_smallest_limit_leaves_room_for_an_image():
     assert sized(entries(500), MIN_COMMENT_BYTES).shown > 0
 
 
 @pytest.mark.parametrize("marker", Marker)
-def test_a_dashboard_with_a_very_long_address_is_named_without_a_link(marker):
+def test_a_dashboard_url_that_does_not_fit_is_not_linked(marker):
     address = "https://shots.example.com/" + "x" * 5000
     text = comment(7, 500, entries(500), address, limit=MIN_COMMENT_BYTES, marker=marker)
     assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
@@ -553,7 +553,7 @@ def test_a_dashboard_with_a_very_long_address_is_named_without_a_link(marker):
         (Policy.MANUAL, None, "This project keeps screenshots until someone deletes them."),
     ],
 )
-def test_a_closed_pull_request_names_the_policy(policy, days, words):
+def test_the_comment_of_a_closed_pull_request_names_the_policy(policy, days, words):
     project = Project("p", "web", "o", "local", policy, days, 0)
     text = deleted_comment(7, project, Marker.HTML)
     assert text.markdown == f"<!-- svc:pr-7 -->\n### Screenshots deleted\n\n{words}\n"

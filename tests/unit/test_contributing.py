@@ -26,27 +26,27 @@ def test_each_path_exists(name: str) -> None:
     assert any(any(place.glob(name.rstrip("/"))) for place in places), name
 
 
-def test_the_table_of_changes_names_files() -> None:
+def test_every_row_of_the_table_of_changes_names_a_file() -> None:
     rows = [line for line in section("I want to add a …").splitlines() if line.startswith("| **")]
     assert len(rows) >= 12
     for row in rows:
         assert paths_in(row), row
 
 
-def test_the_table_of_commands_is_that_of_make_help() -> None:
+def test_the_table_of_commands_matches_make_help() -> None:
     described = dict(re.findall(r"^([a-z-]+):.*?## (.+)$", MAKEFILE, re.MULTILINE))
     named = set(re.findall(r"^\| `make ([a-z-]+)` \|", section("Commands"), re.MULTILINE))
     assert named <= set(described)
     assert set(described) - named == {"install", "clean"}
 
 
-def test_every_folder_of_tests_is_described() -> None:
+def test_every_test_folder_is_described() -> None:
     folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and path.name[0] not in "._"}
     described = set(re.findall(r"^\| `tests/(\w+)/` \|", section("Tests"), re.MULTILINE))
     assert described == folders
 
 
-def test_every_folder_of_the_package_is_described() -> None:
+def test_every_package_folder_is_described() -> None:
     package = ROOT / "src" / "prshots"
     folders = {
         path.parent for pattern in ("*/__init__.py", "server/*/__init__.py") for path in package.glob(pattern)

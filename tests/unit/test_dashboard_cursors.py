@@ -39,7 +39,7 @@ def packed(value: object) -> str:
 @example("ideographic\u3000space")
 @example("two\r\nlines")
 @example("\u0085\u2028\ufeff\x1b")
-def test_any_name_that_upload_accepts_pages_through(name: str) -> None:
+def test_any_name_that_upload_accepts_works_in_a_cursor(name: str) -> None:
     try:
         _checked_name(name)
     except InvalidInputError:
@@ -49,18 +49,18 @@ def test_any_name_that_upload_accepts_pages_through(name: str) -> None:
 
 
 @given(KEYS)
-def test_a_key_comes_back_as_it_was(key: tuple[str | int, ...]) -> None:
+def test_a_key_round_trips_through_a_cursor(key: tuple[str | int, ...]) -> None:
     assert key_after(next_cursor([key], 1, lambda last: last), *map(type, key)) == key
 
 
-def test_a_page_that_is_not_full_is_the_last() -> None:
+def test_a_page_that_is_not_full_has_no_next_cursor() -> None:
     assert next_cursor([], 2, lambda last: (last,)) is None
     assert next_cursor(["x"], 2, lambda last: (last,)) is None
     assert key_after(None, str) is key_after("", str) is None
 
 
 @given(JSON)
-def test_other_json_is_refused_or_of_the_right_types(value: object) -> None:
+def test_a_cursor_of_any_json_is_refused_or_has_the_right_types(value: object) -> None:
     for types in TYPES.values():
         try:
             key = key_after(packed(value), *types)
@@ -87,6 +87,6 @@ def test_other_json_is_refused_or_of_the_right_types(value: object) -> None:
         base64.urlsafe_b64encode(b"\xff").decode(),
     ],
 )
-def test_what_is_not_a_cursor(cursor: str, types: tuple[type[str | int], ...]) -> None:
+def test_an_invalid_cursor_is_refused(cursor: str, types: tuple[type[str | int], ...]) -> None:
     with pytest.raises(InvalidInputError, match="not a cursor of this list"):
         key_after(cursor, *types)

@@ -63,7 +63,7 @@ def test_every_page_is_in_an_index() -> None:
 
 
 @pytest.mark.parametrize("folder", ["src/prshots", "deploy", "action", "templates", "web/src", "bench"])
-def test_pages_named_elsewhere_exist(folder: str) -> None:
+def test_pages_named_outside_the_docs_exist(folder: str) -> None:
     """Error messages, comments and deploy files name pages too, such as `docs/run/settings.md`."""
     named = {
         name

@@ -1,4 +1,4 @@
-"""Every setting, command and route is documented. Otherwise these tests fail."""
+"""Every setting, command and route is documented, and the docs name none that was removed."""
 
 import re
 from collections.abc import Iterator
@@ -43,19 +43,19 @@ def rows(page: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [f"PRSHOTS_{name.upper()}" for name in SETTINGS])
-def test_settings(name: str) -> None:
+def test_every_setting_is_documented(name: str) -> None:
     default, what_it_does = rows("run/settings.md")[name].split("|", 1)
     assert default.strip()
     assert what_it_does.strip()
 
 
-def test_no_setting_that_is_gone() -> None:
+def test_no_removed_setting_is_documented() -> None:
     documented = {name for name in rows("run/settings.md") if name.startswith("PRSHOTS_")}
     assert documented == {f"PRSHOTS_{name.upper()}" for name in SETTINGS}
 
 
 @pytest.mark.parametrize(("path", "command"), COMMANDS.items(), ids=COMMANDS)
-def test_commands(path: str, command: Any) -> None:
+def test_every_command_is_documented_with_its_options(path: str, command: Any) -> None:
     usage, what_it_does = next(
         row for row in rows("use/commands.md").items() if row[0] == path or row[0].startswith(f"{path} ")
     )
@@ -64,14 +64,14 @@ def test_commands(path: str, command: Any) -> None:
     assert {option for option in options - COMMON_OPTIONS if option not in usage} == set()
 
 
-def test_no_command_that_is_gone() -> None:
+def test_no_removed_command_is_documented() -> None:
     documented = {
         re.split(r" [\[A-Z]", usage)[0] for usage in rows("use/commands.md") if usage.startswith("prshots ")
     }
     assert documented == set(COMMANDS)
 
 
-def test_variables_of_the_client() -> None:
+def test_exactly_the_client_variables_are_documented() -> None:
     """The page lists exactly the variables that set an option of a command that calls a service."""
     calling = [
         command for command in COMMANDS.values() if any(param.name == "url" for param in command.params)
@@ -82,7 +82,7 @@ def test_variables_of_the_client() -> None:
     assert documented - {"PRSHOTS_ID_TOKEN"} == variables  # a secret, so there is no option for it
 
 
-async def test_routes() -> None:
+async def test_every_api_and_service_route_is_documented() -> None:
     nothing: Any = cast("Any", None)  # no request reaches a service
     api = create_api(
         images=nothing,
@@ -99,7 +99,7 @@ async def test_routes() -> None:
         paths = (await client.get("/openapi.json")).json()["paths"]
     routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     assert {"POST /v1/upload", "GET /healthz"} <= routes
-    # For operators: every component has them, but the OpenAPI document, made for API users, does not.
+    # Every component has these routes for operators. The OpenAPI document is for API users and omits them.
     service = {f"GET {route.path}" for route in service_routes(nothing)}
     assert {"GET /readyz", "GET /metrics"} <= service
     delivery = {"GET /i/", "GET /healthz", *DeliveryTelemetry.ROUTES}
@@ -107,7 +107,7 @@ async def test_routes() -> None:
     assert {route for route in routes | service | delivery if f"`{route}" not in page} == set()
 
 
-def test_routes_for_people() -> None:
+def test_exactly_the_dashboard_and_sign_in_routes_are_documented() -> None:
     nothing: Any = cast("Any", None)
     dashboard = {f"{route.method} {PREFIX}{route.path}" for route in ROUTES}
     sign_in = {
@@ -132,7 +132,7 @@ QUOTED = [
 
 
 @pytest.mark.parametrize(("page", "message"), QUOTED, ids=[message for _, message in QUOTED])
-def test_quoted_messages(page: str, message: str) -> None:
+def test_messages_quoted_in_the_docs_exist_in_the_source(page: str, message: str) -> None:
     """Every message that a page explains is one that the program writes."""
     source = "".join(file.read_text() for file in sorted(SOURCE.rglob("*.py")))
     joined = re.sub(r'"\s*f?"', "", source)  # a long message is written as several adjacent strings
@@ -140,8 +140,8 @@ def test_quoted_messages(page: str, message: str) -> None:
     assert missing == [], page
 
 
-def test_the_python_api() -> None:
-    """Every documented name is public, and every public name can be imported. The imports are lazy."""
+def test_documented_python_names_are_public_and_importable() -> None:
+    """The imports are lazy, so a wrong one fails only on first use."""
     table = (DOCS / "use/client.md").read_text().partition("## From Python")[2]
     documented = {
         name

@@ -17,7 +17,7 @@ HEADS = {
 }
 
 
-def test_the_formats_we_take() -> None:
+def test_png_jpeg_and_webp_are_supported() -> None:
     assert {(kind.content_type, kind.ext, kind.label) for kind in FORMATS} == {
         ("image/png", "png", "PNG"),
         ("image/jpeg", "jpg", "JPEG"),
@@ -28,34 +28,34 @@ def test_the_formats_we_take() -> None:
 
 @pytest.mark.parametrize("real", HEADS)
 @pytest.mark.parametrize("declared", HEADS)
-def test_each_knows_its_own_head_and_no_other(declared: str, real: str) -> None:
+def test_a_format_matches_only_its_own_leading_bytes(declared: str, real: str) -> None:
     assert BY_EXT[declared].matches(HEADS[real]) is (declared == real)
 
 
 @pytest.mark.parametrize("start", [b"\xff\xd8\xff\xdb", b"\xff\xd8\xff\xe1", b"\xff\xd8\xff\xee"])
-def test_every_kind_of_jpeg(start: bytes) -> None:
+def test_every_kind_of_jpeg_is_recognized(start: bytes) -> None:
     assert BY_EXT["jpg"].matches(start.ljust(LEADING_BYTES, b"\0"))
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_a_webp_of_any_length(size: int) -> None:
+def test_a_webp_of_any_length_is_recognized(size: int) -> None:
     assert BY_EXT["webp"].matches(b"RIFF" + size.to_bytes(4, "little") + b"WEBP")
 
 
 @pytest.mark.parametrize(
     "head", [b"", b"RIFF", b"RIFF\0\0\0\0WAVE", b"GIF89a", b"\x89PNG", b"\xff\xd8", b"<svg>"]
 )
-def test_others_and_fragments_are_none(head: bytes) -> None:
+def test_other_formats_and_incomplete_headers_match_no_format(head: bytes) -> None:
     assert not any(kind.matches(head) for kind in FORMATS)
 
 
 @pytest.mark.parametrize("ext", HEADS)
-def test_what_follows_the_leading_bytes_does_not_matter(ext: str) -> None:
+def test_bytes_after_the_leading_ones_are_ignored(ext: str) -> None:
     assert len(HEADS[ext]) <= LEADING_BYTES
     assert BY_EXT[ext].matches(HEADS[ext] + b"anything")
 
 
-def test_what_a_file_is_by_its_content() -> None:
+def test_format_of_detects_the_format_from_the_content() -> None:
     assert {ext: format_of(head) for ext, head in HEADS.items()} == BY_EXT
     assert format_of(b"GIF89a") is None
 
@@ -89,21 +89,21 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("kind", PICTURES)
-def test_pixels_as_pillow_has_them(kind: str) -> None:
+def test_pixel_size_matches_pillow(kind: str) -> None:
     with Image.open(io.BytesIO(PICTURES[kind])) as picture:
         shown = ImageOps.exif_transpose(picture).size
     assert pixel_size(PICTURES[kind]) == shown
 
 
 @pytest.mark.parametrize("kind", PICTURES)
-def test_whatever_is_cut_off_says_nothing_wrong(kind: str) -> None:
+def test_pixel_size_of_a_truncated_image_is_right_or_unknown(kind: str) -> None:
     whole = PICTURES[kind]
     said = {pixel_size(whole[:length]) for length in (*range(64), len(whole) // 2, len(whole) - 1)}
     assert said <= {None, pixel_size(whole)}
 
 
 @given(st.sampled_from(sorted(HEADS)), st.binary(max_size=200))
-def test_pixels_of_anything(ext: str, rest: bytes) -> None:
+def test_pixel_size_of_random_bytes_is_positive_or_unknown(ext: str, rest: bytes) -> None:
     size = pixel_size(HEADS[ext] + rest)
     assert size is None or min(size) > 0
 
@@ -112,7 +112,9 @@ def test_pixels_of_anything(ext: str, rest: bytes) -> None:
     st.sampled_from(sorted(PICTURES)),
     st.lists(st.tuples(st.integers(0, 120), st.integers(0, 255)), max_size=4),
 )
-def test_pixels_of_broken_headers(kind: str, changes: list[tuple[int, int]]) -> None:
+def test_pixel_size_of_a_broken_header_is_positive_or_unknown(
+    kind: str, changes: list[tuple[int, int]]
+) -> None:
     broken = bytearray(PICTURES[kind][:1000])
     for position, value in changes:
         broken[position % len(broken)] = value
@@ -120,6 +122,6 @@ def test_pixels_of_broken_headers(kind: str, changes: list[tuple[int, int]]) -> 
     assert size is None or min(size) > 0
 
 
-def test_no_pixels_without_a_side() -> None:
+def test_pixel_size_is_unknown_for_a_zero_width_and_for_a_gif() -> None:
     assert pixel_size(encoded("PNG").replace((123).to_bytes(4), bytes(4), 1)) is None
     assert pixel_size(b"GIF89a\x01\0\x01\0") is None

@@ -1,4 +1,4 @@
-"""The life of an image under any order of events: the real services on a real disk against a simple model."""
+"""Images under any order of events: the real services on a real disk, compared with a simple model."""
 
 import asyncio
 import io
@@ -284,7 +284,7 @@ class ImagesMachine(RuleBasedStateMachine):
             del self.shots[image_id]
         return len(gone)
 
-    # What always holds
+    # Invariants
 
     @invariant()
     def comments_show_the_active_images_in_upload_order(self) -> None:
@@ -318,7 +318,7 @@ class ImagesMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.hypothesis  # the mark that the plugin gives to `given` tests
-def test_the_life_of_images(tmp_path: Path) -> None:
+def test_images_match_the_model_after_any_order_of_events(tmp_path: Path) -> None:
     asyncio.run(open_records(tmp_path).close())
     ImagesMachine.empty_database = tmp_path / "prshots.db"
     bounded = settings(

@@ -12,7 +12,7 @@ IMAGES = UNDERSTAND / "images"
 NAMES = {f"{name}-{theme}.svg" for name in ("architecture", "folders") for theme in ("light", "dark")}
 
 
-def test_they_are_what_the_script_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checked_in_pictures_match_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(IMAGES)
     importlib.import_module("make_pictures").main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == NAMES
@@ -20,13 +20,13 @@ def test_they_are_what_the_script_draws(tmp_path: Path, monkeypatch: pytest.Monk
     assert old == set(), "run python docs/understand/images/make_pictures.py"
 
 
-def test_the_page_shows_each_in_both_themes() -> None:
+def test_the_page_shows_every_picture_in_both_themes() -> None:
     page = (UNDERSTAND / "architecture.md").read_text()
     assert set(re.findall(r'images/([\w-]+\.svg)"', page)) == NAMES
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_it_is_xml_with_a_title(name: str) -> None:
+def test_every_picture_is_an_svg_with_a_title(name: str) -> None:
     svg = "{http://www.w3.org/2000/svg}"
     root = ET.parse(IMAGES / name).getroot()
     assert root.tag == f"{svg}svg"

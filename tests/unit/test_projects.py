@@ -36,56 +36,56 @@ async def accounts(tmp_path: Path, clock: Clock) -> AsyncIterator[Projects]:
 
 
 class TestProjects:
-    async def test_a_new_one_is_found_by_its_name(self, accounts: Projects) -> None:
+    async def test_a_new_project_is_found_by_its_name(self, accounts: Projects) -> None:
         made = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
         assert await accounts.project("web") == made
         assert await accounts.projects() == [made]
         assert (made.policy, made.retain_days, made.created_at) == (Policy.RETAIN_DAYS, 30, NOW)
 
-    async def test_images_go_when_the_pr_closes_unless_said_otherwise(self, accounts: Projects) -> None:
+    async def test_the_default_policy_is_pr_close(self, accounts: Projects) -> None:
         made = await accounts.create_project("web")
         assert (made.policy, made.retain_days) == (Policy.PR_CLOSE, None)
 
     @pytest.mark.parametrize("name", ["a", "owner/repo", "größer 日本", "x" * MAX_NAME])
-    async def test_a_name_is_free(self, accounts: Projects, name: str) -> None:
+    async def test_a_printable_name_is_accepted(self, accounts: Projects, name: str) -> None:
         await accounts.create_project(name)
         assert (await accounts.project(name)).name == name
 
     @pytest.mark.parametrize(
         "name", ["", " ", " a", "a ", "a\nb", "a\x1b[31m", "\udcff", "x" * (MAX_NAME + 1)]
     )
-    async def test_but_printable_and_not_too_long(self, accounts: Projects, name: str) -> None:
+    async def test_an_unprintable_or_too_long_name_is_refused(self, accounts: Projects, name: str) -> None:
         with pytest.raises(InvalidInputError, match="printable"):
             await accounts.create_project(name)
         assert await accounts.projects() == []
 
-    async def test_a_name_is_taken_once(self, accounts: Projects) -> None:
+    async def test_a_duplicate_name_is_a_conflict(self, accounts: Projects) -> None:
         await accounts.create_project("web")
         with pytest.raises(ConflictError, match="'web'"):
             await accounts.create_project("web")
 
-    async def test_one_that_is_not_there(self, accounts: Projects) -> None:
+    async def test_an_unknown_project_is_not_found(self, accounts: Projects) -> None:
         with pytest.raises(NotFoundError, match="'nope'"):
             await accounts.project("nope")
 
 
 class TestPolicies:
     @pytest.mark.parametrize("days", [0, -1, MAX_RETAIN_DAYS + 1])
-    async def test_days_have_a_range(self, accounts: Projects, days: int) -> None:
+    async def test_retain_days_out_of_range_are_refused(self, accounts: Projects, days: int) -> None:
         with pytest.raises(InvalidInputError, match=f"got {days}"):
             await accounts.create_project("web", Policy.MANUAL, days)
         web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match=f"got {days}"):
             await accounts.change_project(web, retain_days=days)
 
-    async def test_retain_days_needs_days(self, accounts: Projects) -> None:
+    async def test_the_retain_days_policy_requires_days(self, accounts: Projects) -> None:
         with pytest.raises(InvalidInputError, match="--retain-days N"):
             await accounts.create_project("web", Policy.RETAIN_DAYS)
         web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match="--retain-days N"):
             await accounts.change_project(web, policy=Policy.RETAIN_DAYS)
 
-    async def test_a_change_leaves_what_is_not_given(self, accounts: Projects) -> None:
+    async def test_a_change_keeps_the_fields_that_are_not_given(self, accounts: Projects) -> None:
         web = await accounts.create_project("web", Policy.MANUAL, 30)
         changes: list[tuple[ProjectChanges, tuple[str, Policy, int | None]]] = [
             ({"policy": Policy.PR_CLOSE}, ("web", Policy.PR_CLOSE, 30)),
@@ -98,13 +98,13 @@ class TestPolicies:
             assert (web.name, web.policy, web.retain_days) == after
             assert await accounts.project(web.name) == web
 
-    async def test_a_name_that_is_taken_is_not_taken_over(self, accounts: Projects) -> None:
+    async def test_renaming_to_an_existing_name_is_a_conflict(self, accounts: Projects) -> None:
         web, _ = await accounts.create_project("web"), await accounts.create_project("app")
         with pytest.raises(ConflictError, match="'app'"):
             await accounts.change_project(web, name="app")
         assert await accounts.project("web") == web
 
-    async def test_days_can_be_taken_away_where_the_policy_does_not_need_them(
+    async def test_retain_days_can_be_removed_unless_the_policy_requires_them(
         self, accounts: Projects
     ) -> None:
         web = await accounts.create_project("web", Policy.RETAIN_DAYS, 30)
@@ -115,7 +115,7 @@ class TestPolicies:
 
 
 class TestTokens:
-    async def test_the_secret_is_of_the_documented_form_and_kept_nowhere(
+    async def test_the_secret_has_the_documented_format_and_is_not_stored(
         self, accounts: Projects, tmp_path: Path
     ) -> None:
         web = await accounts.create_project("web")
@@ -128,18 +128,18 @@ class TestTokens:
         assert token.sha256.encode() in everything
         assert secret[4:].encode() not in everything
 
-    async def test_each_is_another(self, accounts: Projects) -> None:
+    async def test_every_token_has_its_own_id_and_secret(self, accounts: Projects) -> None:
         web = await accounts.create_project("web")
         made = [await accounts.create_token(web) for _ in range(5)]
         assert len({secret for _, secret in made}) == len({token.id for token, _ in made}) == 5
 
     @pytest.mark.parametrize("label", ["x" * 201, "a\nb", "\x1b[31m"])
-    async def test_a_label_is_printable_and_not_too_long(self, accounts: Projects, label: str) -> None:
+    async def test_an_unprintable_or_too_long_label_is_refused(self, accounts: Projects, label: str) -> None:
         web = await accounts.create_project("web")
         with pytest.raises(InvalidInputError, match="label"):
             await accounts.create_token(web, label)
 
-    async def test_stands_for_its_project(self, accounts: Projects) -> None:
+    async def test_a_token_authenticates_its_project(self, accounts: Projects) -> None:
         for name in ("web", "app"):
             _, secret = await accounts.create_token(await accounts.create_project(name))
             assert (await accounts.authenticate(secret)).name == name
@@ -148,18 +148,20 @@ class TestTokens:
         "wrong",
         ["", "msr_", "msr_" + "0" * 64, "msr_" + "0" * 63, "x" * 68, "\udcff", "msr_" + "0" * 100_000],
     )
-    async def test_any_other_text_stands_for_none(self, accounts: Projects, wrong: str) -> None:
+    async def test_an_unknown_token_is_refused(self, accounts: Projects, wrong: str) -> None:
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
             await accounts.authenticate(wrong)
 
-    async def test_a_changed_one_stands_for_none(self, accounts: Projects) -> None:
+    async def test_an_altered_token_is_refused(self, accounts: Projects) -> None:
         web = await accounts.create_project("web")
         _, secret = await accounts.create_token(web)
         for wrong in (secret.upper(), secret[:-1], secret + "0", " " + secret, secret + "\n", secret[4:]):
             with pytest.raises(UnauthorizedError):
                 await accounts.authenticate(wrong)
 
-    async def test_a_revoked_one_stops_at_once_and_the_others_go_on(self, accounts: Projects) -> None:
+    async def test_a_revoked_token_is_refused_immediately_and_others_still_work(
+        self, accounts: Projects
+    ) -> None:
         web = await accounts.create_project("web")
         token, secret = await accounts.create_token(web)
         _, other = await accounts.create_token(web)
@@ -169,7 +171,7 @@ class TestTokens:
             await accounts.authenticate(secret)
         assert (await accounts.authenticate(other)).name == "web"
 
-    async def test_a_short_lived_one_works_until_its_time_is_over(
+    async def test_a_short_lived_token_works_until_it_expires(
         self, accounts: Projects, clock: Clock, tmp_path: Path
     ) -> None:
         web = await accounts.create_project("web")
@@ -185,11 +187,13 @@ class TestTokens:
         assert await records.project_of_token(token.sha256) == (token, web)
         await records.close()
 
-    async def test_revoking_one_that_is_not_there(self, accounts: Projects) -> None:
+    async def test_revoking_an_unknown_token_is_not_found(self, accounts: Projects) -> None:
         with pytest.raises(NotFoundError, match="'nope'"):
             await accounts.revoke_token("nope")
 
-    async def test_the_last_use_is_noted_to_the_minute(self, accounts: Projects, clock: Clock) -> None:
+    async def test_the_last_use_is_recorded_at_most_once_a_minute(
+        self, accounts: Projects, clock: Clock
+    ) -> None:
         web = await accounts.create_project("web")
         _, secret = await accounts.create_token(web)
 
@@ -203,7 +207,7 @@ class TestTokens:
         assert await noted_after(TOUCH_SECONDS - 1) == first
         assert await noted_after(1) == first + TOUCH_SECONDS
 
-    async def test_a_last_use_that_cannot_be_noted_refuses_nobody(
+    async def test_a_token_works_even_if_its_last_use_cannot_be_recorded(
         self, accounts: Projects, tmp_path: Path
     ) -> None:
         web = await accounts.create_project("web")

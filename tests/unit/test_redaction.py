@@ -57,5 +57,5 @@ def test_a_secret_is_hidden(text, secret):
         "the kid eyJ.x is not known",
     ],
 )
-def test_the_rest_stays(text):
+def test_other_text_is_unchanged(text):
     assert redact(text) == text

@@ -75,17 +75,17 @@ def trouble(fault: str) -> httpx.RequestError:
 
 
 @pytest.mark.parametrize("case", cases("retries", "retry_after"))
-def test_retry_after(case: dict[str, Any]) -> None:
+def test_the_retry_after_header_is_parsed(case: dict[str, Any]) -> None:
     assert retry_after(httpx.Response(503, headers={"Retry-After": case["header"]})) == case["seconds"]
 
 
 @pytest.mark.parametrize("case", cases("retries", "limits"))
-def test_limits(case: dict[str, Any]) -> None:
+def test_a_rate_limited_reply_says_how_long_to_wait(case: dict[str, Any]) -> None:
     assert limit_of(reply_of(case)) == case["seconds"]
 
 
 @pytest.mark.parametrize("case", cases("retries", "sent"))
-def test_sent(case: dict[str, Any], clock: Clock) -> None:
+def test_a_request_is_retried_with_the_expected_waits_and_result(case: dict[str, Any], clock: Clock) -> None:
     requests: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -117,7 +117,7 @@ def assert_waits(waits: list[float], expected: list[list[float]]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("retries", "uploads"))
-def test_uploads(case: dict[str, Any]) -> None:
+def test_an_error_skips_one_upload_or_stops_the_run(case: dict[str, Any]) -> None:
     tried: list[str] = []
 
     class Service:

@@ -157,42 +157,44 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "prshots.toml"
 
 
-def test_every_setting_is_tried_here() -> None:
+def test_every_setting_has_a_case() -> None:
     assert {name.upper() for name in SETTINGS} == set(CASES)
 
 
 @EVERY
-def test_by_default(name: str, case: Case) -> None:
+def test_a_setting_has_its_default(name: str, case: Case) -> None:
     assert value_of(load_settings(), name) == case.default
 
 
 @EVERY
-def test_from_the_environment(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
+def test_a_setting_is_read_from_the_environment(
+    monkeypatch: pytest.MonkeyPatch, name: str, case: Case
+) -> None:
     monkeypatch.setenv(f"PRSHOTS_{name}", case.text)
     assert value_of(load_settings(), name) == case.value
 
 
 @EVERY
-def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch, name: str, case: Case) -> None:
     monkeypatch.setenv(f"PRSHOTS_{name}", "")
     assert value_of(load_settings(), name) == case.default
 
 
 @EVERY
 @pytest.mark.parametrize("spelling", ["PRSHOTS_{}", "{}", "prshots_{}"])
-def test_from_a_file(config: Path, name: str, case: Case, spelling: str) -> None:
+def test_a_setting_is_read_from_a_file(config: Path, name: str, case: Case, spelling: str) -> None:
     for key in (spelling.format(name), spelling.format(name).lower()):
         config.write_text(f'{key} = "{case.text}"')
         assert value_of(load_settings(config), name) == case.value
 
 
-def test_a_number_in_a_file_is_a_number(config: Path) -> None:
+def test_a_number_in_a_file_needs_no_quotes(config: Path) -> None:
     config.write_text("api_port = 9001")
     assert load_settings(config).api_port == 9001
 
 
 @EVERY
-def test_the_environment_stands_above_the_file(
+def test_the_environment_overrides_the_file(
     monkeypatch: pytest.MonkeyPatch, config: Path, name: str, case: Case
 ) -> None:
     config.write_text(f'{name} = "{case.wrong or "from the file"}"')
@@ -201,7 +203,7 @@ def test_the_environment_stands_above_the_file(
 
 
 @WITH_WRONG_VALUES
-def test_a_wrong_value_is_named_with_what_it_takes(
+def test_an_invalid_value_is_refused_with_what_the_setting_takes(
     monkeypatch: pytest.MonkeyPatch, config: Path, name: str, case: Case
 ) -> None:
     said = f"PRSHOTS_{name}: got {case.wrong!r}, takes {case.takes}"
@@ -224,7 +226,7 @@ def test_a_wrong_value_is_named_with_what_it_takes(
         "postgresql+psycopg://db/name",
     ],
 )
-def test_a_database_needs_a_path(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_an_invalid_database_url_is_refused(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("PRSHOTS_DATABASE_URL", url)
     assert error_of().startswith("PRSHOTS_DATABASE_URL: got ")
 
@@ -242,7 +244,9 @@ def test_a_database_needs_a_path(monkeypatch: pytest.MonkeyPatch, url: str) -> N
         ("COUNTER_URL", "valkey://cache"),
     ],
 )
-def test_servers_are_named_by_their_address(monkeypatch: pytest.MonkeyPatch, name: str, url: str) -> None:
+def test_server_urls_are_accepted_and_their_passwords_hidden(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str
+) -> None:
     monkeypatch.setenv(f"PRSHOTS_{name}", url)
     assert value_of(load_settings(), name) == url
     assert "word" not in repr(load_settings())
@@ -253,7 +257,7 @@ def test_servers_are_named_by_their_address(monkeypatch: pytest.MonkeyPatch, nam
 @pytest.mark.parametrize(
     "url", ["mysql://me:pass/w@rd@db/x", "https://me:pass/w@rd@db", "ftp://db/x?password=pass/w@rd"]
 )
-def test_a_wrong_address_is_shown_without_its_password(
+def test_an_invalid_url_is_refused_without_showing_its_password(
     monkeypatch: pytest.MonkeyPatch, name: str, url: str
 ) -> None:
     monkeypatch.setenv(f"PRSHOTS_{name}", url)
@@ -261,7 +265,7 @@ def test_a_wrong_address_is_shown_without_its_password(
     assert "pass/w" not in error_of()
 
 
-def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_urls_and_paths_follow_the_ports_and_data_dir(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRSHOTS_DATA_DIR", "/srv/shots")
     monkeypatch.setenv("PRSHOTS_IMG_PORT", "9002")
     loaded = load_settings()
@@ -271,12 +275,12 @@ def test_addresses_and_places_follow_the_ports_and_the_data_folder(monkeypatch: 
     assert loaded.signing_keys_file == Path("/srv/shots/signing-keys")
 
 
-def test_a_setting_nobody_knows_is_named(config: Path) -> None:
+def test_an_unknown_setting_is_refused_by_name(config: Path) -> None:
     config.write_text('api_prot = "secret"')
     assert error_of(config) == f"unknown setting API_PROT in {config}: see docs/run/settings.md"
 
 
-def test_a_file_that_cannot_be_read_is_named(config: Path) -> None:
+def test_an_unreadable_or_invalid_file_is_refused_by_name(config: Path) -> None:
     assert error_of(config) == f"cannot read the settings in {config}: No such file or directory"
     config.write_bytes(b"\xff\xfe")
     assert error_of(config).startswith(f"cannot read the settings in {config}: ")
@@ -290,7 +294,7 @@ def test_a_file_that_cannot_be_read_is_named(config: Path) -> None:
 @pytest.mark.parametrize(
     "keys", [f"{KEYS},{'5e' * 32}", f"{KEYS},{KEYS}", "5e" * 32, "k1:5e5e", f"k1={'5e' * 32}"]
 )
-def test_wrong_keys_are_refused_without_a_word_of_them(
+def test_invalid_signing_keys_are_refused_and_not_shown(
     monkeypatch: pytest.MonkeyPatch, config: Path, keys: str
 ) -> None:
     config.write_text(f'signing_keys = "{keys}"')
@@ -301,25 +305,25 @@ def test_wrong_keys_are_refused_without_a_word_of_them(
     assert "5e5e" not in from_file
 
 
-def test_keys_of_a_wrong_type_are_not_shown_either(config: Path) -> None:
+def test_signing_keys_of_the_wrong_type_are_refused_and_not_shown(config: Path) -> None:
     config.write_text(f'signing_keys = ["{KEYS}"]')
     assert error_of(config).startswith("PRSHOTS_SIGNING_KEYS: got an invalid value, takes kid:hex")
     assert "5e5e" not in error_of(config)
 
 
-def test_the_keys_are_not_part_of_what_settings_print(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_printed_settings_do_not_contain_the_signing_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", KEYS)
     assert "5e5e" not in repr(load_settings())
     assert "5e5e" not in str(load_settings())
 
 
-def test_counters_in_memory_allow_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_counter_allows_only_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRSHOTS_WORKERS", "2")
     said = error_of()
     assert said.startswith("PRSHOTS_WORKERS: got 2, takes 1 while PRSHOTS_COUNTER_URL is memory://")
 
 
-def test_settings_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loaded_settings_are_immutable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRSHOTS_API_PORT", "9001")
     loaded = load_settings()
     monkeypatch.setenv("PRSHOTS_API_PORT", "9002")
@@ -331,8 +335,8 @@ def test_settings_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
 GITHUB = {"github_client_id": "id", "github_client_secret": "secret"}
 
 
-class TestProviders:
-    def test_none_need_nothing(self) -> None:
+class TestLoginProviders:
+    def test_are_optional(self) -> None:
         Settings().check_providers()
 
     def test_are_listed_in_the_order_of_the_sign_in_page(self) -> None:
@@ -348,12 +352,14 @@ class TestProviders:
             (GITHUB, "ALLOWED_USERS"),
         ],
     )
-    def test_half_of_one_is_refused_by_what_is_missing(self, given: dict[str, str], missing: str) -> None:
+    def test_that_are_incomplete_are_refused_with_the_missing_setting(
+        self, given: dict[str, str], missing: str
+    ) -> None:
         with pytest.raises(SettingsError, match=f"^PRSHOTS_{missing}: got nothing"):
             Settings(**given).check_providers()
 
     @pytest.mark.parametrize("who", ["allowed_users", "allowed_organizations", "allowed_email_domains"])
-    def test_any_allow_list_will_do(self, who: str) -> None:
+    def test_need_only_one_allow_list_of_any_kind(self, who: str) -> None:
         Settings(**GITHUB, **{who: "acme"}).check_providers()
 
 
@@ -369,14 +375,14 @@ class TestProviders:
         "https://" + "a" * 300,
     ],
 )
-def test_an_issuer_is_an_address_that_nobody_can_listen_in_on(
+def test_an_issuer_that_is_not_a_valid_https_url_is_refused(
     issuer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRSHOTS_TRUSTED_ISSUERS", f"https://gitlab.com,{issuer}")
     assert error_of().startswith("PRSHOTS_TRUSTED_ISSUERS: got ")
 
 
-def test_issuers_are_kept_exactly_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_issuers_are_split_at_commas_and_otherwise_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "PRSHOTS_TRUSTED_ISSUERS", " https://ci.test/ ,, http://localhost:1,http://127.0.0.1:2/x"
     )

@@ -20,7 +20,7 @@ def text_of(given: str | dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("case", cases("shot_names", "suffixes"))
-def test_suffixes(case: dict[str, Any], tmp_path: Path) -> None:
+def test_the_file_name_sets_the_name_and_viewport(case: dict[str, Any], tmp_path: Path) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (20, 10)).save(picture, "PNG")
     path = tmp_path / case["given"]
@@ -35,12 +35,12 @@ def test_suffixes(case: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", cases("shot_names", "fitted"))
-def test_fitted(case: dict[str, Any]) -> None:
+def test_a_name_is_cleaned_and_shortened_to_200_characters(case: dict[str, Any]) -> None:
     assert shortened(text_of(case["given"])) == text_of(case["name"])
 
 
 @pytest.mark.parametrize("case", cases("shot_names", "repeated"))
-def test_repeated(case: dict[str, Any]) -> None:
+def test_a_repeated_name_gets_a_number(case: dict[str, Any]) -> None:
     names: list[str] = []
     camera = Camera(text_of(case["name"]), lambda _take, name, _viewport: names.append(name))
     for _ in case["names"]:

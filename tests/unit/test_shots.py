@@ -1,4 +1,4 @@
-"""Which files are screenshots, how each is named, what is wrong with the others, and making one fit."""
+"""Finding and naming screenshot files, reporting invalid ones, and shrinking those that are too large."""
 
 import io
 import os
@@ -43,7 +43,7 @@ def names(found: Found) -> list[str]:
 
 
 def problems(*paths: str, **options: object) -> dict[str, str]:
-    """Return what is wrong with each file. None may be a screenshot."""
+    """Return each file's problem. Fail if any file is a valid screenshot."""
     found = find_shots(paths, **options)  # type: ignore[arg-type]
     assert found.shots == []
     return {problem.path: problem.words for problem in found.problems}
@@ -55,8 +55,8 @@ def only(found: Found) -> ShotFile:
     return shot
 
 
-class TestWhere:
-    def test_a_folder_is_searched_whole_and_names_are_relative_to_it(self) -> None:
+class TestFinding:
+    def test_a_folder_is_searched_recursively_and_names_are_relative_to_it(self) -> None:
         made(
             "out/cart.png",
             "out/checkout/pay.JPG",
@@ -83,32 +83,34 @@ class TestWhere:
             "nowhere/*.png": [],
         }.items(),
     )
-    def test_globs(self, pattern: str, found: list[str]) -> None:
+    def test_a_glob_finds_the_matching_files(self, pattern: str, found: list[str]) -> None:
         made("out/cart.png", "out/checkout/pay.png", "out/deep/er/end.png", "out/.cache/old.png")
         assert names(find_shots([pattern])) == found
 
-    def test_a_name_that_looks_like_a_pattern_is_a_name(self) -> None:
+    def test_a_file_name_that_looks_like_a_glob_is_taken_literally(self) -> None:
         made("pages/[id].png", "pages/i.png")
         assert names(find_shots(["pages/[id].png"])) == ["pages/[id]"]
 
-    def test_each_file_once_however_often_it_is_found(self) -> None:
+    def test_a_file_that_several_paths_match_is_found_once(self) -> None:
         made("out/cart.png")
         assert names(find_shots(["out", "out/cart.png", "out/*.png", "./out"])) == ["cart"]
 
-    def test_from_outside(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_files_outside_the_current_folder_are_named_by_their_path(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         made("shots/cart.png", "app/x.png")
         monkeypatch.chdir(folder / "app")
         assert names(find_shots(["../shots/cart.png"])) == ["shots/cart"]
         assert names(find_shots([f"{folder}/app/x.png"])) == ["x"]
         assert names(find_shots([f"{folder}/shots/cart.png"])) == [f"{folder}/shots/cart".removeprefix("/")]
 
-    def test_base(self) -> None:
+    def test_names_are_relative_to_the_base(self) -> None:
         made("a/shots/cart.png", "b/pay.png")
         assert names(find_shots(["a/shots/*.png"], base="a/shots")) == ["cart"]
         assert names(find_shots(["a/shots"], base="a")) == ["shots/cart"]
         assert "is not in a:" in problems("b/pay.png", base="a")["b/pay.png"]
 
-    def test_ordered_as_people_do(self) -> None:
+    def test_shots_are_sorted_with_numbers_in_numeric_order(self) -> None:
         made("step-10.png", "step-9.png", "step-9@1280x800.png", "step-9@390x844.png", "b.png")
         shots = find_shots(["*.png"]).shots
         assert [(shot.name, shot.viewport) for shot in shots] == [
@@ -119,7 +121,7 @@ class TestWhere:
             ("step-10", "20x10"),
         ]
 
-    def test_links_in_circles_and_to_files(self) -> None:
+    def test_a_search_finds_symlinked_files_but_skips_symlinked_folders(self) -> None:
         made("out/a/cart.png", "real/big.png")
         Path("out/a/up").symlink_to("..")
         Path("out/b").symlink_to("a", target_is_directory=True)
@@ -130,7 +132,7 @@ class TestWhere:
         assert names(find_shots(["out/**/*.png"])) == ["out/a/cart", "out/linked"]
         assert names(find_shots(["out/b/*.png"])) == ["out/b/cart"]
 
-    def test_nothing_there(self) -> None:
+    def test_a_missing_path_is_a_problem_but_an_empty_match_is_not(self) -> None:
         Path("empty").mkdir()
         assert find_shots(["empty", "*.png"]) == ([], [])
         found = find_shots(["nowhere", "", "no\0where"])
@@ -140,7 +142,7 @@ class TestWhere:
             ("no\0where", True),
         ]
 
-    def test_what_cannot_be_searched_is_its_own_problem(
+    def test_an_unreadable_path_is_reported_and_does_not_stop_the_search(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         made("out/cart.png")
@@ -175,18 +177,18 @@ class TestNamesAndViewports:
             ("shot.bin", "shot.bin", "20x10"),
         ],
     )
-    def test_by_the_path(self, path: str, name: str, viewport: str) -> None:
+    def test_come_from_the_path(self, path: str, name: str, viewport: str) -> None:
         made(path)
         shot = only(find_shots([path]))
         assert (shot.name, shot.viewport) == (name, viewport)
 
-    def test_given(self) -> None:
+    def test_given_as_options_override_the_path(self) -> None:
         made("cart@1280x800.png")
         assert only(find_shots(["cart@1280x800.png"], viewport="1x2")).viewport == "1x2"
         shot = only(find_shots(["*.png"], name="The cart @5x5"))
         assert (shot.name, shot.viewport) == ("The cart @5x5", "20x10")
 
-    def test_what_can_only_be_a_mistake(self) -> None:
+    def test_one_name_for_two_files_or_an_invalid_viewport_is_refused(self) -> None:
         made("a.png", "b.png")
         with pytest.raises(InvalidInputError, match="2 files were found"):
             find_shots(["*.png"], name="x")
@@ -197,7 +199,7 @@ class TestNamesAndViewports:
         made("notes.jpg", content=picture((30, 40), "JPEG", icc_profile=bytes(300_000)))
         assert only(find_shots(["notes.jpg"])).viewport == "30x40"
 
-    def test_content_counts_not_the_extension(self) -> None:
+    def test_the_content_type_comes_from_the_content_not_the_extension(self) -> None:
         made("photo.png", content=picture(kind="JPEG"))
         made("same.jpg", content=picture(kind="JPEG"))
         shots = {shot.name: shot for shot in find_shots(["."]).shots}
@@ -207,7 +209,7 @@ class TestNamesAndViewports:
 
 
 class TestProblems:
-    def test_each_is_said_and_the_rest_goes_on(self) -> None:
+    def test_each_invalid_file_is_reported_and_valid_ones_are_found(self) -> None:
         made("good.png")
         made("empty.png", content=b"")
         made("text.png", content=b"hello")
@@ -232,11 +234,11 @@ class TestProblems:
             "caf\udce9.png": "has a name that is not UTF-8: rename it, or use --name",
         }
 
-    def test_a_large_one_is_found_since_only_the_service_knows_its_limit(self) -> None:
+    def test_a_large_file_is_no_problem_because_the_service_sets_the_limit(self) -> None:
         made("large.png", content=SMALL.ljust(MAX_BYTES, b"\0"))
         assert only(find_shots(["large.png"])).size == MAX_BYTES
 
-    def test_two_of_the_same_name(self) -> None:
+    def test_a_second_file_with_the_same_name_and_viewport_is_reported(self) -> None:
         made("a/cart.png", "b/cart.png", "b/cart@5x5.png")
         found = find_shots(["a", "b"])
         assert [(shot.path, shot.viewport) for shot in found.shots] == [
@@ -255,7 +257,7 @@ def noise(size: tuple[int, int], mode: str = "RGB") -> Image.Image:
 
 
 class TestShrinking:
-    def test_nothing_is_given_up_that_need_not_be(self) -> None:
+    def test_is_lossless_if_the_result_is_small_enough(self) -> None:
         smooth = Image.linear_gradient("L").resize((640, 400)).convert("RGB")
         smooth.save("smooth.png", compress_level=0)
         assert Path("smooth.png").stat().st_size > 700_000
@@ -265,14 +267,14 @@ class TestShrinking:
         with Image.open(io.BytesIO(content)) as shown:
             assert shown.convert("RGB").tobytes() == smooth.tobytes()
 
-    def test_longer_than_a_webp_may_be_stays_png(self) -> None:
+    def test_keeps_png_if_the_image_is_too_long_for_webp(self) -> None:
         Image.new("RGB", (10, 20_000)).save("long.png", compress_level=0)
         content, content_type, _ = shrunk(Path("long.png"), limit=500_000)
         assert content_type == "image/png"
         with Image.open(io.BytesIO(content)) as shown:
             assert shown.size == (10, 20_000)
 
-    def test_even_noise_fits_in_the_end(self) -> None:
+    def test_scales_noise_down_until_it_fits(self) -> None:
         noise((300, 200), "RGBA").save("noise.png")
         content, content_type, _ = shrunk(Path("noise.png"), limit=5_000)
         assert content_type == "image/webp"
@@ -281,7 +283,7 @@ class TestShrinking:
             assert shown.width < 300
             assert shown.mode == "RGBA"
 
-    def test_turned_as_it_was_shown(self) -> None:
+    def test_applies_the_exif_orientation(self) -> None:
         notes = Image.Exif()
         notes[0x0112] = 6
         Image.new("RGB", (40, 20)).save("turned.jpg", exif=notes)
@@ -289,14 +291,14 @@ class TestShrinking:
             assert shown.size == (20, 40)
 
     @pytest.mark.parametrize(
-        "content", [SMALL[:40], b"\x89PNG\r\n\x1a\n", b"GIF89a"], ids=["cut", "head", "gif"]
+        "content", [SMALL[:40], b"\x89PNG\r\n\x1a\n", b"GIF89a"], ids=["truncated", "signature only", "GIF"]
     )
-    def test_what_cannot_be_decoded(self, content: bytes) -> None:
+    def test_an_image_that_cannot_be_decoded_is_refused(self, content: bytes) -> None:
         made("broken.png", content=content)
         with pytest.raises(InvalidInputError, match="cannot be shrunk"):
             shrunk(Path("broken.png"), MAX_BYTES)
 
-    def test_a_bomb_is_not_decoded(self) -> None:
+    def test_a_decompression_bomb_is_refused(self) -> None:
         header = b"IHDR" + (int(MAX_PIXELS**0.5) + 1).to_bytes(4) * 2 + SMALL[24:29]
         made("bomb.png", content=SMALL[:12] + header + zlib.crc32(header).to_bytes(4) + SMALL[33:])
         with pytest.raises(InvalidInputError, match="too many to shrink"):

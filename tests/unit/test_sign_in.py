@@ -138,7 +138,7 @@ def refused(refusal: Refusal) -> Iterator[None]:
 
 
 class TestSigningIn:
-    async def test_ends_in_a_session_at_the_page_that_was_asked_for(
+    async def test_starts_a_session_and_returns_to_the_requested_page(
         self, signin: SignIn, host: Provider
     ) -> None:
         secret, return_to = await complete(signin, await begin(signin, host, "/projects/7?state=open#top"))
@@ -146,7 +146,7 @@ class TestSigningIn:
         assert (await signin.user_of(secret)).login == "mona"
         assert host.seen == host.asked
 
-    async def test_no_secret_is_kept(self, signin: SignIn, host: Provider, tmp_path: Path) -> None:
+    async def test_stores_no_secret(self, signin: SignIn, host: Provider, tmp_path: Path) -> None:
         waiting = await begin(signin, host)
         code = await signin.make_link()
         session = await sign_in(signin, host)
@@ -154,14 +154,14 @@ class TestSigningIn:
             kept = "\n".join(database.iterdump())
         assert [secret for secret in (waiting, code, session, BROWSER) if secret in kept] == []
 
-    async def test_every_sign_in_has_secrets_of_its_own(self, signin: SignIn, host: Provider) -> None:
+    async def test_uses_new_secrets_every_time(self, signin: SignIn, host: Provider) -> None:
         await begin(signin, host)
         await begin(signin, host)
         secrets = [*host.states, *(secret for pair in host.asked for secret in pair)]
         assert len(set(secrets)) == 6
         assert {len(secret) for secret in secrets} == {43}  # 256 bits
 
-    async def test_a_provider_nobody_has_set_up_is_not_there(self, signin: SignIn) -> None:
+    async def test_with_an_unknown_provider_is_not_found(self, signin: SignIn) -> None:
         for provider in ("gitea", "link", "local", ""):
             with pytest.raises(NotFoundError):
                 await signin.begin(provider, return_to="/", browser_secret=BROWSER, redirect_uri=BACK)
@@ -171,7 +171,7 @@ class TestSigningIn:
     @pytest.mark.parametrize(
         "path", ["/", "/projects/1/prs/2", "/a?b=//c", "/" + "x" * (MAX_RETURN_TO - 1), "/ü"]
     )
-    async def test_a_path_of_ours_is_gone_on_to(self, path: str) -> None:
+    async def test_returns_to_a_path_on_this_site(self, path: str) -> None:
         assert own_path(path) == path
 
     @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ class TestSigningIn:
             "/" + "x" * MAX_RETURN_TO,
         ],
     )
-    async def test_anything_else_is_the_first_page(self, path: str) -> None:
+    async def test_returns_to_the_start_page_for_any_other_url(self, path: str) -> None:
         assert own_path(path) == "/"
 
 
@@ -203,7 +203,7 @@ class TestAState:
         with refused(Refusal.EXPIRED):
             await complete(signin, state)
 
-    async def test_works_once_of_two_at_the_same_time(self, signin: SignIn, host: Provider) -> None:
+    async def test_works_once_for_concurrent_requests(self, signin: SignIn, host: Provider) -> None:
         state = await begin(signin, host)
         outcomes = await asyncio.gather(*(complete(signin, state) for _ in range(8)), return_exceptions=True)
         assert sum(isinstance(outcome, tuple) for outcome in outcomes) == 1
@@ -216,30 +216,32 @@ class TestAState:
         with refused(Refusal.EXPIRED):
             await complete(signin, second)
 
-    async def test_works_in_the_browser_it_was_begun_in(self, signin: SignIn, host: Provider) -> None:
+    async def test_works_only_in_the_browser_that_started_the_sign_in(
+        self, signin: SignIn, host: Provider
+    ) -> None:
         for browser in (new_secret(), "", "gärbage"):
             with refused(Refusal.OTHER_BROWSER):
                 await complete(signin, await begin(signin, host), browser=browser)
         assert host.seen == []
 
-    async def test_is_spent_by_whoever_tries_it(self, signin: SignIn, host: Provider) -> None:
+    async def test_is_used_up_by_a_failed_attempt(self, signin: SignIn, host: Provider) -> None:
         state = await begin(signin, host)
         with refused(Refusal.OTHER_BROWSER):
             await complete(signin, state, browser=new_secret())
         with refused(Refusal.EXPIRED):
             await complete(signin, state)
 
-    async def test_works_for_the_provider_it_was_begun_with(self, signin: SignIn, host: Provider) -> None:
+    async def test_works_only_for_the_provider_it_was_made_for(self, signin: SignIn, host: Provider) -> None:
         with refused(Refusal.EXPIRED):
             await complete(signin, await begin(signin, host), host="gitlab")
 
     @pytest.mark.parametrize("state", ["", "x", "x" * 43, "\ud800", "ü" * 43])
-    async def test_nobody_has_begun_with_is_refused(self, signin: SignIn, state: str) -> None:
+    async def test_that_is_unknown_is_refused(self, signin: SignIn, state: str) -> None:
         with refused(Refusal.EXPIRED):
             await complete(signin, state)
 
 
-class TestARefusal:
+class TestRefusals:
     @pytest.mark.parametrize(
         ("error", "refusal"),
         [
@@ -248,22 +250,22 @@ class TestARefusal:
             ("", Refusal.PROVIDER_FAILED),
         ],
     )
-    async def test_of_the_provider_instead_of_a_code(
+    async def test_a_provider_error_without_a_code_is_refused(
         self, signin: SignIn, host: Provider, error: str, refusal: Refusal
     ) -> None:
         with refused(refusal):
             await complete(signin, await begin(signin, host), code="", error=error)
 
-    async def test_an_error_counts_even_with_a_code(self, signin: SignIn, host: Provider) -> None:
+    async def test_a_provider_error_with_a_code_is_refused(self, signin: SignIn, host: Provider) -> None:
         with refused(Refusal.DENIED):
             await complete(signin, await begin(signin, host), error="access_denied")
 
-    async def test_of_a_code_that_is_too_old(self, signin: SignIn, host: Provider) -> None:
+    async def test_an_expired_code_is_refused(self, signin: SignIn, host: Provider) -> None:
         host.people["stale"] = SignInRefusedError(Refusal.EXPIRED, "code.test says invalid_grant")
         with refused(Refusal.EXPIRED):
             await complete(signin, await begin(signin, host), "stale")
 
-    async def test_of_a_provider_that_fails_is_logged_with_its_reason_and_no_secret(
+    async def test_a_provider_failure_is_logged_with_its_reason_and_no_secret(
         self, signin: SignIn, host: Provider
     ) -> None:
         host.people["code-0123"] = ProviderError("code.test did not answer")
@@ -276,7 +278,9 @@ class TestARefusal:
         secrets = [state, BROWSER, "code-0123", *host.asked[0]]
         assert not [secret for secret in secrets if secret in repr(logs)]
 
-    async def test_leaves_nobody_behind(self, people: SqlPeople, host: Provider, clock: Clock) -> None:
+    async def test_a_user_who_is_not_allowed_is_not_created(
+        self, people: SqlPeople, host: Provider, clock: Clock
+    ) -> None:
         signin = SignIn(people, {"github": host}, AllowList.parse("someone-else", "", ""), clock)
         with refused(Refusal.NOT_ALLOWED):
             await sign_in(signin, host)
@@ -284,14 +288,14 @@ class TestARefusal:
 
 
 class TestAUser:
-    async def test_gets_an_organization_of_their_own(
+    async def test_gets_a_personal_organization(
         self, signin: SignIn, people: SqlPeople, host: Provider
     ) -> None:
         user = await signin.user_of(await sign_in(signin, host))
         [(organization, role)] = await people.organizations_of(user.id)
         assert (organization.name, organization.personal, role) == ("mona", True, Role.OWNER)
 
-    async def test_is_the_same_the_next_time_whatever_they_are_called_by_then(
+    async def test_with_a_new_login_and_name_stays_the_same_user(
         self, signin: SignIn, people: SqlPeople, host: Provider
     ) -> None:
         before = await signin.user_of(await sign_in(signin, host))
@@ -306,7 +310,7 @@ class TestAUser:
         )
         assert len(await people.organizations_of(after.id)) == 1
 
-    async def test_is_another_than_whoever_has_that_login_elsewhere(
+    async def test_with_an_existing_login_gets_an_organization_with_a_unique_name(
         self, signin: SignIn, people: SqlPeople, host: Provider, other_host: Provider
     ) -> None:
         names = []
@@ -316,14 +320,14 @@ class TestAUser:
             names += [organization.name for organization, _ in await people.organizations_of(user.id)]
         assert names == ["mona", "mona-gitlab", "mona-gitlab-2", "mona-gitlab-3"]
 
-    async def test_called_local_does_not_get_what_the_command_line_made(
+    async def test_with_the_login_local_does_not_get_the_local_organization(
         self, signin: SignIn, people: SqlPeople, host: Provider
     ) -> None:
         user = await signin.user_of(await sign_in(signin, host, "local"))
         [(organization, _)] = await people.organizations_of(user.id)
         assert (organization.name, organization.id == LOCAL_ORGANIZATION) == ("local-github", False)
 
-    async def test_with_a_long_login_has_an_organization_whose_name_is_not_too_long(
+    async def test_with_a_long_login_gets_a_valid_organization_name(
         self, signin: SignIn, people: SqlPeople, host: Provider
     ) -> None:
         user = await signin.user_of(await sign_in(signin, host, "m" * 200))
@@ -331,7 +335,7 @@ class TestAUser:
         check_name("an organization", organization.name)
         assert user.login == "m" * 200
 
-    async def test_who_signs_in_twice_at_once_for_the_first_time_is_one(
+    async def test_is_created_once_by_concurrent_first_sign_ins(
         self, signin: SignIn, people: SqlPeople, host: Provider
     ) -> None:
         states = [await begin(signin, host) for _ in range(8)]
@@ -340,7 +344,7 @@ class TestAUser:
         assert len(users) == len(await people.users_of_login("mona")) == 1
         assert len(await people.organizations_of(users.pop())) == 1
 
-    async def test_is_told_when_every_name_is_taken(
+    async def test_gets_an_error_if_every_organization_name_is_taken(
         self, signin: SignIn, people: SqlPeople, host: Provider, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("prshots.server.domain.sign_in._SAME_NAMES", 2)
@@ -351,8 +355,8 @@ class TestAUser:
             await sign_in(signin, host)
 
 
-class TestALink:
-    async def test_signs_in_the_operator_who_owns_what_the_command_line_makes(
+class TestALoginLink:
+    async def test_signs_in_the_operator_as_owner_of_the_local_organization(
         self, signin: SignIn, people: SqlPeople
     ) -> None:
         user = await signin.user_of(await signin.redeem_link(await signin.make_link()))
@@ -374,13 +378,13 @@ class TestALink:
         ):
             await signin.redeem_link(code)
 
-    async def test_another_one_signs_in_the_same_operator(self, signin: SignIn, people: SqlPeople) -> None:
+    async def test_always_signs_in_the_same_operator(self, signin: SignIn, people: SqlPeople) -> None:
         codes = [await signin.make_link() for _ in range(4)]
         secrets = await asyncio.gather(*map(signin.redeem_link, codes))
         assert len({(await signin.user_of(secret)).id for secret in secrets}) == 1
         assert len(await people.members(LOCAL_ORGANIZATION, None, 10)) == 1
 
-    async def test_gives_the_operator_back_what_others_took(
+    async def test_makes_a_removed_operator_a_member_again(
         self, signin: SignIn, people: SqlPeople, host: Provider
     ) -> None:
         operator = await signin.user_of(await signin.redeem_link(await signin.make_link()))
@@ -391,11 +395,13 @@ class TestALink:
         assert len(await people.members(LOCAL_ORGANIZATION, None, 10)) == 2
 
     @pytest.mark.parametrize("code", ["", "x", "x" * 43, "\ud800"])
-    async def test_nobody_made_is_refused(self, signin: SignIn, code: str) -> None:
+    async def test_that_is_unknown_is_refused(self, signin: SignIn, code: str) -> None:
         with refused(Refusal.LINK_USED):
             await signin.redeem_link(code)
 
-    async def test_is_not_a_state_nor_a_state_a_link(self, signin: SignIn, host: Provider) -> None:
+    async def test_is_not_accepted_as_a_state_or_a_state_as_a_link(
+        self, signin: SignIn, host: Provider
+    ) -> None:
         with refused(Refusal.EXPIRED):
             await complete(signin, await signin.make_link())
         with refused(Refusal.LINK_USED):
@@ -412,7 +418,7 @@ class TestASession:
         with pytest.raises(UnauthorizedError):
             await signin.user_of(secret)
 
-    async def test_lasts_seven_days_unused(self, signin: SignIn, host: Provider, clock: Clock) -> None:
+    async def test_ends_after_seven_idle_days(self, signin: SignIn, host: Provider, clock: Clock) -> None:
         secret = await sign_in(signin, host)
         clock.now += IDLE_SECONDS
         await signin.user_of(secret)
@@ -420,7 +426,7 @@ class TestASession:
         with pytest.raises(UnauthorizedError):
             await signin.user_of(secret)
 
-    async def test_use_is_noted_once_a_minute(
+    async def test_records_its_use_at_most_once_a_minute(
         self, signin: SignIn, host: Provider, clock: Clock, tmp_path: Path
     ) -> None:
         secret = await sign_in(signin, host)
@@ -433,7 +439,7 @@ class TestASession:
             await signin.user_of(secret)
             assert last_seen(tmp_path) == noted
 
-    async def test_use_that_cannot_be_noted_refuses_nobody(
+    async def test_works_even_if_its_use_cannot_be_recorded(
         self, signin: SignIn, host: Provider, clock: Clock, tmp_path: Path
     ) -> None:
         secret = await sign_in(signin, host)
@@ -455,7 +461,7 @@ class TestASession:
             await signin.user_of(here)
         assert await signin.user_of(there)
 
-    async def test_all_of_a_user_s_end_at_once(self, signin: SignIn, host: Provider) -> None:
+    async def test_ends_when_its_user_signs_out_everywhere(self, signin: SignIn, host: Provider) -> None:
         mine = [await sign_in(signin, host) for _ in range(3)]
         another_s = await sign_in(signin, host, "hubot")
         await signin.sign_out_everywhere(await signin.user_of(mine[0]))
@@ -467,12 +473,12 @@ class TestASession:
     @pytest.mark.parametrize(
         "secret", ["", "x", "x" * 43, "x" * 100_000, "\ud800", "ü" * 43, "a\n" * 21 + "a"]
     )
-    async def test_nobody_started_is_refused(self, signin: SignIn, secret: str) -> None:
+    async def test_that_is_unknown_is_refused(self, signin: SignIn, secret: str) -> None:
         with pytest.raises(UnauthorizedError, match="unauthorized"):
             await signin.user_of(secret)
         await signin.sign_out(secret)
 
-    async def test_what_is_over_is_discarded(
+    async def test_and_an_unfinished_sign_in_are_discarded_once_expired(
         self, signin: SignIn, people: SqlPeople, host: Provider, clock: Clock
     ) -> None:
         await begin(signin, host)
@@ -508,7 +514,7 @@ class TestTheAllowList:
             ("nobody", "nothing", "home.test"),
         ],
     )
-    def test_admits(self, lists: tuple[str, str, str]) -> None:
+    def test_admits_a_listed_user(self, lists: tuple[str, str, str]) -> None:
         assert AllowList.parse(*lists).admits("github", self.MONA)
 
     @pytest.mark.parametrize(
@@ -530,14 +536,14 @@ class TestTheAllowList:
             ("", "", "*"),
         ],
     )
-    def test_does_not_admit(self, lists: tuple[str, str, str]) -> None:
+    def test_does_not_admit_an_unlisted_user(self, lists: tuple[str, str, str]) -> None:
         assert not AllowList.parse(*lists).admits("github", self.MONA)
 
-    def test_a_login_that_looks_like_another_provider_s_is_not(self) -> None:
+    def test_does_not_admit_a_login_that_imitates_another_provider(self) -> None:
         impostor = Identity("1", "github:mona", "Mona", organizations=frozenset({"github:example-org"}))
         assert not AllowList.parse("github:mona", "github:example-org", "").admits("oidc", impostor)
 
-    def test_only_what_stands_behind_the_last_at_is_a_domain(self) -> None:
+    def test_compares_only_the_part_after_the_last_at_with_a_domain(self) -> None:
         allowed = AllowList.parse("", "", "example.org")
         for email in (
             "example.org",

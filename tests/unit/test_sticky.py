@@ -162,7 +162,7 @@ def wait_for_turn() -> None:
     identity=st.sampled_from([BOT, None, ""]),
     other=st.sampled_from(["mallory", ""]),  # empty: the account was deleted
 )
-def test_jobs_at_once_end_with_one_comment_that_is_current(
+def test_concurrent_jobs_leave_one_current_comment(
     *,
     choices: list[int],
     jobs: int,
@@ -199,7 +199,7 @@ def test_jobs_at_once_end_with_one_comment_that_is_current(
 
 
 @pytest.mark.parametrize("case", cases("sticky_comment", "cases"))
-def test_cases(case: dict[str, Any]) -> None:
+def test_posting_makes_the_expected_changes(case: dict[str, Any]) -> None:
     conversation = Conversation()
     for comment in case["comments"]:
         conversation.write(comment["author"], comment["body"])

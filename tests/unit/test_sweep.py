@@ -69,9 +69,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     made.store.close()
 
 
-async def test_short_lived_tokens_go_once_their_time_is_over(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_expired_tokens_are_deleted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 2)
     project = a_project()
     await place.records.add_project(project)
@@ -84,21 +82,21 @@ async def test_short_lived_tokens_go_once_their_time_is_over(
     assert [bool(one) for one in found] == [False] * 3 + [True] * 2
 
 
-async def test_with_nothing_to_do(place: Place) -> None:
+async def test_nothing_is_deleted_if_nothing_has_expired(place: Place) -> None:
     image = await place.image()
     assert await place.sweep() == SweepReport()
     assert await place.left() == {image.key}
 
 
 @pytest.mark.parametrize("policy", Policy)
-async def test_images_go_when_their_days_have_passed(place: Place, policy: Policy) -> None:
+async def test_images_older_than_retain_days_are_deleted(place: Place, policy: Policy) -> None:
     await place.image(policy, 3, uploaded_at=NOW - 3 * DAY)
     kept = await place.image(policy, 3, uploaded_at=NOW - 3 * DAY + 1)
     assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
     assert await place.left() == {kept.key}
 
 
-async def test_images_go_when_a_policy_says_so_after_the_pr_was_closed(place: Place) -> None:
+async def test_changing_the_policy_to_pr_close_deletes_images_of_closed_prs(place: Place) -> None:
     image = await place.image(Policy.MANUAL)
     await place.records.close_pr(image.project_id, 7, NOW, schedule=False)
     assert (await place.sweep()).expired == 0
@@ -108,7 +106,7 @@ async def test_images_go_when_a_policy_says_so_after_the_pr_was_closed(place: Pl
     assert await place.left() == set()
 
 
-async def test_what_failed_does_not_keep_the_others_and_is_tried_again(place: Place) -> None:
+async def test_a_failed_delete_does_not_stop_the_others_and_is_retried(place: Place) -> None:
     images = [await place.image() for _ in range(5)]
     await place.records.schedule([image.id for image in images], NOW)
     stuck = place.path(images[2])
@@ -122,7 +120,7 @@ async def test_what_failed_does_not_keep_the_others_and_is_tried_again(place: Pl
     assert await place.left() == set()
 
 
-async def test_a_record_whose_bytes_are_gone_already_goes_too(place: Place) -> None:
+async def test_a_scheduled_record_without_bytes_is_deleted(place: Place) -> None:
     image = await place.image()
     await place.records.schedule([image.id], NOW)
     place.path(image).unlink()
@@ -130,7 +128,7 @@ async def test_a_record_whose_bytes_are_gone_already_goes_too(place: Place) -> N
     assert await place.records.known_ids([image.id]) == set()
 
 
-async def test_bytes_without_a_record_go_after_an_hour(place: Place) -> None:
+async def test_files_without_a_record_are_deleted_after_an_hour(place: Place) -> None:
     image = await place.image()
     os.utime(place.path(image), (NOW - 2 * DAY, NOW - 2 * DAY))
     young = place.orphan(LEFTOVER_AGE_SECONDS - 1)
@@ -139,7 +137,7 @@ async def test_bytes_without_a_record_go_after_an_hour(place: Place) -> None:
     assert [path.exists() for path in (place.path(image), young, old)] == [True, True, False]
 
 
-async def test_a_thumbnail_stays_and_goes_with_its_record(place: Place) -> None:
+async def test_a_thumbnail_is_kept_as_long_as_its_record(place: Place) -> None:
     image, old_orphan = await place.image(), secrets.token_hex(16)
     kept = place.orphan(2 * DAY, image.thumbnail_key)
     both = [place.orphan(2 * DAY, origin_key(old_orphan, ext)) for ext in ("png", THUMBNAIL_EXT)]
@@ -153,7 +151,7 @@ async def test_a_thumbnail_stays_and_goes_with_its_record(place: Place) -> None:
     assert await place.left() == set()
 
 
-async def test_an_image_waits_for_a_thumbnail_that_cannot_be_deleted(place: Place) -> None:
+async def test_an_image_is_kept_until_its_thumbnail_can_be_deleted(place: Place) -> None:
     image = await place.image()
     stuck = place.store.root / image.thumbnail_key
     stuck.mkdir()  # not even root can unlink it
@@ -164,7 +162,7 @@ async def test_an_image_waits_for_a_thumbnail_that_cannot_be_deleted(place: Plac
     assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
 
 
-async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place: Place) -> None:
+async def test_an_orphan_that_cannot_be_deleted_does_not_stop_the_others(place: Place) -> None:
     stuck, *others = [place.orphan(2 * DAY, origin_key(f"ab{number:030x}", "png")) for number in range(3)]
     stuck.unlink()
     stuck.mkdir()
@@ -173,14 +171,14 @@ async def test_one_orphan_that_cannot_be_deleted_does_not_keep_the_others(place:
     assert not any(path.exists() for path in others)
 
 
-async def test_what_a_write_cut_short_left_goes_after_an_hour(place: Place) -> None:
+async def test_unfinished_files_are_deleted_after_an_hour(place: Place) -> None:
     young = place.orphan(LEFTOVER_AGE_SECONDS - 1, f"ab/.{'ab' * 16}.png")
     old = place.orphan(LEFTOVER_AGE_SECONDS + 1, f"cd/.{'cd' * 16}.png")
     assert await place.sweep() == SweepReport(unfinished=1)
     assert (young.exists(), old.exists()) == (True, False)
 
 
-async def test_with_another_database_nothing_looks_like_an_orphan(place: Place, tmp_path: Path) -> None:
+async def test_nothing_is_deleted_from_the_store_of_another_database(place: Place, tmp_path: Path) -> None:
     await place.sweep()
     (tmp_path / "other").mkdir()
     elsewhere = open_records(tmp_path / "other")
@@ -192,7 +190,7 @@ async def test_with_another_database_nothing_looks_like_an_orphan(place: Place, 
     assert await place.left() == {image.key}
 
 
-async def test_two_at_once_do_no_harm(place: Place, tmp_path: Path) -> None:
+async def test_two_concurrent_sweeps_delete_each_image_once(place: Place, tmp_path: Path) -> None:
     kept = [await place.image() for _ in range(10)]
     gone = [await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1) for _ in range(50)]
     orphans = [place.orphan(DAY) for _ in range(10)]
@@ -206,7 +204,7 @@ async def test_two_at_once_do_no_harm(place: Place, tmp_path: Path) -> None:
     assert await place.left() == {image.key for image in kept}
 
 
-async def test_uploads_go_on_during_a_sweep(place: Place) -> None:
+async def test_images_uploaded_during_a_sweep_are_kept(place: Place) -> None:
     for _ in range(20):
         await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1)
     kept = [place.image(Policy.RETAIN_DAYS, 1) for _ in range(20)]
@@ -214,7 +212,7 @@ async def test_uploads_go_on_during_a_sweep(place: Place) -> None:
     assert await place.left() == {image.key for image in images}
 
 
-async def test_more_than_one_batch_and_its_progress(place: Place) -> None:
+async def test_several_batches_are_deleted_and_progress_is_reported(place: Place) -> None:
     project = a_project(Policy.MANUAL, 1)
     await place.records.add_project(project)
     images = [an_image(project, uploaded_at=1, size=1) for _ in range(2 * BATCH + 5)]
@@ -231,7 +229,7 @@ async def test_more_than_one_batch_and_its_progress(place: Place) -> None:
     assert sorted(set(seen)) == [0, BATCH, 2 * BATCH, 2 * BATCH + 5]
 
 
-async def test_a_database_or_disk_that_is_gone_is_said(place: Place, tmp_path: Path) -> None:
+async def test_a_broken_database_or_store_raises_an_error(place: Place, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     nowhere = DiskStore(tmp_path / "file" / "images")
     with pytest.raises(StoreError):
@@ -243,7 +241,7 @@ async def test_a_database_or_disk_that_is_gone_is_said(place: Place, tmp_path: P
         await place.sweep()
 
 
-async def test_sign_ins_and_sessions_past_their_time_go(place: Place) -> None:
+async def test_expired_sign_ins_and_sessions_are_deleted(place: Place) -> None:
     people = people_beside(place.records)
     user = User("ann", "github", "1", "ann", "Ann", "", NOW)
     await people.add_user(user, None)

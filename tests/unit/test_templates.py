@@ -72,14 +72,14 @@ def bitbucket() -> Iterator[Bitbucket]:
         yield made
 
 
-class TestWithinTheLimit:
-    def test_a_comment_that_fits_is_the_services(self, forge: Forge) -> None:
+class TestSizeLimit:
+    def test_a_comment_that_fits_is_unchanged(self, forge: Forge) -> None:
         made = composer(["a", "b"])
         assert made.text_for(forge) == written(["a", "b"], forge.marker_style).markdown
         assert made.text_for(forge).startswith(f"{forge.marker(7)}\n")
         assert made.notes == []
 
-    def test_a_longer_one_says_how_many_have_no_picture(self, forge: Forge) -> None:
+    def test_a_note_counts_the_screenshots_without_an_image(self, forge: Forge) -> None:
         made = composer(many(2000))
         text = made.text_for(forge)
         limit = min(forge.max_characters, MAX_COMMENT_BYTES)
@@ -95,7 +95,9 @@ class TestWithinTheLimit:
         st.integers(0, 31_000),
         st.sampled_from(["{{screenshots}}", "{{entries}}\n{{heading}}", "{{entries}} {{count}} {{entries}}"]),
     )
-    def test_with_any_template(self, names: list[str], count: int, padding: int, places: str) -> None:
+    def test_a_comment_with_any_template_fits_and_starts_with_the_marker(
+        self, names: list[str], count: int, padding: int, places: str
+    ) -> None:
         with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
             made = composer(
                 [names[number % len(names)] for number in range(count)], "é" * (padding // 2) + places
@@ -104,7 +106,7 @@ class TestWithinTheLimit:
         assert len(text.encode()) <= forge.max_characters
         assert text.startswith("[//]: # (svc:pr-7)\n\n")
 
-    def test_a_template_takes_its_room_from_the_oldest_screenshots(self, bitbucket: Bitbucket) -> None:
+    def test_a_long_template_displaces_the_oldest_screenshots(self, bitbucket: Bitbucket) -> None:
         made = composer(many(500), "x" * 20_000 + "{{entries}}")
         text = made.text_for(bitbucket)
         assert 32_000 < len(text.encode()) <= 32_768
@@ -120,7 +122,7 @@ class TestWithinTheLimit:
 
 class TestTemplates:
     @pytest.mark.parametrize("marker", Marker)
-    def test_the_places_are_filled_and_the_marker_stays_first(self, marker: Marker) -> None:
+    def test_placeholders_are_filled_and_the_marker_stays_first(self, marker: Marker) -> None:
         template = Template.of(
             "## {{count}} for #{{ pr_number }} at {{commit}}\n\n{{screenshots}}\n\n[Run]({{run_url}})\n", "t"
         )
@@ -134,19 +136,19 @@ class TestTemplates:
         parts = Template.of("{{entries}}\n{{heading}}", "t").filled(text, JOB_VALUES)
         assert parts == f"{first}{entries.strip()}\n### 1 screenshot"
 
-    def test_it_is_printed_around_all_screenshots(self) -> None:
+    def test_the_template_surrounds_the_screenshots(self) -> None:
         assert composer(["a"], "Shots\n{{screenshots}}").markdown() == written(["a"]).markdown.replace(
             "###", "Shots\n###"
         ).rstrip("\n")
         assert composer(["a"]).markdown() == written(["a"]).markdown
 
-    def test_a_name_that_looks_like_a_place_is_a_name(self) -> None:
+    def test_a_shot_name_that_looks_like_a_placeholder_is_not_filled(self) -> None:
         text = written(["{{count}} {{run_url}}"])
         filled = Template.of("{{screenshots}}", "t").filled(text, JOB_VALUES)
         assert filled == text.markdown.rstrip()
         assert "{{run_url}}" in filled
 
-    def test_what_the_ci_does_not_say_is_empty(self) -> None:
+    def test_a_value_that_the_ci_does_not_provide_is_empty(self) -> None:
         made = Composer(
             cast("Client", CommentsOnly([])), 7, Job(), Template.of("[{{commit}}] {{entries}}", "t")
         )
@@ -167,9 +169,18 @@ class TestTemplates:
             ("{{screenshots}}".encode("utf-16"), "is not UTF-8 text"),
             (b"{{screenshots}}" + b"x" * MAX_COMMENT_BYTES, "longer than 65,536 bytes"),
         ],
-        ids=["empty", "no place", "unknown", "workflow's", "nothing", "latin-1", "utf-16", "huge"],
+        ids=[
+            "empty file",
+            "no screenshots",
+            "unknown placeholder",
+            "workflow expression",
+            "empty placeholder",
+            "Latin-1",
+            "UTF-16",
+            "too long",
+        ],
     )
-    def test_a_file_that_is_none(self, content: bytes, said: str, tmp_path: Path) -> None:
+    def test_an_invalid_file_is_refused(self, content: bytes, said: str, tmp_path: Path) -> None:
         file = tmp_path / "template.md"
         file.write_bytes(content)
         with pytest.raises(InvalidInputError) as raised:
@@ -177,13 +188,13 @@ class TestTemplates:
         assert said in str(raised.value)
         assert str(file) in str(raised.value)
 
-    def test_no_file(self, tmp_path: Path) -> None:
+    def test_a_folder_or_missing_file_is_refused(self, tmp_path: Path) -> None:
         for path in (tmp_path, tmp_path / "missing.md"):
             with pytest.raises(InvalidInputError, match="cannot read the template") as raised:
                 Template.read(path)
             assert str(path) in str(raised.value)
 
-    def test_a_file_as_windows_writes_it(self, tmp_path: Path) -> None:
+    def test_a_file_with_a_bom_and_crlf_is_read(self, tmp_path: Path) -> None:
         file = tmp_path / "template.md"
         file.write_bytes(b"\xef\xbb\xbfShots\r\n{{entries}}\r\n")
         assert Template.read(file).text == "Shots\n{{entries}}\n"

@@ -99,7 +99,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     made.store.close()
 
 
-async def test_it_is_made_on_the_first_view_and_kept_beside_the_original(place: Place) -> None:
+async def test_a_thumbnail_is_made_on_the_first_view_and_stored(place: Place) -> None:
     image = await place.image()
     assert await place.thumbnails.make([image]) == {image.id: True}
     assert place.files() == set(image.keys)
@@ -115,7 +115,7 @@ async def test_it_is_made_on_the_first_view_and_kept_beside_the_original(place: 
     assert place.store.asked_for == []
 
 
-async def test_one_that_cannot_be_made_is_not_tried_again_and_keeps_no_other(place: Place) -> None:
+async def test_a_broken_image_is_not_retried_and_does_not_stop_the_others(place: Place) -> None:
     images = [await place.image(data) for data in (PICTURE, BROKEN, PICTURE)]
     with structlog.testing.capture_logs() as logs:
         made = await place.thumbnails.make(images)
@@ -131,7 +131,7 @@ async def test_one_that_cannot_be_made_is_not_tried_again_and_keeps_no_other(pla
     assert place.store.asked_for == []
 
 
-async def test_bytes_that_cannot_be_read_now_are_tried_again(place: Place) -> None:
+async def test_an_unreadable_image_is_retried_at_the_next_view(place: Place) -> None:
     stuck, fine = await place.image(), await place.image()
     path = place.store.root / stuck.key
     path.rename(path.with_suffix(".aside"))
@@ -147,7 +147,7 @@ async def test_bytes_that_cannot_be_read_now_are_tried_again(place: Place) -> No
     assert await place.thumbnails.make([unmarked]) == {stuck.id: True}
 
 
-async def test_two_who_look_at_once_share_one(place: Place) -> None:
+async def test_concurrent_requests_share_one_rendering(place: Place) -> None:
     image, other = await place.image(), await place.image()
     first, second, third = await asyncio.gather(
         place.thumbnails.make([image]),
@@ -158,7 +158,7 @@ async def test_two_who_look_at_once_share_one(place: Place) -> None:
     assert sorted(place.store.asked_for) == sorted([image.key, other.key])
 
 
-async def test_who_hangs_up_takes_it_from_nobody(place: Place) -> None:
+async def test_a_cancelled_request_does_not_cancel_the_others(place: Place) -> None:
     image = await place.image()
     place.store.may_read.clear()
     impatient = asyncio.create_task(place.thumbnails.make([image]))
@@ -172,7 +172,7 @@ async def test_who_hangs_up_takes_it_from_nobody(place: Place) -> None:
     assert place.store.asked_for == [image.key]
 
 
-async def test_the_service_goes_on_while_one_is_rendered(place: Place) -> None:
+async def test_uploads_continue_while_a_thumbnail_is_made(place: Place) -> None:
     image = await place.image()
     place.store.may_read.clear()
     making = asyncio.create_task(place.thumbnails.make([image]))
@@ -183,29 +183,29 @@ async def test_the_service_goes_on_while_one_is_rendered(place: Place) -> None:
     assert await making == {image.id: True}
 
 
-async def test_an_image_that_has_gone_is_left_out(place: Place) -> None:
+async def test_a_deleted_image_is_left_out(place: Place) -> None:
     gone, there = await place.image(), await place.image()
     await place.expire(gone)
     assert await place.thumbnails.make([gone, there]) == {there.id: True}
     assert place.files() == set(there.keys)
 
 
-async def test_a_thumbnail_goes_with_its_image(place: Place) -> None:
+async def test_a_thumbnail_is_deleted_with_its_image(place: Place) -> None:
     image, kept = await place.image(), await place.image()
     await place.thumbnails.make([image, kept])
     await place.expire(image)
     assert place.files() == set(kept.keys)
 
 
-async def test_an_image_that_expires_while_its_thumbnail_is_rendered_leaves_nothing(place: Place) -> None:
+async def test_an_image_that_expires_during_rendering_leaves_no_files(place: Place) -> None:
     image = await place.image()
-    place.store.after_put = lambda: place.expire(image)  # after the bytes are stored, before the record is
+    place.store.after_put = lambda: place.expire(image)  # thumbnail stored, not yet recorded
     assert await place.thumbnails.make([image]) == {}
     assert place.files() == set()
     assert await place.now(image) is None
 
 
-async def test_an_image_that_is_only_marked_by_then_leaves_no_thumbnail_either(place: Place) -> None:
+async def test_an_image_scheduled_during_rendering_gets_no_thumbnail(place: Place) -> None:
     """The image's bytes may be deleted at any moment. A thumbnail stored now could outlive that delete."""
     image = await place.image()
     place.store.after_put = lambda: place.records.schedule([image.id], NOW)
@@ -213,13 +213,13 @@ async def test_an_image_that_is_only_marked_by_then_leaves_no_thumbnail_either(p
     assert place.files() == {image.key}
 
 
-async def test_a_broken_image_that_expires_meanwhile_is_left_out(place: Place) -> None:
+async def test_a_broken_image_that_is_scheduled_is_left_out(place: Place) -> None:
     image = await place.image(BROKEN)
     await place.records.schedule([image.id], NOW)
     assert await place.thumbnails.make([image]) == {}
 
 
-async def test_in_whatever_order_they_come_nothing_is_left(place: Place) -> None:
+async def test_concurrent_rendering_and_expiry_leave_no_files(place: Place) -> None:
     images = [await place.image() for _ in range(24)]
 
     async def expire_all() -> None:
@@ -231,14 +231,14 @@ async def test_in_whatever_order_they_come_nothing_is_left(place: Place) -> None
     assert set(made) <= {image.id for image in images}
 
 
-async def test_after_a_crash_between_the_bytes_and_the_note_it_is_made_again(place: Place) -> None:
+async def test_a_thumbnail_stored_but_not_recorded_is_made_again(place: Place) -> None:
     image = await place.image()
     await place.store.put(image.thumbnail_key, [b"of an earlier life"])
     assert await place.thumbnails.make([image]) == {image.id: True}
     assert (place.store.root / image.thumbnail_key).read_bytes().startswith(b"RIFF")
 
 
-async def test_a_crash_while_the_image_expired_leaves_it_to_the_sweep(place: Place) -> None:
+async def test_a_thumbnail_stored_after_its_image_expired_is_swept(place: Place) -> None:
     image = await place.image()
     await place.expire(image)
     await place.store.put(image.thumbnail_key, [b"too late"])
@@ -250,7 +250,7 @@ async def test_a_crash_while_the_image_expired_leaves_it_to_the_sweep(place: Pla
     assert place.files() == set()
 
 
-async def test_two_services_on_the_same_disk_make_the_same_one(place: Place, tmp_path: Path) -> None:
+async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Place, tmp_path: Path) -> None:
     images = [await place.image() for _ in range(8)]
     other = Place(open_records(tmp_path), WatchedStore(tmp_path / "images"))
     made = await asyncio.gather(place.thumbnails.make(images), other.thumbnails.make(images))
@@ -261,7 +261,7 @@ async def test_two_services_on_the_same_disk_make_the_same_one(place: Place, tmp
     assert place.files() == {key for image in images for key in image.keys}
 
 
-async def test_a_full_disk_shows_no_thumbnail_and_loses_nothing(place: Place, tmp_path: Path) -> None:
+async def test_with_a_full_disk_the_thumbnail_is_retried_later(place: Place, tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "512k") as disk:
         full = Place(place.records, WatchedStore(disk / "images"))
         full.project = place.project
@@ -275,7 +275,7 @@ async def test_a_full_disk_shows_no_thumbnail_and_loses_nothing(place: Place, tm
         full.store.close()
 
 
-async def test_a_database_that_takes_no_note_keeps_no_thumbnail(place: Place) -> None:
+async def test_a_thumbnail_that_cannot_be_recorded_is_not_kept(place: Place) -> None:
     image = await place.image()
     database = place.records._database
     place.store.after_put = lambda: database.write(
@@ -287,7 +287,7 @@ async def test_a_database_that_takes_no_note_keeps_no_thumbnail(place: Place) ->
     assert place.files() == {image.key}
 
 
-async def test_closing_waits_for_those_under_way_and_drops_the_rest(place: Place) -> None:
+async def test_closing_finishes_running_work_and_cancels_the_rest(place: Place) -> None:
     images = [await place.image() for _ in range(4)]
     place.store.may_read.clear()
     asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]

@@ -36,7 +36,7 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
-def test_trust_list_and_distrust(run: Run) -> None:
+def test_a_trust_is_created_listed_and_removed(run: Run) -> None:
     made = run("trust", "web", "--issuer", "github", "--repository", "octo/app", "--ref", "refs/pull/*")
     assert made.exit_code == 0
     assert re.fullmatch(r"[0-9a-f]{12}\n", made.stdout)
@@ -61,7 +61,7 @@ def test_trust_list_and_distrust(run: Run) -> None:
         run("distrust", made.stdout.strip())
 
 
-def test_forges_of_one_s_own(run: Run) -> None:
+def test_self_hosted_forges_can_be_trusted(run: Run) -> None:
     own = {
         "PRSHOTS_GITHUB_URL": "https://github.acme.example",
         "PRSHOTS_GITLAB_URL": "https://gitlab.acme.example",
@@ -85,13 +85,13 @@ def test_forges_of_one_s_own(run: Run) -> None:
         (["--issuer", "https://ci.example", "--repository", "a/b"], "use --claim NAME=VALUE"),
     ],
 )
-def test_called_wrongly(run: Run, args: list[str], words: str) -> None:
+def test_invalid_options_exit_with_code_2(run: Run, args: list[str], words: str) -> None:
     done = run("trust", "web", "--issuer", "github", *args)
     assert done.exit_code == 2
     assert words in re.sub(r"[\s│]+", " ", done.stderr)
 
 
-def test_what_cannot_be_trusted(run: Run) -> None:
+def test_an_invalid_or_duplicate_trust_is_refused(run: Run) -> None:
     for args, error, words in (
         (["nobody", "--issuer", "github", "--repository", "a/b"], NotFoundError, "no project 'nobody'"),
         (["web", "--issuer", "github", "--ref", "main"], InvalidInputError, "must name the repository"),

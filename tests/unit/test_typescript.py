@@ -48,11 +48,11 @@ def module(folder: Path, source: str) -> ModuleType:
     return made
 
 
-def test_the_file_is_up_to_date() -> None:
+def test_the_checked_in_types_are_up_to_date() -> None:
     assert generated() == CHECKED_IN.read_text(), "web/src/lib/types.ts is out of date: run make format"
 
 
-def test_every_kind_of_type(tmp_path: Path) -> None:
+def test_every_kind_of_type_is_translated(tmp_path: Path) -> None:
     text = generated((module(tmp_path, EVERY_KIND),))
     assert text[text.index("/** A thing") :] == (
         "/** A thing. */\n"
@@ -80,7 +80,7 @@ def test_every_kind_of_type(tmp_path: Path) -> None:
         ("    retain_days: int | None\n", "    retain_days: int | None\n    color: str\n"),
     ],
 )
-def test_a_changed_field_is_noticed(tmp_path: Path, before: str, after: str) -> None:
+def test_a_changed_field_changes_the_generated_types(tmp_path: Path, before: str, after: str) -> None:
     source = Path(view_types.__file__).read_text()
     assert source.count(before) == 1
     same = generated((module(tmp_path, source),))
@@ -88,7 +88,7 @@ def test_a_changed_field_is_noticed(tmp_path: Path, before: str, after: str) -> 
     assert generated((module(tmp_path, source.replace(before, after)),)) != same
 
 
-def test_a_type_that_json_does_not_have(tmp_path: Path) -> None:
+def test_a_type_that_json_cannot_represent_is_refused(tmp_path: Path) -> None:
     source = "from typing import TypedDict\n\nclass ThingView(TypedDict):\n    at: complex\n"
     with pytest.raises(TypeError, match="complex"):
         generated((module(tmp_path, source),))

@@ -62,7 +62,7 @@ testCases("ci_detection", "overrides", (vector) => {
   }
 });
 
-test("an event file that is not JSON is ignored", () => {
+test("an event file that is missing, too large or not JSON is ignored", () => {
   const path = (name) => join(folder, name);
   writeFileSync(path("binary"), Buffer.from([0xff, 0xfe, 0x00, 0x80]));
   writeFileSync(path("huge"), '{"pull_request": {"number": 99}}');

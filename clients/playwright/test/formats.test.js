@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { contentTypeOf, pixelSize } from "../dist/formats.js";
 import { PICTURES } from "./support/pictures.js";
 
-test("an image's size is in its header", () => {
+test("an image's size is read from its header", () => {
   for (const [kind, picture] of Object.entries(PICTURES)) {
     assert.deepEqual(pixelSize(picture), { width: 3, height: 2 }, kind);
     for (let length = 0; length < 20; length++)

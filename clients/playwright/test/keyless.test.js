@@ -43,7 +43,7 @@ test("a refused ID token is reported without showing it", async () => {
   );
 });
 
-test("a failed exchange is retried", async () => {
+test("after a failed exchange, the next upload tries again", async () => {
   const good = { token: `msr_${"0".repeat(64)}` };
   const answers = [{ status: 409, json: { error: "later" } }, { json: good }];
   await served(

@@ -18,7 +18,7 @@ test("a link with only the image id works too", () => {
   expect(openedAt(new URLSearchParams("view=comment"), [shown])).toBeNull();
 });
 
-test("a name cannot change the request", () => {
+test("a name with & cannot add a query parameter", () => {
   const path = commitsPath(at, { name: "a&viewport=1x1", viewport: "2x2" });
   expect(new URLSearchParams(path.split("?")[1]).getAll("viewport")).toEqual(["2x2"]);
 });

@@ -16,7 +16,7 @@ test("an image is shown only from the service's own address", () => {
 });
 
 test.each(["javascript:alert(1)", " javascript:alert(1)", "data:text/html,x", "//evil.test", "/relative"])(
-  "no link to %s",
+  "a link to %s is dropped",
   (href) => expect(of("a", { href })).toBeNull(),
 );
 

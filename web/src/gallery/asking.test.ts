@@ -35,7 +35,7 @@ test("a request has at most 24 ids, and the latest come first", async () => {
   expect(await answers).toEqual(ids.map((id) => `/t/${id}`));
 });
 
-test("one request at a time", async () => {
+test("requests are sent one at a time", async () => {
   let underWay = 0;
   let most = 0;
   const queue = new ThumbnailQueue(async (ids) => {
@@ -61,7 +61,7 @@ test("an id is requested once, even if wanted many times", async () => {
   expect(requests).toEqual([["a"]]);
 });
 
-test("an id forgotten in time is not requested", async () => {
+test("an id forgotten before its request is sent is not requested", async () => {
   const { requests, queue } = service();
   void queue.want("a");
   void queue.want("b");

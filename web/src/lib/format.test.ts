@@ -16,7 +16,7 @@ describe("formatBytes", () => {
     [126_510_333, "127 MB"],
     [3_200_000_000, "3.2 GB"],
     [12_345_000_000_000_000, "12345 TB"],
-  ])("says %d bytes as %s", (bytes, words) => {
+  ])("formats %d bytes as %s", (bytes, words) => {
     expect(formatBytes(bytes)).toBe(words);
   });
 });
@@ -45,7 +45,7 @@ describe("ago", () => {
     [86_400, "yesterday"],
     [2 * 86_400, "2 days ago"],
     [29 * 86_400, "29 days ago"],
-  ])("says %d seconds as %s", (seconds, words) => {
+  ])("formats %d seconds as %s", (seconds, words) => {
     expect(ago(now - seconds, now * 1000)).toBe(words);
   });
 

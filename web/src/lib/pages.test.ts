@@ -53,7 +53,7 @@ describe("renew", () => {
     expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."acdefgh"]);
   });
 
-  it("gets shorter with the list", async () => {
+  it("drops pages when the list gets shorter", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."ab"];
@@ -62,7 +62,7 @@ describe("renew", () => {
     expect(flatten(renewed, same)).toEqual(["a", "b"]);
   });
 
-  it("becomes empty with the list", async () => {
+  it("becomes empty when the list does", async () => {
     const served = new Served([..."abcd"]);
     const pages = await served.all();
     served.items = [];

@@ -28,7 +28,7 @@ it("omits retain_days from the request if no days are set", () => {
   expect(wouldExpirePath("7", { policy: "manual", days: "9" })).toMatch(/policy=manual&retain_days=9$/);
 });
 
-it("says what would be deleted", () => {
+it("describes what would be deleted", () => {
   expect(wouldExpireInWords({ images: 0, bytes: 0 })).toBe("No images are affected now.");
   expect(wouldExpireInWords({ images: 1, bytes: 2000 })).toContain(
     "1 image (2.0 kB) will be deleted within the hour",

@@ -20,7 +20,7 @@ describe("match", () => {
     expect(match("/projects/:id", "/projects/%E0%A4%A")).toBeNull();
   });
 
-  it("matches only the root with the root", () => {
+  it("matches only the root path with /", () => {
     expect(match("/", "/")).toEqual({});
     expect(match("/", "/x")).toBeNull();
   });

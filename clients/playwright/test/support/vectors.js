@@ -1,4 +1,4 @@
-// The vectors that hold both clients to one behavior: this reporter here, the Python client in pytest.
+// Test vectors that both clients must pass: this reporter here, the Python client in pytest.
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
