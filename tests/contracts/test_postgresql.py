@@ -271,12 +271,14 @@ class TestCommitting:
     async def test_both_writes_of_a_deadlock_succeed(
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
-        other, each_has_one = a_project(), threading.Barrier(2)
+        other, each_has_one, one_is_done = a_project(), threading.Barrier(2), threading.Event()
         await records.add_project(other)
         tries: Counter[tuple[str, ...]] = Counter()
 
         def in_order(connection: object, *ids: str) -> None:
             tries[ids] += 1
+            if tries[ids] > 1:
+                one_is_done.wait(60)  # earlier, a second try could meet a second deadlock
             for project_id in ids:
                 connection.execute(  # type: ignore[attr-defined]
                     text("UPDATE projects SET retain_days = 1 WHERE id = :id"), {"id": project_id}
@@ -284,10 +286,11 @@ class TestCommitting:
                 if project_id == ids[0] and tries[ids] == 1:
                     each_has_one.wait(60)  # each now needs the row that the other has locked
 
-        await asyncio.gather(
-            database.write(lambda connection: in_order(connection, project.id, other.id)),
-            database.write(lambda connection: in_order(connection, other.id, project.id)),
-        )
+        async def write(*ids: str) -> None:
+            await database.write(lambda connection: in_order(connection, *ids))
+            one_is_done.set()
+
+        await asyncio.gather(write(project.id, other.id), write(other.id, project.id))
         assert sum(tries.values()) == 3
 
 

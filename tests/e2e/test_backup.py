@@ -196,7 +196,7 @@ def reached(fifo: Path) -> Iterator[None]:
             opened.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
         return bool(opened)
 
-    wait_until(has_a_reader, "somebody to read the FIFO")
+    wait_until(has_a_reader, "a reader of the FIFO")
     yield
     os.close(opened[0])
 
@@ -259,21 +259,23 @@ class TestBackup:
         back_up(settings_of(service), tmp_path / "b.tar")
         assert not unfinished.exists()
 
-    @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+    @pytest.mark.parametrize(
+        ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143), (signal.SIGINT, 130)]
+    )
     def test_killed_halfway_leaves_no_backup_file(
-        self, service: Service, backup: Path, tmp_path: Path, how: signal.Signals
+        self, service: Service, backup: Path, tmp_path: Path, how: signal.Signals, code: int
     ) -> None:
         restored(service, backup)
-        big = next(service.images_dir.glob("??/*.png"))
-        big.unlink()
-        os.mkfifo(big)  # reading it blocks
+        keys = service.data_dir / "signing-keys"
+        keys.unlink()
+        os.mkfifo(keys)  # reading it blocks, with all images in the archive
         target = tmp_path / "b.tar"
         process = subprocess.Popen([PRSHOTS, "backup", str(target)], env=service.env, stderr=subprocess.PIPE)
-        with reached(big):
+        with reached(keys):
             assert (tmp_path / ".b.tar.unfinished" / "archive").exists()
             process.send_signal(how)
             _, said = process.communicate(timeout=60)
-        assert process.returncode != 0
+        assert process.returncode == code
         assert b"Traceback" not in said
         assert not target.exists()
         assert how == signal.SIGKILL or not list(tmp_path.glob(".b.tar*"))
