@@ -3,7 +3,6 @@
 import signal
 import socket
 import ssl
-import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from support.leftover_processes import adopt_orphans, end_leftovers
 from support.service import UNTRUSTED_ISSUER, Service
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from support.ci_issuer import CiIssuer
@@ -37,8 +37,8 @@ ENGINES_ADDRESS = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Either signal ends a run in order: what was started is stopped. A shell's background job ignores the first, and so
-    # would every process that tests start.
+    # Both signals end the run and stop what it started. A shell starts background jobs with SIGINT ignored, and every
+    # process that a test starts would inherit that.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     if hasattr(config, "workerinput"):
@@ -105,11 +105,8 @@ def shared_service(
     own = [f"http://127.0.0.1:{place.getsockname()[1]}" for place in (ci_issuer_place, silent_place)]
     issuers = ["https://token.actions.githubusercontent.com", "https://gitlab.com", *own, UNTRUSTED_ISSUER]
     made = Service(tmp_path_factory.mktemp("shared"), {"TRUSTED_ISSUERS": ",".join(issuers)}).start()
-    until = time.monotonic() + 90
     # The first sweep writes this file. Tests that list files must not see it appear.
-    while not (made.images_dir / ".installation").exists():
-        assert time.monotonic() < until, f"no first sweep within 90 s:\n{made.log}"
-        time.sleep(0.02)
+    wait_until((made.images_dir / ".installation").exists, lambda: f"the first sweep:\n{made.log}")
     yield made
     assert made.stop() == 0
 

@@ -6,7 +6,6 @@ import io
 import os
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import prshots
 from support.chromium import PATIENCE_MS, chromium
 from support.service import PRSHOTS, Service, upload
 from support.signed_in_people import Person, sign_in
+from support.waiting import wait_until
 
 AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 MAX_SCRIPT_BYTES = 60_000
@@ -118,11 +118,11 @@ def loaded(picture: Locator) -> None:
 
 
 def printed_link(service: Service) -> str:
-    until = time.monotonic() + 90
-    while not (found := re.search(r"http://\S+/sign-in#\S+", service.log)):
-        assert time.monotonic() < until, service.log
-        time.sleep(0.05)
-    return found[0]
+    def links() -> list[str]:
+        return re.findall(r"http://\S+/sign-in#\S+", service.log)
+
+    wait_until(links, lambda: f"a sign-in link:\n{service.log}")
+    return links()[0]
 
 
 def copied(page: Page) -> str:

@@ -22,6 +22,7 @@ from prshots.server.adapters.keys import KeyFile
 from prshots.server.domain.projects import Projects
 from support.service import PRSHOTS, Service, upload
 from support.stores_and_records import open_records, read_only
+from support.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -282,12 +283,3 @@ def test_commands_take_effect_in_a_running_service(service: Service) -> None:
         assert used["last_used_at"]
         service.run("token", "revoke", used["id"])
         assert upload(client).status_code == 401
-
-
-def wait_for(ask: Any, fulfilled: Any) -> Any:
-    """Poll until the condition holds: a key change takes seconds to reach running processes."""
-    until = time.monotonic() + 90
-    while not fulfilled(answer := ask()):
-        assert time.monotonic() < until, answer
-        time.sleep(0.2)
-    return answer

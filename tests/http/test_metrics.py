@@ -13,6 +13,7 @@ from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 from prshots.server.observability import metrics
 from support.service import SHA, Service, png, upload
+from support.waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "run" / "observe.md"
 LIMIT, MAX_BYTES = 4, 20_000
@@ -33,13 +34,9 @@ def shown(address: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-def wait_for(service: Service, condition: Callable[[dict[str, float]], bool]) -> dict[str, float]:
+def wait_for_metrics(service: Service, condition: Callable[[dict[str, float]], bool]) -> dict[str, float]:
     """Retry until the condition holds: a reply is up to 1 s old, and delivery's figures up to 1 s older."""
-    until = time.monotonic() + 90
-    while not condition(figures := shown(service.base_url)):
-        assert time.monotonic() < until, figures
-        time.sleep(0.1)
-    return figures
+    return wait_for(lambda: shown(service.base_url), condition)
 
 
 def test_uploads_are_counted_by_result(observed: Service) -> None:
@@ -56,7 +53,7 @@ def test_uploads_are_counted_by_result(observed: Service) -> None:
         assert upload(client, b"no image", content_type="text/plain").status_code == 415
         client.headers["Authorization"] = "Bearer msr_wrong"
         assert upload(client).status_code == 401
-    after = wait_for(observed, lambda figures: result(figures, "unauthorized") > 0)
+    after = wait_for_metrics(observed, lambda figures: result(figures, "unauthorized") > 0)
     counted = {name: result(after, name) - result(before, name) for name in metrics.UPLOAD_RESULTS}
     refused = dict.fromkeys(("rate_limited", "invalid", "too_large", "unsupported", "unauthorized"), 1)
     assert counted == {"stored": LIMIT, "timed_out": 0, "failed": 0, **refused}
@@ -75,7 +72,7 @@ def test_an_upload_counts_as_failed_when_the_store_fails(observed: Service) -> N
         finally:
             observed.images_dir.unlink()
             aside.rename(observed.images_dir)
-    wait_for(observed, lambda figures: figures[failed] == before + 1)
+    wait_for_metrics(observed, lambda figures: figures[failed] == before + 1)
 
 
 def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
@@ -104,7 +101,7 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
         assert upload(client, pr_number=9).status_code == 200
         assert client.post("/v1/expire", json={"pr_number": 9}).json()["expired"] == 1
     swept = 'prshots_sweeps_total{result="ok"}'
-    after = wait_for(
+    after = wait_for_metrics(
         observed,
         lambda figures: results(figures)["expired"] > results(before)["expired"] and figures[swept] > 0,
     )
@@ -131,7 +128,7 @@ def test_clients_cannot_add_new_series(observed: Service) -> None:
                 client.request(f"METHOD{number}", f"{address}/v1/upload")
                 client.delete(f"{address}/v1/images/{number:032x}")
     requests = 'prshots_requests_total{part="api",route="other",status="404"}'
-    figures = wait_for(
+    figures = wait_for_metrics(
         observed, lambda figures: figures.get(requests, 0) >= 30
     )  # sent to the API directly, and through web
     routes = {re.findall(r'part="(\w+)",route="([^"]+)"', name)[0] for name in figures if "route=" in name}

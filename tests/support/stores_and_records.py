@@ -191,7 +191,7 @@ def _mounted(
         pytest.skip("mounting a file system takes root")
     folder.mkdir(exist_ok=True)
     if _mount(source, folder, kind, flags, options):
-        pytest.skip(f"this machine lets nobody mount: {os.strerror(ctypes.get_errno())}")
+        pytest.skip(f"this machine does not allow mounting: {os.strerror(ctypes.get_errno())}")
     try:
         yield
     finally:

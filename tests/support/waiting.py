@@ -3,8 +3,11 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 HANGS_AFTER_SECONDS = 90
+
+T = TypeVar("T")
 
 
 def wait_until(
@@ -14,6 +17,15 @@ def wait_until(
     while not condition():
         assert time.monotonic() < until, f"waited {seconds} s for {what if isinstance(what, str) else what()}"
         time.sleep(0.02)
+
+
+def wait_for(ask: Callable[[], T], fulfilled: Callable[[T], object]) -> T:
+    """Ask until the answer fulfills the condition, and return it."""
+    until = time.monotonic() + HANGS_AFTER_SECONDS
+    while not fulfilled(answer := ask()):
+        assert time.monotonic() < until, answer
+        time.sleep(0.2)  # asking may cost an upload or a request
+    return answer
 
 
 async def eventually(condition: Callable[[], object], what: str) -> None:
