@@ -12,10 +12,11 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httptools
 import pytest
 import structlog
 import uvloop
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from prshots.contract.object_names import origin_key
@@ -252,6 +253,11 @@ def test_a_file_truncated_while_it_is_sent_ends_the_connection(served: ServedFro
         b"GET / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\n",
         b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        # Image requests without conditions skip the parser.
+        b"GET /i/a.png HTTP/1.1\r\nHost: local\x00host\r\n\r\n",
+        b"GET /i/a.png HTTP/1.1\r\nHost: localhost\nA: b\r\n\r\n",
+        b"GET /i/a.png HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n",
+        b"GET /i/a.png HTTP/1.1\r\nno colon\r\n\r\n",
     ],
 )
 def test_a_malformed_request_is_400(served_by_uvloop: ServedFromDisk, sent: bytes) -> None:
@@ -260,6 +266,18 @@ def test_a_malformed_request_is_400(served_by_uvloop: ServedFromDisk, sent: byte
         assert (status, json.loads(body)) == (400, {"error": "bad request"})
         assert fields["Connection"] == "close"
         assert wire.is_ended()
+
+
+HEAD_PIECES = [b"Host", b": ", b":", b"a", b" ", b"\t", b"\r\n", b"\n", b"\r", b"\0", b"\x7f", b"\xe9", b"@"]
+
+
+@given(st.lists(st.sampled_from(HEAD_PIECES), max_size=12).map(b"".join))
+@example(b"Host: localhost\r\nAccept: */*")
+@example(b"A:\xff\t b")
+def test_the_quick_path_takes_no_head_that_the_parser_refuses(fields: bytes) -> None:
+    head = b"GET /i/a.png HTTP/1.1\r\n" + fields + b"\r\n\r\n"
+    if connection.plain_target(head) is not None:
+        httptools.HttpRequestParser(object()).feed_data(head)
 
 
 @pytest.mark.parametrize(

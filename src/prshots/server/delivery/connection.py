@@ -56,7 +56,10 @@ HEAD_TOO_LARGE = error_reply(431, "request header fields too large")
 _log = structlog.get_logger()
 # The parser accepts two spaces or a missing version. We do not, so there is only one way to write a request.
 _REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ \r\n]*) HTTP/1\.[01]\r\n")
-_PLAIN_LINE = re.compile(rb"GET (/i/[!-~]{1,256}) HTTP/1\.1\r\n")
+# No looser than the parser: a request means the same on either path.
+_PLAIN_HEAD = re.compile(
+    rb"GET (/i/[!-~]{1,256}) HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
+)
 _NO_CONDITIONS: dict[str, str] = {}
 _CONDITIONS = re.compile(r"\r\n((?i:range|if-range|if-none-match)):[ \t]*([^\r\n]*)")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
@@ -127,7 +130,7 @@ class Connection:
             self.close()
         elif self._is_lingering:
             self._discard(data)
-        elif not self._received and (target := _plain_target(data)) is not None:
+        elif not self._received and (target := plain_target(data)) is not None:
             self._is_last = self._server.is_draining
             self._send(self._server.respond(Request("GET", target, _NO_CONDITIONS)))
         else:
@@ -345,13 +348,13 @@ class Connection:
             self._file_left = 0
 
 
-def _plain_target(data: bytes) -> str | None:
+def plain_target(data: bytes) -> str | None:
     """Return the target if this is one complete request for an image, without a body and conditions.
 
     Most requests are like that, and do not need the parser.
     """
-    line = _PLAIN_LINE.match(data)
-    if line is None or data.find(b"\r\n\r\n") != len(data) - 4:
+    head = _PLAIN_HEAD.fullmatch(data)
+    if head is None:
         return None
     lower = data.lower()
     if (
@@ -363,7 +366,7 @@ def _plain_target(data: bytes) -> str | None:
         or b"if-none-match" in lower
     ):
         return None
-    return line[1].decode("ascii")
+    return head[1].decode("ascii")
 
 
 def _conditions(head: str) -> dict[str, str]:
