@@ -201,6 +201,7 @@ TOLD = {
     errors.PayloadTooLargeError: 413,
     errors.UnsupportedTypeError: 415,
     errors.RateLimitedError: 429,
+    errors.BusyError: 503,
     errors.ExpireFailedError: 503,
 }
 

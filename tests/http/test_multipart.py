@@ -37,7 +37,10 @@ DELIMITER = f"\r\n--{BOUNDARY}".encode()
 
 
 def read(
-    chunks: Iterable[bytes], content_type: str = MULTIPART, max_bytes: int = MAX_BYTES, length: str = ""
+    chunks: Iterable[bytes],
+    content_type: str = MULTIPART,
+    max_bytes: int = MAX_BYTES,
+    length: int | None = None,
 ) -> UploadForm:
     async def body() -> AsyncIterator[bytes]:
         for chunk in chunks:

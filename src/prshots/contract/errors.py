@@ -61,6 +61,10 @@ class RateLimitedError(PrshotsError):
     pass
 
 
+class BusyError(PrshotsError):
+    pass
+
+
 class UnauthorizedError(PrshotsError):
     pass
 

@@ -11,15 +11,15 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, Router
 
 from prshots import __version__
-from prshots.contract import errors
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import ServiceLimits
 from prshots.server.api import openapi
+from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
-from prshots.server.api.request_body import json_object, received
-from prshots.server.api.upload_form import read_upload_form
+from prshots.server.api.request_body import bearer, declared_length, json_object
+from prshots.server.api.upload import upload_route
 from prshots.server.domain.images import (
     Images,
     comment_limit_from_text,
@@ -33,17 +33,6 @@ from prshots.server.domain.projects import Projects
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes
-from prshots.server.observability import metrics
-
-# The metric label of an upload that ended with this error. Any other error counts as failed.
-_RESULTS: dict[type[Exception], str] = {
-    errors.UnauthorizedError: "unauthorized",
-    errors.InvalidInputError: "invalid",
-    errors.PayloadTooLargeError: "too_large",
-    errors.UnsupportedTypeError: "unsupported",
-    errors.RateLimitedError: "rate_limited",
-    errors.RequestTimeoutError: "timed_out",
-}
 
 
 def create_api(
@@ -80,30 +69,10 @@ def create_api(
 
 
 def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> list[Route]:
+    slots = BodySlots(max_image_bytes)
+
     async def authenticated(request: Request) -> Project:
-        return await accounts.authenticate(_bearer(request))
-
-    async def upload(request: Request) -> JSONResponse:
-        try:
-            response = await take_upload(request)
-        except Exception as error:
-            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
-            raise
-        metrics.UPLOADS.labels("stored").inc()
-        return response
-
-    async def take_upload(request: Request) -> JSONResponse:
-        project, headers = await authenticated(request), request.headers
-        reading = read_upload_form(
-            headers.get("content-type", ""),
-            headers.get("content-length", ""),
-            request.stream(),
-            max_image_bytes,
-        )
-        form = await received(reading, incomplete="invalid multipart/form-data body")
-        uploaded = await images.upload(project, form)
-        metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
-        return JSONResponse(asdict(uploaded))
+        return await accounts.authenticate(bearer(request))
 
     async def delete(request: Request) -> JSONResponse:
         project, image_id = await authenticated(request), request.path_params["image_id"]
@@ -119,12 +88,13 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
 
     async def expire(request: Request) -> JSONResponse:
         project = await authenticated(request)
-        body = await json_object(request, refusal="pr_number required")
+        async with slots.reserved(bearer(request), declared_length(request)):
+            body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
         return JSONResponse(asdict(await images.expire(project, pr_number)))
 
     return [
-        Route("/v1/upload", upload, methods=["POST"]),
+        upload_route(images, accounts, slots, max_image_bytes),
         Route("/v1/images/{image_id}", delete, methods=["DELETE"]),
         Route("/v1/comment", comment, methods=["GET"]),
         Route("/v1/expire", expire, methods=["POST"]),
@@ -168,11 +138,3 @@ def _only_value(query: QueryParams, name: str) -> str | None:
     """Return the parameter's value; None if it is missing or repeated."""
     values = query.getlist(name)
     return values[0] if len(values) == 1 else None
-
-
-def _bearer(request: Request) -> str:
-    given = request.headers.getlist("authorization")
-    scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-    if scheme.lower() != "bearer":
-        raise errors.UnauthorizedError("unauthorized")
-    return secret.strip(" ")

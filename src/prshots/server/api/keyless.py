@@ -12,7 +12,7 @@ from prshots.contract.errors import (
     RecordsError,
     UnauthorizedError,
 )
-from prshots.server.api.request_body import json_object
+from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.keyless import Exchange, Granted
 from prshots.server.observability import metrics
 
@@ -44,7 +44,7 @@ def keyless_routes(exchange: Exchange) -> list[Route]:
 
     async def grant(request: Request) -> Granted:
         try:
-            body = await json_object(request)
+            body = await json_object(request, seconds=STRANGER_SECONDS)
         except InvalidInputError as error:
             raise ExchangeRefusedError(str(error)) from error
         return await exchange.grant(body.get("id_token"), body.get("project"))

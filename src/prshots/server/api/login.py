@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
-from prshots.server.api.request_body import json_object
+from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.models import User
 from prshots.server.domain.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn, is_secret, new_secret
 
@@ -93,7 +93,7 @@ def _session_routes(signin: SignIn, web_url: str) -> list[Route]:
 
     async def link(request: Request) -> JSONResponse:
         require_own_origin(request, web_url)
-        code = (await json_object(request)).get("code")
+        code = (await json_object(request, seconds=STRANGER_SECONDS)).get("code")
         if not isinstance(code, str):
             raise InvalidInputError("code required")
         response = _done()

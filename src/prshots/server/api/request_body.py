@@ -1,4 +1,4 @@
-"""Read a request's body, with limits on its size and time."""
+"""Read a request's token, and its body with limits on size and time."""
 
 import asyncio
 import json
@@ -7,19 +7,39 @@ from typing import Any, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
-from prshots.contract.errors import InvalidInputError, RequestTimeoutError
+from prshots.contract.errors import InvalidInputError, RequestTimeoutError, UnauthorizedError
 
-BODY_SECONDS = 120.0
-"""How long a body may take. 5 MB in this time is a third of a megabit per second."""
+JSON_SECONDS = 10.0
+STRANGER_SECONDS = 2.0
+"""How long the body of a caller who is not authenticated may take: one packet or two."""
 
 MAX_JSON_BYTES = 64 * 1024
 
 T = TypeVar("T")
 
 
-async def json_object(request: Request, refusal: str = "the body must be a JSON object") -> dict[str, Any]:
+def bearer(request: Request) -> str:
+    """Return the upload token. Raises UnauthorizedError."""
+    given = request.headers.getlist("authorization")
+    scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    if scheme.lower() != "bearer":
+        raise UnauthorizedError("unauthorized")
+    return secret.strip(" ")
+
+
+def declared_length(request: Request) -> int | None:
+    """Return the length of the body; None if it is chunked."""
+    # The server has validated the header. The first 18 digits are enough to know that it is too large.
+    given = request.headers.get("content-length", "")
+    is_known = given.isdecimal() and "transfer-encoding" not in request.headers
+    return int(given[:18]) if is_known else None
+
+
+async def json_object(
+    request: Request, refusal: str = "the body must be a JSON object", *, seconds: float = JSON_SECONDS
+) -> dict[str, Any]:
     """Return the JSON object in the body. For any other body, raise InvalidInputError with this message."""
-    body = await received(_bounded(request), incomplete=refusal)
+    body = await received(_bounded(request), seconds=seconds, incomplete=refusal)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -29,10 +49,10 @@ async def json_object(request: Request, refusal: str = "the body must be a JSON 
     return value
 
 
-async def received(reading: Coroutine[Any, Any, T], *, incomplete: str) -> T:
+async def received(reading: Coroutine[Any, Any, T], *, seconds: float, incomplete: str) -> T:
     """Refuse a body that takes too long or is incomplete."""
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             return await reading
     except TimeoutError as error:
         raise RequestTimeoutError("request body timed out") from error

@@ -24,14 +24,14 @@ _UNENCODED = {"7bit", "8bit", "binary"}
 
 
 async def read_upload_form(
-    content_type: str, content_length: str, body: AsyncIterator[bytes], max_image_bytes: int
+    content_type: str, declared: int | None, body: AsyncIterator[bytes], max_image_bytes: int
 ) -> UploadForm:
     """Raise InvalidInputError if the body is not multipart, PayloadTooLargeError if it is absurdly large."""
     absurd = ABSURD_FACTOR * max_image_bytes
     form = _Form(max_image_bytes)
     try:
         parser = PushMultipartParser(_boundary(content_type), max_segment_count=MAX_PARTS)
-        if _declared(content_length) > absurd:
+        if declared is not None and declared > absurd:
             raise payload_too_large(max_image_bytes)
         received = 0
         async for chunk in body:
@@ -124,11 +124,6 @@ def _boundary(content_type: str) -> str:
     if media_type != "multipart/form-data" or not 1 <= len(boundary) <= MAX_BOUNDARY_CHARACTERS:
         raise _invalid()
     return boundary
-
-
-def _declared(content_length: str) -> int:
-    # The server has validated the header. The first 18 digits are enough to know that it is too large.
-    return int(content_length[:18]) if content_length.isdecimal() else 0
 
 
 def _invalid() -> InvalidInputError:

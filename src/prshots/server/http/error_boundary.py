@@ -35,6 +35,7 @@ STATUS: dict[type[errors.PrshotsError], int] = {
     errors.PayloadTooLargeError: 413,
     errors.UnsupportedTypeError: 415,
     errors.RateLimitedError: 429,
+    errors.BusyError: 503,
     errors.ExpireFailedError: 503,
     errors.ProviderError: 503,
     errors.StoreError: 503,
@@ -58,8 +59,8 @@ PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
     errors.RecordsFullError: "storage full, retry later",
 }
 
-DRAIN_BYTES = 4 * 1024**3
-DRAIN_SECONDS = 60.0
+DRAIN_SECONDS = 2.0
+"""How long the rest of a refused body is read. It is enough for a client that does not hold back."""
 
 NO_REPLY = 499
 """The status in metrics and logs if the client disconnected before a reply, as in nginx."""
@@ -82,7 +83,7 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
 
 
 class ErrorBoundary:
-    """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies to the end.
+    """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies on.
 
     Most clients send the whole body before they read anything. If the server replied early and closed, they
     would get a broken pipe instead of the reply. A client with `Expect: 100-continue` has sent nothing yet,
@@ -108,7 +109,7 @@ class ErrorBoundary:
             return
         began = time.perf_counter()
         request_id = _take_request_id(scope)
-        body = _Body(scope, receive)
+        body = scope[_BODY] = _Body(scope, receive)
         status = 0
 
         async def send_finished(message: Message) -> None:
@@ -116,7 +117,7 @@ class ErrorBoundary:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 if status != STATUS[errors.RequestTimeoutError]:  # we have already waited for the body
-                    await body.drain()
+                    await body.drain(DRAIN_SECONDS)
                 message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id), *self._closing()]
             await send(message)
 
@@ -178,26 +179,40 @@ class _Body:
         headers = {name: value for name, value in scope["headers"] if name in _BODY_HEADERS}
         has_body = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
         self._receive = receive
-        self._ended = not has_body
+        self.ended = not has_body
         self._asks_first = headers.get(b"expect", b"").lower() == b"100-continue"
         self._begun = False
 
     async def receive(self) -> Message:
         self._begun = True
         message = await self._receive()
-        self._ended = not message.get("more_body")
+        self.ended = not message.get("more_body")
         return message
 
-    async def drain(self) -> None:
-        if self._ended or (self._asks_first and not self._begun):
+    async def drain(self, seconds: float) -> None:
+        if self.ended or (self._asks_first and not self._begun):
             return
-        left, until = DRAIN_BYTES, time.monotonic() + DRAIN_SECONDS
+        until = time.monotonic() + seconds  # a fast sender never lets the timeout run
         try:
-            async with asyncio.timeout(DRAIN_SECONDS):
-                while not self._ended and left > 0 and time.monotonic() < until:
-                    left -= len((await self.receive()).get("body", b""))
+            async with asyncio.timeout(seconds):
+                while not self.ended and time.monotonic() < until:
+                    await self.receive()
         except TimeoutError:
-            self._ended = True
+            pass
+        self.ended = True
 
 
+def leave_body_unread(scope: Message) -> None:
+    """Let the reply go out at once, whatever the client still sends."""
+    body: _Body = scope[_BODY]
+    body.ended = True
+
+
+async def discard_body(scope: Message, seconds: float) -> None:
+    """Read the rest of the request's body, and keep nothing of it."""
+    body: _Body = scope[_BODY]
+    await body.drain(seconds)
+
+
+_BODY = "prshots.body"
 _BODY_HEADERS = {b"content-length", b"transfer-encoding", b"expect"}

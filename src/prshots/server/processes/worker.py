@@ -6,6 +6,7 @@ It closes READY_FD when it is ready, and stops on SIGTERM.
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import sys
@@ -23,6 +24,19 @@ from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
 from prshots.server.processes import BACKLOG, settings_of_child
 from prshots.server.processes.lifeline import hold
 
+MAX_CONNECTIONS = 16_384
+"""Open connections of one worker. More wait until one closes."""
+
+FILES_PER_CONNECTION = 2
+"""A connection of the web component has another one to the API."""
+
+OTHER_FILES = 256
+
+HEAD_SECONDS = 10
+"""How long a request's head may take. Granian closes idle connections after the same time."""
+
+HEAD_BYTES = 64 * 1024
+
 
 def main() -> None:
     part, *fds = sys.argv[1:]
@@ -32,12 +46,30 @@ def main() -> None:
     metrics.WORKER_RESTARTS.labels(part).inc(RESTARTED_VARIABLE in os.environ)
     try:
         serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]
+        raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
             uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd), lifeline_fd))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
+
+
+def raise_file_limit() -> None:
+    """Allow as many open files as the most connections need, or as many as the system lets us have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES_PER_CONNECTION * MAX_CONNECTIONS + OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
+def most_connections() -> int:
+    """Return how many connections fit into the limit of open files."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return max(1, min(MAX_CONNECTIONS, (soft - OTHER_FILES) // FILES_PER_CONNECTION))
 
 
 async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
@@ -88,6 +120,7 @@ async def _serve_on_granian(
 ) -> None:
     from granian._granian import SocketHolder
     from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
     from granian.server.embed import Server
 
     class InheritedSocketServer(Server):
@@ -104,6 +137,8 @@ async def _serve_on_granian(
         http=HTTPModes.http1,
         websockets=False,
         log_enabled=False,
+        backpressure=most_connections(),  # by default 128, which anyone could fill with idle connections
+        http1_settings=HTTP1Settings(header_read_timeout=HEAD_SECONDS * 1000, max_buffer_size=HEAD_BYTES),
     )
     serving = asyncio.create_task(server.serve())
     os.close(ready_fd)

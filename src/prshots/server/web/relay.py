@@ -16,14 +16,14 @@ import h11
 import structlog
 from starlette.exceptions import HTTPException
 
-from prshots.server.http.error_boundary import REQUEST_ID, Message, Receive, Send
+from prshots.server.http.error_boundary import REQUEST_ID, Message, Receive, Send, leave_body_unread
 
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 150.0
 """How long the API may be silent. It waits up to 120 s for a slow body."""
 
-IDLE_SECONDS, MAX_IDLE = 15.0, 32
-"""How long idle connections are kept, and how many."""
+IDLE_SECONDS, MAX_IDLE = 5.0, 32
+"""How long idle connections are kept, and how many. The API closes them after 10 s."""
 
 PIECE_BYTES = 64 * 1024
 MAX_HEAD_BYTES = 64 * 1024
@@ -109,6 +109,7 @@ class Relay:
             self._note(error)
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
         self._note(None)
+        leave_body_unread(scope)  # the API has waited for it
         # The API uses our request id, and the error boundary adds it to the reply.
         headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]
         start = {"status": response.status_code, "headers": headers, "relayed": True}

@@ -1,0 +1,81 @@
+"""Bounds the request bodies that one process receives at the same time."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator
+
+from prshots.contract.errors import BusyError
+
+BYTES_IN_ALL = 128 * 1024**2
+"""What bodies under way may hold, unless only a few of the largest images would fit. The process needs about
+twice as much, because the memory between the chunks is lost."""
+
+FEWEST_LARGEST = 8
+"""So many images of the largest allowed size fit at the same time."""
+
+SHARES = 4
+"""One token gets at most this part of the whole, so that its stalled uploads leave room for others."""
+
+SMALLEST_BYTES = 256 * 1024
+"""Every body counts for at least this much, which bounds the number of small ones too."""
+
+WAIT_SECONDS = 10.0
+"""How long a body waits for room, unread. A burst of honest uploads is over by then."""
+
+
+class BodySlots:
+    """Memory for bodies under way: reserved before the first byte is read, for each token and in all."""
+
+    def __init__(self, max_image_bytes: int) -> None:
+        self._largest = max_image_bytes
+        self._limit = max(BYTES_IN_ALL, FEWEST_LARGEST * max_image_bytes)
+        self._reserved = 0
+        self._by_holder: Counter[str] = Counter()
+        self._waiting: list[tuple[str, int, asyncio.Future[None]]] = []
+
+    @contextlib.asynccontextmanager
+    async def reserved(self, holder: str, declared: int | None) -> AsyncIterator[None]:
+        """Reserve room for a body of the declared length; None if it is unknown. Raises BusyError."""
+        size = self._largest if declared is None else min(max(declared, SMALLEST_BYTES), self._largest)
+        if not self._take(holder, size):
+            await self._wait_for_room(holder, size)
+        try:
+            yield
+        finally:
+            self._give_back(holder, size)
+
+    def _take(self, holder: str, size: int) -> bool:
+        fits = (
+            self._reserved + size <= self._limit and self._by_holder[holder] + size <= self._limit // SHARES
+        )
+        if fits:
+            self._reserved += size
+            self._by_holder[holder] += size
+        return fits
+
+    async def _wait_for_room(self, holder: str, size: int) -> None:
+        waiting = (holder, size, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            await asyncio.wait_for(waiting[2], WAIT_SECONDS)
+        except TimeoutError:
+            raise BusyError("too many uploads in progress, retry later") from None
+        except asyncio.CancelledError:
+            if waiting[2].done() and not waiting[2].cancelled():  # it got its room in the same moment
+                self._give_back(holder, size)
+            raise
+        finally:
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(waiting)
+
+    def _give_back(self, holder: str, size: int) -> None:
+        self._reserved -= size
+        self._by_holder[holder] -= size
+        if not self._by_holder[holder]:
+            del self._by_holder[holder]
+        for waiting in tuple(self._waiting):  # first come, first served, past those that still do not fit
+            other, wanted, room = waiting
+            if not room.done() and self._take(other, wanted):
+                self._waiting.remove(waiting)
+                room.set_result(None)

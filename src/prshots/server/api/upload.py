@@ -1,0 +1,65 @@
+"""`POST /v1/upload`: reads the form within its limits, and stores the image."""
+
+from dataclasses import asdict
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from prshots.contract import errors
+from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.request_body import bearer, declared_length, received
+from prshots.server.api.upload_form import read_upload_form
+from prshots.server.domain.images import Images, UploadForm
+from prshots.server.domain.projects import Projects
+from prshots.server.http.error_boundary import discard_body
+from prshots.server.observability import metrics
+
+UPLOAD_SECONDS = 120.0
+"""How long the form may take. 5 MB in this time is a third of a megabit per second."""
+
+REFUSED_SECONDS = 60.0
+"""How long the rest of a refused form is read. Most clients send everything before they read a reply."""
+
+# The metric label of an upload that ended with this error. Any other error counts as failed.
+_RESULTS: dict[type[Exception], str] = {
+    errors.UnauthorizedError: "unauthorized",
+    errors.InvalidInputError: "invalid",
+    errors.PayloadTooLargeError: "too_large",
+    errors.UnsupportedTypeError: "unsupported",
+    errors.RateLimitedError: "rate_limited",
+    errors.RequestTimeoutError: "timed_out",
+    errors.BusyError: "busy",
+}
+
+
+def upload_route(images: Images, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Route:
+    async def upload(request: Request) -> JSONResponse:
+        try:
+            response = await take_upload(request)
+        except Exception as error:
+            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+            raise
+        metrics.UPLOADS.labels("stored").inc()
+        return response
+
+    async def take_upload(request: Request) -> JSONResponse:
+        token = bearer(request)
+        project = await accounts.authenticate(token)
+        async with slots.reserved(token, declared_length(request)):
+            form = await _upload_form(request, max_image_bytes)
+            uploaded = await images.upload(project, form)
+        metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
+        return JSONResponse(asdict(uploaded))
+
+    return Route("/v1/upload", upload, methods=["POST"])
+
+
+async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:
+    content_type, declared = request.headers.get("content-type", ""), declared_length(request)
+    reading = read_upload_form(content_type, declared, request.stream(), max_image_bytes)
+    try:
+        return await received(reading, seconds=UPLOAD_SECONDS, incomplete="invalid multipart/form-data body")
+    except (errors.InvalidInputError, errors.PayloadTooLargeError):
+        await discard_body(request.scope, REFUSED_SECONDS)
+        raise
