@@ -76,10 +76,12 @@ _FAULT = _error(
     "internal error",
 )
 _FULL = _error("The storage is full.", "storage full, retry later", retry_after=True)
-_UNAVAILABLE = _error(
-    "The store or the database does not respond.",
-    "storage unavailable, retry later",
-    "database unavailable, retry later",
+_OUTAGES = ("storage unavailable, retry later", "database unavailable, retry later")
+_UNAVAILABLE = _error("The store or the database does not respond.", *_OUTAGES, retry_after=True)
+_UNAVAILABLE_OR_BUSY = _error(
+    "The store or the database does not respond, or the token has too many requests in progress.",
+    *_OUTAGES,
+    "too many uploads in progress, retry later",
     retry_after=True,
 )
 
@@ -127,7 +129,7 @@ def _upload(max_image_bytes: int) -> dict[str, Any]:
                 retry_after=True,
             ),
             "500": _FAULT,
-            "503": _UNAVAILABLE,
+            "503": _UNAVAILABLE_OR_BUSY,
             "507": _FULL,
         },
         "security": _TOKEN,
