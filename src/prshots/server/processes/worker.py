@@ -35,7 +35,9 @@ OTHER_FILES = 256
 HEAD_SECONDS = 10
 """How long a request's head may take. Granian closes idle connections after the same time."""
 
-HEAD_BYTES = 64 * 1024
+BUFFER_BYTES = 128 * 1024
+"""A connection's largest head, and the largest chunk of a body. With less, large uploads take longer; with more,
+clients that send endless heads use more memory."""
 
 
 def main() -> None:
@@ -138,7 +140,7 @@ async def _serve_on_granian(
         websockets=False,
         log_enabled=False,
         backpressure=most_connections(),  # by default 128, which anyone could fill with idle connections
-        http1_settings=HTTP1Settings(header_read_timeout=HEAD_SECONDS * 1000, max_buffer_size=HEAD_BYTES),
+        http1_settings=HTTP1Settings(header_read_timeout=HEAD_SECONDS * 1000, max_buffer_size=BUFFER_BYTES),
     )
     serving = asyncio.create_task(server.serve())
     os.close(ready_fd)
