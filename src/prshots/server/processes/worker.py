@@ -27,6 +27,7 @@ from prshots.server.processes.lifeline import hold
 MAX_CONNECTIONS = 16_384
 """Open connections of one worker. More wait until one closes."""
 
+ENOUGH_CONNECTIONS = 2048
 FILES_PER_CONNECTION = 2
 """A connection of the web component has another one to the API."""
 
@@ -36,8 +37,8 @@ HEAD_SECONDS = 10
 """How long a request's head may take. Granian closes idle connections after the same time."""
 
 BUFFER_BYTES = 128 * 1024
-"""A connection's largest head, and the largest chunk of a body. With less, large uploads take longer; with more,
-clients that send endless heads use more memory."""
+"""The largest head, and the largest chunk of a body. With less, large uploads take longer; with more, clients
+that send endless heads use more memory."""
 
 
 def main() -> None:
@@ -64,6 +65,11 @@ def raise_file_limit() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    if most_connections() < ENOUGH_CONNECTIONS:
+        structlog.get_logger().warning(
+            "room for few connections: raise the limit of open files to 65536",
+            connections=most_connections(),
+        )
 
 
 def most_connections() -> int:
