@@ -263,7 +263,7 @@ class TestImages:
         (found,) = await stores.overview.images(project.id, [image.id])
         assert found.thumbnail == "made"
         await stores.records.schedule([image.id], NOW)
-        assert not await stores.records.set_thumbnail(image.id, "impossible")
+        assert not await stores.records.set_thumbnail(image.id, "damaged")
         assert not await stores.records.set_thumbnail("0" * 32, "made")
 
 

@@ -341,9 +341,9 @@ class TestThumbnails:
     def test_a_broken_image_has_no_thumbnail(self, ann: Person, project: str, ci: httpx.Client) -> None:
         image_id = uploaded(ci)  # starts like a PNG, but is not one
         reply = ann.ask("POST", f"/projects/{project}/thumbnails", ids=[image_id])
-        assert reply.json() == {"thumbnails": {image_id: None}}
+        assert reply.json() == {"thumbnails": {image_id: None}, "missing": {image_id: "damaged"}}
         (shot,) = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
-        assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("impossible", None)
+        assert (shot["newest"]["thumbnail"], shot["newest"]["thumbnail_url"]) == ("damaged", None)
 
     @pytest.mark.parametrize("ids", [None, "x", ["x"], [1], ["0" * 32] * 25, {}])
     def test_an_invalid_list_of_ids_is_400(self, ann: Person, project: str, ids: object) -> None:

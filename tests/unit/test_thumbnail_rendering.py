@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from prshots.contract.errors import ThumbnailError
-from prshots.server.adapters import thumbnail_rendering
-from prshots.server.adapters.thumbnail_rendering import MAX_BYTES, MAX_PIXELS, MAX_SIDE, render_thumbnail
+from prshots.contract.errors import PictureError, PictureTooLargeError
+from prshots.server.adapters.pictures import thumbnail_rendering
+from prshots.server.adapters.pictures.opening import MAX_PIXELS, opened
+from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
 
 WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
 ORIENTATION = 0x0112
@@ -107,7 +108,7 @@ def test_a_thumbnail_fits_and_is_never_enlarged(
 
 
 def test_a_large_jpeg_is_decoded_at_a_reduced_size() -> None:
-    picture = thumbnail_rendering._opened(encoded(a_page(5000, 4000), "JPEG"))
+    picture = opened(encoded(a_page(5000, 4000), "JPEG"))
     thumbnail_rendering._decode(picture, 1, thumbnail_rendering.MAX_TALLNESS)
     assert picture.size == (1250, 1000)
 
@@ -238,13 +239,13 @@ def a_jpeg(width: int, height: int) -> bytes:
 def test_a_decompression_bomb_is_refused_by_its_header() -> None:
     bomb = encoded(Image.new("1", (16_000, 16_000)))
     assert len(bomb) < 50_000
-    with pytest.raises(ThumbnailError, match="16000 x 16000 pixels"):
+    with pytest.raises(PictureTooLargeError, match="16000 x 16000 pixels"):
         render_thumbnail(bomb)
 
 
 @pytest.mark.parametrize("size", [(65_536, 1), (1, 65_536)])
 def test_an_image_with_a_side_over_65535_pixels_is_refused(size: tuple[int, int]) -> None:
-    with pytest.raises(ThumbnailError, match="pixels"):
+    with pytest.raises(PictureTooLargeError, match="pixels"):
         render_thumbnail(encoded(Image.new("L", size)))
 
 
@@ -252,7 +253,7 @@ def test_an_image_with_a_side_over_65535_pixels_is_refused(size: tuple[int, int]
 def test_a_webp_or_jpeg_with_too_many_pixels_is_refused(make: object, ext: str) -> None:
     assert callable(make)
     for width, height in ((MAX_PIXELS[ext] // 10_000 + 1, 10_000), (16_383, 16_383)):
-        with pytest.raises(ThumbnailError, match="pixels"):
+        with pytest.raises(PictureTooLargeError, match="pixels"):
             render_thumbnail(make(width, height))
 
 
@@ -260,7 +261,7 @@ def test_a_png_is_decoded_up_to_the_pixel_limit() -> None:
     width = 2560
     height = MAX_PIXELS["png"] // width
     assert thumbnail_of(encoded(Image.new("P", (width, height)), compress_level=1)).size == (218, 480)
-    with pytest.raises(ThumbnailError, match="pixels"):
+    with pytest.raises(PictureTooLargeError, match="pixels"):
         render_thumbnail(a_png(width, height + 1, 8, 0, b""))
 
 
@@ -304,21 +305,21 @@ def test_a_png_is_decoded_up_to_the_pixel_limit() -> None:
     ],
 )
 def test_a_file_that_is_not_a_supported_image_is_refused(data: bytes) -> None:
-    with pytest.raises(ThumbnailError):
+    with pytest.raises(PictureError):
         render_thumbnail(data)
 
 
 @pytest.mark.parametrize("kind", PAGE)
 def test_half_an_image_is_refused(kind: str) -> None:
-    with pytest.raises(ThumbnailError):
+    with pytest.raises(PictureError):
         render_thumbnail(PAGE[kind][: len(PAGE[kind]) // 2])
 
 
 def made_or_refused(data: bytes) -> None:
-    """Render a thumbnail. The only error allowed is `ThumbnailError`."""
+    """Render a thumbnail. The only error allowed is `PictureError`."""
     try:
         thumbnail = render_thumbnail(data)
-    except ThumbnailError:
+    except PictureError:
         return
     assert len(thumbnail) <= MAX_BYTES
 

@@ -4,20 +4,21 @@ import asyncio
 import io
 import os
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import PIL.Image
 import pytest
 import structlog
 
+from prshots.contract.errors import PictureWorkerDiedError
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES, render_thumbnail
 from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.adapters.thumbnail_rendering import MAX_BYTES, render_thumbnail
 from prshots.server.domain.expiry import expire_scheduled
-from prshots.server.domain.models import Image
+from prshots.server.domain.models import Image, Project
 from prshots.server.domain.sweep import LEFTOVER_AGE_SECONDS, sweep
-from prshots.server.domain.thumbnails import AT_ONCE, Thumbnails
+from prshots.server.domain.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from support.stores_and_records import (
     NOW,
     a_project,
@@ -69,11 +70,15 @@ class Place:
     thumbnails: Thumbnails = field(init=False)
 
     def __post_init__(self) -> None:
-        self.thumbnails = Thumbnails(records=self.records, store=self.store, render=render_thumbnail)
+        self.thumbnails = Thumbnails(records=self.records, store=self.store, render=self.render)
         self.project = a_project()
 
-    async def image(self, data: bytes = PICTURE) -> Image:
-        image = an_image(self.project)
+    async def render(self, data: bytes, tallness: float) -> bytes:
+        """Render in this process: `test_picture_workers.py` tests the others."""
+        return render_thumbnail(data, tallness)
+
+    async def image(self, data: bytes = PICTURE, project: Project | None = None) -> Image:
+        image = an_image(project or self.project)
         await self.store.put(image.key, [data])
         await self.records.add_image(image)
         return image
@@ -101,7 +106,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 async def test_a_thumbnail_is_made_on_the_first_view_and_stored(place: Place) -> None:
     image = await place.image()
-    assert await place.thumbnails.make([image]) == {image.id: True}
+    assert await place.thumbnails.make([image]) == {image.id: "made"}
     assert place.files() == set(image.keys)
     thumbnail = place.store.root / image.thumbnail_key
     assert thumbnail.stat().st_size <= MAX_BYTES
@@ -111,7 +116,7 @@ async def test_a_thumbnail_is_made_on_the_first_view_and_stored(place: Place) ->
     assert noted is not None
     assert noted.thumbnail == "made"
     place.store.asked_for.clear()
-    assert await place.thumbnails.make([noted]) == {image.id: True}
+    assert await place.thumbnails.make([noted]) == {image.id: "made"}
     assert place.store.asked_for == []
 
 
@@ -119,15 +124,15 @@ async def test_a_broken_image_is_not_retried_and_does_not_stop_the_others(place:
     images = [await place.image(data) for data in (PICTURE, BROKEN, PICTURE)]
     with structlog.testing.capture_logs() as logs:
         made = await place.thumbnails.make(images)
-    assert made == {images[0].id: True, images[1].id: False, images[2].id: True}
+    assert made == {images[0].id: "made", images[1].id: "damaged", images[2].id: "made"}
     assert [(entry["event"], entry["image"]) for entry in logs] == [
         ("image cannot be made into a thumbnail", images[1].id)
     ]
     broken = await place.now(images[1])
     assert broken is not None
-    assert broken.thumbnail == "impossible"
+    assert broken.thumbnail == "damaged"
     place.store.asked_for.clear()
-    assert await place.thumbnails.make([broken]) == {broken.id: False}
+    assert await place.thumbnails.make([broken]) == {broken.id: "damaged"}
     assert place.store.asked_for == []
 
 
@@ -137,14 +142,14 @@ async def test_an_unreadable_image_is_retried_at_the_next_view(place: Place) -> 
     path.rename(path.with_suffix(".aside"))
     path.mkdir()  # a folder in its place: it exists, but cannot be read
     with structlog.testing.capture_logs() as logs:
-        assert await place.thumbnails.make([stuck, fine]) == {stuck.id: False, fine.id: True}
+        assert await place.thumbnails.make([stuck, fine]) == {stuck.id: "later", fine.id: "made"}
     assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
     unmarked = await place.now(stuck)
     assert unmarked is not None
     assert unmarked.thumbnail is None
     path.rmdir()
     path.with_suffix(".aside").rename(path)
-    assert await place.thumbnails.make([unmarked]) == {stuck.id: True}
+    assert await place.thumbnails.make([unmarked]) == {stuck.id: "made"}
 
 
 async def test_concurrent_requests_share_one_rendering(place: Place) -> None:
@@ -154,7 +159,11 @@ async def test_concurrent_requests_share_one_rendering(place: Place) -> None:
         place.thumbnails.make([image, other]),
         place.thumbnails.make([image, image]),
     )
-    assert (first, second, third) == ({image.id: True}, {image.id: True, other.id: True}, {image.id: True})
+    assert (first, second, third) == (
+        {image.id: "made"},
+        {image.id: "made", other.id: "made"},
+        {image.id: "made"},
+    )
     assert sorted(place.store.asked_for) == sorted([image.key, other.key])
 
 
@@ -168,7 +177,7 @@ async def test_a_cancelled_request_does_not_cancel_the_others(place: Place) -> N
     with pytest.raises(asyncio.CancelledError):
         await impatient
     place.store.may_read.set()
-    assert await patient == {image.id: True}
+    assert await patient == {image.id: "made"}
     assert place.store.asked_for == [image.key]
 
 
@@ -180,13 +189,13 @@ async def test_uploads_continue_while_a_thumbnail_is_made(place: Place) -> None:
     assert await place.now(uploaded) is not None
     assert not making.done()
     place.store.may_read.set()
-    assert await making == {image.id: True}
+    assert await making == {image.id: "made"}
 
 
 async def test_a_deleted_image_is_left_out(place: Place) -> None:
     gone, there = await place.image(), await place.image()
     await place.expire(gone)
-    assert await place.thumbnails.make([gone, there]) == {there.id: True}
+    assert await place.thumbnails.make([gone, there]) == {there.id: "made"}
     assert place.files() == set(there.keys)
 
 
@@ -234,7 +243,7 @@ async def test_concurrent_rendering_and_expiry_leave_no_files(place: Place) -> N
 async def test_a_thumbnail_stored_but_not_recorded_is_made_again(place: Place) -> None:
     image = await place.image()
     await place.store.put(image.thumbnail_key, [b"of an earlier life"])
-    assert await place.thumbnails.make([image]) == {image.id: True}
+    assert await place.thumbnails.make([image]) == {image.id: "made"}
     assert (place.store.root / image.thumbnail_key).read_bytes().startswith(b"RIFF")
 
 
@@ -257,7 +266,7 @@ async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Pla
     await other.thumbnails.close()
     await other.records.close()
     other.store.close()
-    assert made == [{image.id: True for image in images}] * 2
+    assert made == [{image.id: "made" for image in images}] * 2
     assert place.files() == {key for image in images for key in image.keys}
 
 
@@ -267,10 +276,10 @@ async def test_with_a_full_disk_the_thumbnail_is_retried_later(place: Place, tmp
         full.project = place.project
         image = await full.image()
         with filled_up(disk), structlog.testing.capture_logs() as logs:
-            assert await full.thumbnails.make([image]) == {image.id: False}
+            assert await full.thumbnails.make([image]) == {image.id: "later"}
         assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
         assert full.files() == {image.key}
-        assert await full.thumbnails.make([image]) == {image.id: True}  # the disk has space again
+        assert await full.thumbnails.make([image]) == {image.id: "made"}  # the disk has space again
         await full.thumbnails.close()
         full.store.close()
 
@@ -282,13 +291,16 @@ async def test_a_thumbnail_that_cannot_be_recorded_is_not_kept(place: Place) -> 
         lambda connection: connection.exec_driver_sql("DROP TABLE images")
     )
     with structlog.testing.capture_logs() as logs:
-        assert await place.thumbnails.make([image]) == {image.id: False}
+        assert await place.thumbnails.make([image]) == {image.id: "later"}
     assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
     assert place.files() == {image.key}
 
 
 async def test_closing_finishes_running_work_and_cancels_the_rest(place: Place) -> None:
-    images = [await place.image() for _ in range(4)]
+    projects = [place.project, *(a_project() for _ in range(AT_ONCE))]
+    for project in projects[1:]:
+        await place.records.add_project(project)
+    images = [await place.image(project=project) for project in projects]
     place.store.may_read.clear()
     asked = [asyncio.create_task(place.thumbnails.make([image])) for image in images]
     await eventually(lambda: len(place.store.asked_for) == AT_ONCE, "the first ones to be read")
@@ -296,9 +308,92 @@ async def test_closing_finishes_running_work_and_cancels_the_rest(place: Place) 
     await asyncio.sleep(0)  # lets the close begin
     place.store.may_read.set()
     await closing
-    outcomes = await asyncio.gather(*asked, return_exceptions=True)
-    assert outcomes[:AT_ONCE] == [{image.id: True} for image in images[:AT_ONCE]]
-    assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes[AT_ONCE:])
+    assert await asyncio.gather(*asked) == [
+        *({image.id: "made"} for image in images[:AT_ONCE]),
+        *({image.id: "later"} for image in images[AT_ONCE:]),
+    ]
     assert place.files() == {image.key for image in images} | {
         image.thumbnail_key for image in images[:AT_ONCE]
     }
+
+
+async def test_a_slow_image_does_not_hold_up_other_projects(place: Place) -> None:
+    other = a_project()
+    await place.records.add_project(other)
+    slow = [await place.image() for _ in range(AT_ONCE + 1)]
+    quick = [await place.image(project=other) for _ in range(3)]
+    may_go_on = asyncio.Event()
+    real, rendered = place.render, 0
+
+    async def render(data: bytes, tallness: float) -> bytes:
+        nonlocal rendered
+        rendered += 1
+        if rendered == 1:
+            await may_go_on.wait()
+        return await real(data, tallness)
+
+    thumbnails = Thumbnails(records=place.records, store=place.store, render=render)
+    waiting = asyncio.create_task(thumbnails.make(slow))
+    await eventually(lambda: rendered == 1, "the slow one to be rendered")
+    assert await thumbnails.make(quick) == {image.id: "made" for image in quick}
+    assert not waiting.done()
+    may_go_on.set()
+    assert await waiting == {image.id: "made" for image in slow}
+    await thumbnails.close()
+
+
+async def test_a_caller_does_not_wait_for_a_slow_image_forever(place: Place) -> None:
+    image = await place.image()
+    may_go_on = asyncio.Event()
+
+    async def render(data: bytes, tallness: float) -> bytes:
+        await may_go_on.wait()
+        return render_thumbnail(data, tallness)
+
+    thumbnails = Thumbnails(records=place.records, store=place.store, render=render, patience_seconds=0.01)
+    assert await thumbnails.make([image]) == {image.id: "later"}
+    may_go_on.set()
+    await thumbnails.close()  # finishes it
+    noted = await place.now(image)
+    assert noted is not None
+    assert noted.thumbnail == "made"
+
+
+async def test_an_image_that_kills_its_worker_again_is_not_decoded_any_more(place: Place) -> None:
+    image, calls = await place.image(), 0
+
+    async def render(data: bytes, tallness: float) -> bytes:  # noqa: ARG001
+        nonlocal calls
+        calls += 1
+        raise PictureWorkerDiedError("the process that decoded it died with exit code -11")
+
+    thumbnails = Thumbnails(records=place.records, store=place.store, render=render)
+    assert [await thumbnails.make([image]) for _ in range(MAX_DEATHS)] == [
+        *[{image.id: "later"}] * (MAX_DEATHS - 1),
+        {image.id: "too_large"},
+    ]
+    noted = await place.now(image)
+    assert noted is not None
+    assert await thumbnails.make([noted]) == {image.id: "too_large"}
+    assert calls == MAX_DEATHS
+
+
+async def test_a_project_with_too_many_waiting_images_is_asked_to_come_back(place: Place) -> None:
+    images = [await place.image() for _ in range(3)]
+    crowd = [replace(images[0], id=f"{number:032x}") for number in range(MAX_WAITING)]
+    place.store.may_read.clear()
+    waiting = asyncio.create_task(place.thumbnails.make(crowd))
+    await eventually(lambda: place.store.asked_for, "the first one to be read")
+    assert await place.thumbnails.make(images) == {image.id: "later" for image in images}
+    place.store.may_read.set()
+    assert await waiting == {}  # the crowd does not exist
+    assert await place.thumbnails.make(images) == {image.id: "made" for image in images}
+
+
+async def test_an_image_without_a_recorded_reason_is_tried_once_more(place: Place) -> None:
+    """Version 0.1.0 recorded "impossible" for every image that it could not decode."""
+    image = await place.image(BROKEN)
+    await place.records.set_thumbnail(image.id, "impossible")  # type: ignore[arg-type]
+    noted = await place.now(image)
+    assert noted is not None
+    assert await place.thumbnails.make([noted]) == {image.id: "damaged"}

@@ -14,7 +14,12 @@ PrshotsError
 ├── ExchangeRefusedError     an ID token gets no upload token; the reason goes to the log only
 ├── NotFoundError            does not exist, or belongs to someone else
 ├── ConflictError            the name is taken
-├── ThumbnailError           the image cannot be made into a thumbnail
+├── PictureError             an image cannot be decoded; its `reason` says why
+│   ├── DamagedPictureError      … because the file is damaged
+│   ├── UnsupportedPictureError  … because it uses a feature of its format that we don't decode
+│   └── PictureTooLargeError     … because that takes too much time or memory
+├── PictureWorkerError       an image was not decoded now; a later try may succeed
+│   └── PictureWorkerDiedError   … because the process died or was too slow, maybe because of this image
 ├── ExpireFailedError        the bytes could not be deleted; the image stays scheduled
 ├── StoreError               the origin store failed
 │   └── StoreFullError       … because it is full
@@ -31,6 +36,7 @@ PrshotsError
 """
 
 from enum import StrEnum
+from typing import ClassVar, Literal
 
 
 class PrshotsError(Exception):
@@ -110,7 +116,27 @@ class ConflictError(PrshotsError):
     pass
 
 
-class ThumbnailError(PrshotsError):
+class PictureError(PrshotsError):
+    reason: ClassVar[Literal["damaged", "unsupported", "too_large"]]
+
+
+class DamagedPictureError(PictureError):
+    reason = "damaged"
+
+
+class UnsupportedPictureError(PictureError):
+    reason = "unsupported"
+
+
+class PictureTooLargeError(PictureError):
+    reason = "too_large"
+
+
+class PictureWorkerError(PrshotsError):
+    pass
+
+
+class PictureWorkerDiedError(PictureWorkerError):
     pass
 
 

@@ -1,15 +1,21 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { ThumbnailUrls } from "../lib/types";
 import { ThumbnailQueue } from "./asking";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
+
+const made = (ids: string[]): ThumbnailUrls => ({
+  thumbnails: Object.fromEntries(ids.map((id) => [id, `/t/${id}`])),
+  missing: {},
+});
 
 /** Reply to each request with a URL per id, and record the requests. */
 function service() {
   const requests: string[][] = [];
   const queue = new ThumbnailQueue(async (ids) => {
     requests.push(ids);
-    return Object.fromEntries(ids.map((id) => [id, `/t/${id}`]));
+    return made(ids);
   });
   return { requests, queue };
 }
@@ -22,7 +28,7 @@ test("ids wanted at about the same time share a request", async () => {
   expect(requests).toEqual([]);
   await vi.runAllTimersAsync();
   expect(requests).toEqual([["a", "b"]]);
-  expect(await answers).toEqual(["/t/a", "/t/b"]);
+  expect(await answers).toEqual([{ url: "/t/a" }, { url: "/t/b" }]);
 });
 
 test("a request has at most 24 ids, and the latest come first", async () => {
@@ -32,7 +38,7 @@ test("a request has at most 24 ids, and the latest come first", async () => {
   await vi.runAllTimersAsync();
   expect(requests.map((batch) => batch.length)).toEqual([24, 24, 12]);
   expect(requests[0]).toEqual(ids.slice(-24));
-  expect(await answers).toEqual(ids.map((id) => `/t/${id}`));
+  expect(await answers).toEqual(ids.map((id) => ({ url: `/t/${id}` })));
 });
 
 test("requests are sent one at a time", async () => {
@@ -42,13 +48,13 @@ test("requests are sent one at a time", async () => {
     most = Math.max(most, ++underWay);
     await new Promise((done) => setTimeout(done, 1000));
     underWay -= 1;
-    return Object.fromEntries(ids.map((id) => [id, null]));
+    return made(ids);
   });
   const first = queue.want("a");
   await vi.advanceTimersByTimeAsync(100);
   const second = queue.want("b");
   await vi.runAllTimersAsync();
-  expect(await Promise.all([first, second])).toEqual([null, null]);
+  expect(await Promise.all([first, second])).toEqual([{ url: "/t/a" }, { url: "/t/b" }]);
   expect(most).toBe(1);
 });
 
@@ -57,7 +63,7 @@ test("an id is requested once, even if wanted many times", async () => {
   const first = queue.want("a");
   expect(queue.want("a")).toBe(first);
   await vi.runAllTimersAsync();
-  expect(await queue.want("a")).toBe("/t/a");
+  expect(await queue.want("a")).toEqual({ url: "/t/a" });
   expect(requests).toEqual([["a"]]);
 });
 
@@ -71,7 +77,7 @@ test("an id forgotten before its request is sent is not requested", async () => 
 });
 
 test("a deleted image gets no URL", async () => {
-  const queue = new ThumbnailQueue(async () => ({}));
+  const queue = new ThumbnailQueue(async () => ({ thumbnails: {}, missing: {} }));
   const answer = queue.want("a");
   await vi.runAllTimersAsync();
   expect(await answer).toBeUndefined();
@@ -81,7 +87,7 @@ test("after a failure the id is requested again when next wanted", async () => {
   let fails = true;
   const queue = new ThumbnailQueue(async () => {
     if (fails) throw new Error("offline");
-    return { a: "/t/a" };
+    return made(["a"]);
   });
   const first = expect(queue.want("a")).rejects.toThrow("offline");
   await vi.runAllTimersAsync();
@@ -89,5 +95,34 @@ test("after a failure the id is requested again when next wanted", async () => {
   fails = false;
   const second = queue.want("a");
   await vi.runAllTimersAsync();
-  expect(await second).toBe("/t/a");
+  expect(await second).toEqual({ url: "/t/a" });
+});
+
+test("an image without a thumbnail says why, and is not requested again", async () => {
+  let requests = 0;
+  const queue = new ThumbnailQueue(async () => {
+    requests += 1;
+    return { thumbnails: { a: null }, missing: { a: "damaged" } };
+  });
+  const first = queue.want("a");
+  await vi.runAllTimersAsync();
+  expect(await first).toEqual({ missing: "damaged" });
+  expect(await queue.want("a")).toEqual({ missing: "damaged" });
+  expect(requests).toBe(1);
+});
+
+test("a thumbnail that is made later fails now and is requested again when next wanted", async () => {
+  let later = true;
+  const queue = new ThumbnailQueue(async () =>
+    later ? { thumbnails: { a: null, b: "/t/b" }, missing: { a: "later" } } : made(["a"]),
+  );
+  const first = expect(queue.want("a")).rejects.toThrow("not made yet");
+  const other = queue.want("b");
+  await vi.runAllTimersAsync();
+  await first;
+  expect(await other).toEqual({ url: "/t/b" });
+  later = false;
+  const second = queue.want("a");
+  await vi.runAllTimersAsync();
+  expect(await second).toEqual({ url: "/t/a" });
 });

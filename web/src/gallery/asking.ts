@@ -1,8 +1,11 @@
 /** Requests missing thumbnails in batches. */
 
-/** A thumbnail's URL; null: it cannot be rendered; undefined: the image is deleted. */
-export type Answer = string | null | undefined;
-type Ask = (ids: string[]) => Promise<Record<string, string | null>>;
+import type { ThumbnailUrls } from "../lib/types";
+import type { Missing } from "./missing";
+
+/** A thumbnail's URL, or why there is none; undefined: the image is deleted. */
+export type Answer = { url: string } | { missing: Missing } | undefined;
+type Ask = (ids: string[]) => Promise<ThumbnailUrls>;
 
 const MOST_AT_ONCE = 24;
 const GATHER_MS = 50;
@@ -59,15 +62,25 @@ export class ThumbnailQueue {
 
   private async answer(batch: [string, Wanted][]): Promise<void> {
     try {
-      const answers = await this.ask(batch.map(([id]) => id));
-      for (const [id, wanted] of batch) wanted.resolve(answers[id]);
-    } catch (problem) {
+      const reply = await this.ask(batch.map(([id]) => id));
       for (const [id, wanted] of batch) {
-        this.known.delete(id); // the next request retries
-        wanted.reject(problem);
+        if (reply.missing[id] === "later") this.failed(id, wanted, new Error("not made yet"));
+        else wanted.resolve(answerOf(reply.thumbnails[id], reply.missing[id]));
       }
+    } catch (problem) {
+      for (const [id, wanted] of batch) this.failed(id, wanted, problem);
     }
   }
+
+  private failed(id: string, wanted: Wanted, problem: unknown): void {
+    this.known.delete(id); // the next request retries
+    wanted.reject(problem);
+  }
+}
+
+function answerOf(url: string | null | undefined, missing: Missing | undefined): Answer {
+  if (url) return { url };
+  return missing && { missing };
 }
 
 function deferred(): Wanted {

@@ -10,6 +10,7 @@ import { afterDeleting, viewportLabel } from "./arrange";
 import { Bar, StepButtons } from "./bar";
 import { Details } from "./details";
 import { actionOf, type Step } from "./keys";
+import { LIGHTBOX_WORDS, missingOf } from "./missing";
 import { usePreloaded } from "./originals";
 import { type Shown, useShown } from "./shown";
 import { Stage } from "./stage";
@@ -36,6 +37,7 @@ export function Lightbox(props: LightboxProps) {
   const dialog = useModal();
   const shown = useShown(opened, order, shots, at);
   const { image } = shown;
+  const missing = image && missingOf(image);
   const natural = useNaturalSize(image);
   const zoom = useZoom(image, natural.size);
   const [withDetails, setWithDetails] = useState(() => !window.matchMedia(NARROW).matches);
@@ -71,6 +73,11 @@ export function Lightbox(props: LightboxProps) {
         onClose={onClose}
       />
       <div class="lightbox-view">
+        {missing && (
+          <p class="lightbox-note" role="status">
+            {LIGHTBOX_WORDS[missing]}
+          </p>
+        )}
         <Stage image={image} zoom={zoom} natural={natural} go={go} onFailed={shown.lookAgain}>
           <NoPicture waiting={shown.waiting} />
         </Stage>

@@ -55,7 +55,7 @@ function Picture({ image, natural, onFailed }: { image: Image } & Pick<StageProp
     return (
       <div class="picture-failed" role="alert">
         <p>Could not load this image.</p>
-        <Button onClick={() => setFailed(false)}>Try again</Button>
+        {image.thumbnail !== "damaged" && <Button onClick={() => setFailed(false)}>Try again</Button>}
       </div>
     );
   }

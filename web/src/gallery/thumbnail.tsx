@@ -6,6 +6,7 @@ import type { Image, ThumbnailUrls } from "../lib/types";
 import { viewportSize } from "./arrange";
 import { type Answer, ThumbnailQueue } from "./asking";
 import { filling } from "./filling";
+import { BOX_WORDS, missingOf } from "./missing";
 import { whileNear } from "./near";
 
 const AGAIN_MS = 5_000;
@@ -17,14 +18,13 @@ export function useThumbnailQueue(projectId: string): ThumbnailQueue {
   return useMemo(() => new ThumbnailQueue((ids) => make(projectId, ids)), [projectId]);
 }
 
-async function make(projectId: string, ids: string[]): Promise<ThumbnailUrls["thumbnails"]> {
-  const path = `/projects/${projectId}/thumbnails`;
-  return (await send<ThumbnailUrls>("POST", path, { ids })).thumbnails;
-}
+const make = (projectId: string, ids: string[]): Promise<ThumbnailUrls> =>
+  send<ThumbnailUrls>("POST", `/projects/${projectId}/thumbnails`, { ids });
 
 export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
   const box = useRef<HTMLSpanElement>(null);
-  const url = useUrl(image, box);
+  const answer = useAnswer(image, box);
+  const url = answer && "url" in answer ? answer.url : undefined;
   const [broken, setBroken] = useBroken(url);
   const { width, height } = viewportSize(image.viewport);
   return (
@@ -41,13 +41,13 @@ export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
           onError={() => setBroken(true)}
         />
       )}
-      {(url === null || broken) && (
+      {answer && (broken || "missing" in answer) && (
         <span class="thumbnail-none">
           <span class="hidden">{image.name}: </span>
-          {broken ? "Could not load preview" : "No preview"}
+          {"missing" in answer ? BOX_WORDS[answer.missing] : "Could not load preview"}
         </span>
       )}
-      {url === undefined && <span class="hidden">{image.name}</span>}
+      {!answer && <span class="hidden">{image.name}</span>}
     </span>
   );
 }
@@ -59,21 +59,21 @@ function layOut(picture: HTMLImageElement, box: HTMLElement | null): void {
   picture.dataset.filling = filling(natural, { width: box.clientWidth, height: box.clientHeight });
 }
 
-/** The thumbnail's URL, requested when its box is near the viewport; null: none, undefined: not known yet. */
-function useUrl(image: Image, box: RefObject<HTMLElement | null>): Answer {
+/** The thumbnail, requested when its box is near the viewport; undefined: not known yet. */
+function useAnswer(image: Image, box: RefObject<HTMLElement | null>): Answer {
   const queue = useContext(Thumbnails);
-  const [answer, setAnswer] = useState<{ id: string; url: Answer } | null>(null);
+  const [answered, setAnswered] = useState<{ id: string; answer: Answer } | null>(null);
   const [attempt, setAttempt] = useState(0);
-  const { id, thumbnail, thumbnail_url } = image;
-  const asked = answer?.id === id ? answer.url : undefined;
-  const missing = thumbnail === null && asked === undefined;
+  const { id } = image;
+  const answer = knownAnswer(image) ?? (answered?.id === id ? answered.answer : undefined);
+  const unknown = answer === undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt is another request
   useEffect(() => {
-    if (!missing || !queue || !box.current) return;
+    if (!unknown || !queue || !box.current) return;
     let again: ReturnType<typeof setTimeout> | undefined;
     const ask = () =>
       queue.want(id).then(
-        (url) => setAnswer({ id, url }),
+        (answer) => setAnswered({ id, answer }),
         () => {
           again = setTimeout(() => setAttempt((count) => count + 1), AGAIN_MS);
         },
@@ -83,14 +83,20 @@ function useUrl(image: Image, box: RefObject<HTMLElement | null>): Answer {
       stop();
       clearTimeout(again);
     };
-  }, [missing, queue, id, attempt, box]);
-  if (thumbnail === "impossible") return null;
-  return asked === undefined ? (thumbnail_url ?? undefined) : asked;
+  }, [unknown, queue, id, attempt, box]);
+  return answer;
+}
+
+/** What the image's own record says about its thumbnail. */
+function knownAnswer(image: Image): Answer {
+  const missing = missingOf(image);
+  if (missing) return { missing };
+  return image.thumbnail_url ? { url: image.thumbnail_url } : undefined;
 }
 
 /** Whether this URL failed to load. Reset for another URL, and when the network is back. */
-function useBroken(url: Answer): [boolean, (broken: boolean) => void] {
-  const [brokenUrl, setBrokenUrl] = useState<Answer>(undefined);
+function useBroken(url: string | undefined): [boolean, (broken: boolean) => void] {
+  const [brokenUrl, setBrokenUrl] = useState<string | undefined>(undefined);
   useEffect(() => {
     const retry = () => setBrokenUrl(undefined);
     window.addEventListener("online", retry);

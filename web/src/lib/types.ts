@@ -117,8 +117,8 @@ export interface Image {
   uploaded_at: number;
   url: string;
   markdown: string;
-  /** null: not requested yet. */
-  thumbnail: "made" | "impossible" | null;
+  /** null: not requested yet. Otherwise whether there is one or, if not, why the image cannot have one. */
+  thumbnail: "made" | "damaged" | "unsupported" | "too_large" | null;
   thumbnail_url: string | null;
 }
 
@@ -165,8 +165,10 @@ export interface DeletedImage {
 }
 
 export interface ThumbnailUrls {
-  /** By image id. null: the image cannot be decoded. Missing: the image is deleted. */
+  /** By image id. null: there is none, and `missing` says why. Not listed: the image is deleted. */
   thumbnails: Record<string, string | null>;
+  /** By image id. later: ask again in a few seconds. */
+  missing: Record<string, "damaged" | "unsupported" | "too_large" | "later">;
 }
 
 export interface Token {

@@ -64,6 +64,10 @@ class Trust:
     last_used_at: int | None = None
 
 
+ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]
+"""Whether an image has a thumbnail and, if not, why it cannot have one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """One uploaded image.
@@ -85,7 +89,7 @@ class Image:
     closed_at: int | None = None
     scheduled_at: int | None = None
     seq: int = 0
-    thumbnail: Literal["made", "impossible"] | None = None
+    thumbnail: ThumbnailState | None = None
 
     @property
     def url_expires_at(self) -> int:

@@ -5,7 +5,7 @@ crosses a port.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from prshots.contract.limits import Policy
 from prshots.server.domain.models import (
@@ -21,6 +21,7 @@ from prshots.server.domain.models import (
     Role,
     Session,
     Shot,
+    ThumbnailState,
     Trust,
     UploadToken,
     User,
@@ -93,7 +94,7 @@ class Records(Protocol):
     async def remove_project(self, project_id: str) -> bool:
         """Remove a project with its tokens, trusts and totals. Return False if it still has images."""
 
-    async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
+    async def set_thumbnail(self, image_id: str, state: ThumbnailState) -> bool:
         """Record the thumbnail's state. Return False if the image is deleted or scheduled for expiry."""
 
     async def add_token(self, token: UploadToken) -> None: ...
@@ -395,7 +396,11 @@ class KeySource(Protocol):
 
 
 class RenderThumbnail(Protocol):
-    """Runs in a thread. Raises ThumbnailError for images that it cannot or will not decode."""
+    """Raises PictureError for images that it cannot or will not decode.
 
-    def __call__(self, data: bytes, tallness: float) -> bytes:
+    Raises PictureWorkerError if a later try may succeed, as its PictureWorkerDiedError if the image may be to
+    blame.
+    """
+
+    async def __call__(self, data: bytes, tallness: float) -> bytes:
         """Return a small WebP. `tallness` is the maximum ratio of height to width."""

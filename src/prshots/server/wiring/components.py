@@ -102,9 +102,9 @@ class _LazyIssuers:
 
 
 def api(settings: Settings) -> ErrorBoundary:
+    from prshots.server.adapters.pictures.workers import PictureWorkers
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
-    from prshots.server.adapters.thumbnail_rendering import render_thumbnail
     from prshots.server.api.app import create_api
     from prshots.server.domain.images import Images
     from prshots.server.domain.keyless import Exchange
@@ -125,10 +125,8 @@ def api(settings: Settings) -> ErrorBoundary:
         max_image_bytes=settings.max_image_bytes,
         on_expired=metrics.EXPIRED.labels("request").inc,
     )
-    accounts, thumbnails = (
-        Projects(records),
-        Thumbnails(records=records, store=store, render=render_thumbnail),
-    )
+    accounts, pictures = Projects(records), PictureWorkers()
+    thumbnails = Thumbnails(records=records, store=store, render=pictures.thumbnail)
     exchange = Exchange(
         SqlTrusts(database),
         _LazyIssuers(settings.issuers),
@@ -138,6 +136,7 @@ def api(settings: Settings) -> ErrorBoundary:
 
     async def close() -> None:
         await thumbnails.close()
+        await pictures.close()
         await records.close()
         await counter.close()
         store.close()

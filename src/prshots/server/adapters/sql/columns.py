@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
+from sqlalchemy import func, literal_column
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, RecordsError
@@ -12,7 +13,9 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.schema import images, organizations, projects, pulls, tokens, users
 from prshots.server.domain.models import Image, Project, PullRequest, UploadToken, User
 
-IMAGE = [images.c[field.name] for field in fields(Image)]
+# Version 0.1.0 recorded "impossible", without the reason. The API finds the reason at the next view.
+_THUMBNAIL = func.nullif(images.c.thumbnail, literal_column("'impossible'")).label("thumbnail")
+IMAGE = [_THUMBNAIL if field.name == "thumbnail" else images.c[field.name] for field in fields(Image)]
 TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
 USER = [users.c[field.name] for field in fields(User)]
 PULL = [pulls.c[field.name] for field in fields(PullRequest)]

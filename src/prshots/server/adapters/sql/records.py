@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Literal
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
@@ -36,7 +35,7 @@ from prshots.server.adapters.sql.schema import (
 )
 from prshots.server.adapters.sql.totals import count_added, count_closed, count_removed
 from prshots.server.adapters.sql.trusts import remove_trusts
-from prshots.server.domain.models import Image, Project, UploadToken
+from prshots.server.domain.models import Image, Project, ThumbnailState, UploadToken
 
 # Queries of every request are built once, because building them costs more than running them.
 _PROJECT_OF_TOKEN = (
@@ -204,8 +203,8 @@ class SqlRecords:
 
         return await self._database.write(remove)
 
-    async def set_thumbnail(self, image_id: str, outcome: Literal["made", "impossible"]) -> bool:
-        noting = update(images).where(images.c.id == image_id, ACTIVE).values(thumbnail=outcome)
+    async def set_thumbnail(self, image_id: str, state: ThumbnailState) -> bool:
+        noting = update(images).where(images.c.id == image_id, ACTIVE).values(thumbnail=state)
         return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:

@@ -47,13 +47,14 @@ async def make_thumbnails(call: Call, project: Project) -> ThumbnailUrlsView:
     services = call.services
     ids = fields.image_ids((await call.body()).get("ids"), MAX_THUMBNAILS)
     images = await services.overview.images(project.id, ids)
-    made = await services.thumbnails.make(images)
+    answers = await services.thumbnails.make(images)
     return {
         "thumbnails": {
-            image.id: services.images.thumbnail_url_of(image) if made[image.id] else None
+            image.id: services.images.thumbnail_url_of(image) if answers[image.id] == "made" else None
             for image in images
-            if image.id in made
-        }
+            if image.id in answers
+        },
+        "missing": {image_id: answer for image_id, answer in answers.items() if answer != "made"},
     }
 
 

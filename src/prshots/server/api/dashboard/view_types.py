@@ -123,8 +123,8 @@ class ImageView(TypedDict):
     uploaded_at: int
     url: str
     markdown: str
-    thumbnail: Literal["made", "impossible"] | None
-    """null: not requested yet."""
+    thumbnail: Literal["made", "damaged", "unsupported", "too_large"] | None
+    """null: not requested yet. Otherwise whether there is one or, if not, why the image cannot have one."""
     thumbnail_url: str | None
 
 
@@ -173,7 +173,9 @@ class DeletedImageView(TypedDict):
 
 class ThumbnailUrlsView(TypedDict):
     thumbnails: dict[str, str | None]
-    """By image id. null: the image cannot be decoded. Missing: the image is deleted."""
+    """By image id. null: there is none, and `missing` says why. Not listed: the image is deleted."""
+    missing: dict[str, Literal["damaged", "unsupported", "too_large", "later"]]
+    """By image id. later: ask again in a few seconds."""
 
 
 class TokenView(TypedDict):

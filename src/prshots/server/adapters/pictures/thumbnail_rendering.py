@@ -1,44 +1,20 @@
-"""Renders a thumbnail from the bytes of an image, which may be broken or malicious.
+"""Renders a thumbnail from the bytes of an image, which may be broken or malicious."""
 
-An upload is only checked by its first bytes, so the file may be built to use up the machine's memory. We read
-the number of pixels from the header before we decode any. Measured peak memory for the largest allowed image:
-210 MB for PNG, 320 MB for a progressive CMYK JPEG, 310 MB for WebP. The WebP decoder keeps four copies, hence
-its lower limit.
-"""
-
-import contextlib
 import io
 import math
-import warnings
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from PIL import ExifTags, Image, ImageFile
-from PIL.JpegImagePlugin import JpegImageFile
-from PIL.PngImagePlugin import PngImageFile
-from PIL.WebPImagePlugin import WebPImageFile
 
-from prshots.contract.errors import ThumbnailError
-from prshots.contract.formats import FORMATS, LEADING_BYTES
+from prshots.server.adapters.pictures.opening import opened, pillow_errors_as_ours
 
 MAX_BYTES = 30_000
 MAX_SIDE = 480
 MAX_TALLNESS = 2.2
 """The maximum ratio of height to width. A longer page is cut to its top; all of it would be a thin line."""
 
-MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
-"""By the format's extension. Full-page screenshots at double pixel density fit."""
-
-MAX_LENGTH = 65_535
-"""The longest side, as in JPEG. A longer row would not fit `_BAND_PIXELS`."""
-
 _QUALITIES = (80, 65, 50, 35)
-_BAND_PIXELS = 1_000_000
-_DECODERS: dict[str, type[ImageFile.ImageFile]] = {
-    "png": PngImageFile,
-    "jpg": JpegImageFile,
-    "webp": WebPImageFile,
-}
+_BAND_PIXELS = 1_000_000  # a row of the longest side fits
 _UPRIGHT = 1
 _ROTATED = {5, 6, 7, 8}  # EXIF orientations that show the file's rows as columns
 _TOP_AT_END = {3, 4, 7, 8}  # EXIF orientations whose top is the file's last row or column
@@ -51,11 +27,6 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-
-# Pillow has its own limit: it warns above it and refuses above twice of it. Set it to ours.
-Image.MAX_IMAGE_PIXELS = max(MAX_PIXELS.values())
-# Pillow's warnings about odd files do not belong in the log.
-warnings.filterwarnings("ignore", module=r"PIL\.")
 
 
 class _Part(NamedTuple):
@@ -86,43 +57,20 @@ class _Part(NamedTuple):
 
 
 def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
-    """Return a WebP of at most MAX_BYTES, with no more pixels than the image. Raises ThumbnailError.
+    """Return a WebP of at most MAX_BYTES, with no more pixels than the image. Raises PictureError.
 
     An image higher than `tallness` times its width is cut to its top, as a screen of that shape shows a long
     page.
     """
     tallness = min(tallness, MAX_TALLNESS)
-    with _translated_errors():
-        picture = _opened(data)
+    picture = opened(data)
+    with pillow_errors_as_ours():
         orientation = _orientation(picture)
         _decode(picture, orientation, tallness)
         thumbnail = _fitted(picture, _shown_part(picture.size, orientation, tallness))
     if orientation in _TURNS:
         thumbnail = thumbnail.transpose(_TURNS[orientation])
     return _encoded(thumbnail)
-
-
-@contextlib.contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Raise ThumbnailError for any exception: Pillow raises many undocumented kinds for broken files."""
-    try:
-        yield
-    except ThumbnailError:
-        raise
-    except Exception as error:
-        raise ThumbnailError(f"cannot be decoded: {error}") from error
-
-
-def _opened(data: bytes) -> ImageFile.ImageFile:
-    """Read the header. We pick the decoder, because Pillow's `open` would load all its plugins."""
-    ext = next((known.ext for known in FORMATS if known.matches(data[:LEADING_BYTES])), None)
-    if ext is None:
-        raise ThumbnailError("not a PNG, JPEG or WebP")
-    picture = _DECODERS[ext](io.BytesIO(data))
-    if math.prod(picture.size) > MAX_PIXELS[ext] or max(picture.size) > MAX_LENGTH:
-        width, height = picture.size
-        raise ThumbnailError(f"{width} x {height} pixels are too many to decode")
-    return picture
 
 
 def _orientation(picture: Image.Image) -> int:

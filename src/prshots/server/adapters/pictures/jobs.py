@@ -1,0 +1,73 @@
+"""The messages between the API and a picture worker: a JSON header, then bytes.
+
+A job names an operation and its options; its bytes are the images. A reply's bytes are the result, unless its
+header names an error.
+"""
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from prshots.contract.errors import (
+    DamagedPictureError,
+    PictureError,
+    PictureTooLargeError,
+    UnsupportedPictureError,
+)
+
+PREFIX = struct.Struct(">II")
+"""The lengths of the header and of all the bytes after it."""
+
+_ERRORS: dict[str, type[PictureError]] = {
+    kind.reason: kind for kind in (DamagedPictureError, UnsupportedPictureError, PictureTooLargeError)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    operation: str
+    pictures: Sequence[bytes]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def packed(self) -> bytes:
+        sizes = [len(picture) for picture in self.pictures]
+        return _packed({"operation": self.operation, "options": self.options, "sizes": sizes}, *self.pictures)
+
+
+def read_job(stream: BinaryIO) -> Job | None:
+    """Wait for the next job. Return None when the other side is gone."""
+    prefix = stream.read(PREFIX.size)
+    if len(prefix) < PREFIX.size:
+        return None
+    header_size, body_size = PREFIX.unpack(prefix)
+    header, body = stream.read(header_size), stream.read(body_size)
+    if len(header) < header_size or len(body) < body_size:
+        return None
+    facts, rest, pictures = json.loads(header), memoryview(body), []
+    for size in facts["sizes"]:
+        pictures.append(bytes(rest[:size]))
+        rest = rest[size:]
+    return Job(facts["operation"], pictures, facts["options"])
+
+
+def packed_result(result: bytes) -> bytes:
+    return _packed({"error": None}, result)
+
+
+def packed_error(error: PictureError) -> bytes:
+    return _packed({"error": error.reason, "words": str(error)})
+
+
+def result_of(header: bytes, body: bytes) -> bytes:
+    """Return the result in a reply, or raise its PictureError."""
+    facts = json.loads(header)
+    if facts["error"] is not None:
+        raise _ERRORS[facts["error"]](facts["words"])
+    return body
+
+
+def _packed(header: dict[str, Any], *bodies: bytes) -> bytes:
+    encoded = json.dumps(header).encode()
+    return b"".join([PREFIX.pack(len(encoded), sum(map(len, bodies))), encoded, *bodies])

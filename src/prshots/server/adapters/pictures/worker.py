@@ -1,0 +1,79 @@
+"""A picture worker: a process that decodes images, one job at a time, under limits that the kernel enforces.
+
+`PictureWorkers` runs it as `python -P -m prshots.server.adapters.pictures.worker CPU_SECONDS MEMORY_BYTES
+LIFELINE_FD`. It reads jobs from its standard input and writes replies to its standard output.
+"""
+
+import contextlib
+import fcntl
+import math
+import os
+import resource
+import sys
+from collections.abc import Callable, Mapping
+
+from prshots.contract.errors import PictureError, PictureTooLargeError
+from prshots.server.adapters.pictures.jobs import Job, packed_error, packed_result, read_job
+
+Operations = Mapping[str, Callable[..., bytes]]
+"""By name. Called with the job's images and options; raise PictureError."""
+
+
+def main(operations: Operations | None = None) -> None:
+    cpu_seconds, memory_bytes, lifeline_fd = map(int, sys.argv[1:])
+    _end_with(lifeline_fd)
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no reply
+    _limit(memory_bytes)
+    operations = operations or _operations()
+    while (job := read_job(sys.stdin.buffer)) is not None:
+        _allow(cpu_seconds)
+        replies.write(_reply(operations, job))
+        replies.flush()
+
+
+def _operations() -> Operations:
+    from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
+
+    return {"thumbnail": render_thumbnail}
+
+
+def _reply(operations: Operations, job: Job) -> bytes:
+    try:
+        return packed_result(operations[job.operation](*job.pictures, **job.options))
+    except PictureError as error:
+        return packed_error(error)
+    except MemoryError:
+        return packed_error(PictureTooLargeError("needs too much memory to decode"))
+
+
+def _limit(memory_bytes: int) -> None:
+    """Limit memory, and write no files: neither images nor core dumps."""
+    for which, most in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):  # macOS has no limit of address space
+            resource.setrlimit(which, (most, most))
+
+
+def _allow(cpu_seconds: int) -> None:
+    """Let the kernel kill this process after so much more processor time. The limit counts its whole life."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = math.ceil(usage.ru_utime + usage.ru_stime)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (used + cpu_seconds, hard))
+
+
+def _end_with(lifeline_fd: int) -> None:
+    """Let the kernel end this process with SIGIO when the parent, which holds the other end, ends.
+
+    A thread that waits for that would take address space, and a decoder may keep it from running.
+    """
+    fcntl.fcntl(lifeline_fd, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline_fd, fcntl.F_SETFL, fcntl.fcntl(lifeline_fd, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+if __name__ == "__main__":
+    main()

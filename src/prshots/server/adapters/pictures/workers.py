@@ -1,0 +1,120 @@
+"""Runs jobs on images in worker processes: started when needed, reused, and replaced when they die."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
+from prshots.server.adapters.pictures.jobs import Job, result_of
+from prshots.server.adapters.pictures.worker_process import WORKER, WorkerProcess
+
+_TRIES = 2
+"""A worker may die for a reason that has nothing to do with its job, for example while it is idle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`memory_bytes` is address space: Python and Pillow take 30 MB of it, the largest allowed image 320 MB.
+
+    `seconds` is real time. It ends a job that gets no processor time, or waits for something. It is six times
+    `cpu_seconds`, so that a good image is decoded on a busy machine, too.
+    """
+
+    workers: int = 2
+    waiting: int = 32
+    cpu_seconds: int = 5
+    memory_bytes: int = 400 * 1024**2
+    seconds: float = 30.0
+    idle_seconds: float = 60.0
+
+
+class PictureWorkers:
+    """A few worker processes that share a bounded queue of jobs. An idle one ends after a while."""
+
+    def __init__(self, limits: Limits | None = None, command: Sequence[str] = WORKER) -> None:
+        self._limits = limits or Limits()
+        self._command = command
+        self._slots = asyncio.Semaphore(self._limits.workers)
+        self._jobs = 0
+        self._idle: list[WorkerProcess] = []
+        self._retiring: set[asyncio.Task[int]] = set()
+
+    async def thumbnail(self, data: bytes, tallness: float) -> bytes:
+        return await self.run("thumbnail", data, tallness=tallness)
+
+    async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
+        """Return an operation's result.
+
+        Raises PictureError if the images are at fault, PictureWorkerError if a later try may succeed, and
+        PictureWorkerDiedError if it is not clear which.
+        """
+        if self._jobs >= self._limits.workers + self._limits.waiting:
+            raise PictureWorkerError("too many images wait to be decoded: try again later")
+        self._jobs += 1
+        try:
+            async with self._slots:
+                return await self._run(Job(operation, pictures, options))
+        finally:
+            self._jobs -= 1
+
+    async def close(self) -> None:
+        """End the idle workers. Call it after the last job."""
+        while self._idle:
+            self._retire(self._idle[-1])
+        await asyncio.gather(*self._retiring)
+
+    async def _run(self, job: Job) -> bytes:
+        for _ in range(_TRIES):
+            worker = await self._next()
+            try:
+                header, body = await self._reply(worker, job)
+            except (asyncio.IncompleteReadError, OSError):
+                exit_code = await worker.kill()
+                if exit_code == -signal.SIGXCPU:
+                    cpu_seconds = self._limits.cpu_seconds
+                    raise PictureTooLargeError(f"takes more than {cpu_seconds} s of processor time") from None
+            else:
+                self._rest(worker)
+                return result_of(header, body)
+        raise PictureWorkerDiedError(f"the process that decoded it died with exit code {exit_code}")
+
+    async def _next(self) -> WorkerProcess:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.retirement is not None:
+                worker.retirement.cancel()
+            if worker.is_alive:
+                return worker
+            await worker.kill()
+        try:
+            return await WorkerProcess.started(
+                self._command, self._limits.cpu_seconds, self._limits.memory_bytes
+            )
+        except OSError as error:
+            raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
+
+    async def _reply(self, worker: WorkerProcess, job: Job) -> tuple[bytes, bytes]:
+        try:
+            return await asyncio.wait_for(worker.reply(job), self._limits.seconds)
+        except TimeoutError:
+            await worker.kill()
+            seconds = self._limits.seconds
+            raise PictureWorkerDiedError(f"was not decoded within {seconds:g} s of real time") from None
+        except asyncio.CancelledError:
+            await worker.kill()  # its reply would be taken for the next job's
+            raise
+
+    def _rest(self, worker: WorkerProcess) -> None:
+        """Keep it for the next job. Without one, end it: it takes 30 MB."""
+        self._idle.append(worker)
+        loop = asyncio.get_running_loop()
+        worker.retirement = loop.call_later(self._limits.idle_seconds, self._retire, worker)
+
+    def _retire(self, worker: WorkerProcess) -> None:
+        if worker.retirement is not None:
+            worker.retirement.cancel()
+        self._idle.remove(worker)
+        task = asyncio.create_task(worker.kill())
+        self._retiring.add(task)
+        task.add_done_callback(self._retiring.discard)
