@@ -143,6 +143,7 @@ def test_kinds(shot, size, tmp_path):
     shot(Driver(), "from/a driver")
     shot(b"no picture", "broken")
     shot(png() + bytes(5 * 1024 * 1024), "huge")
+    shot(png()[:-4], "cut off")
     shot(png())
 
 @pytest.fixture
@@ -169,13 +170,15 @@ def test_is_called_wrongly(shot):
     assert status == 1, said
     assert "1 failed, 3 passed, 1 xfailed" in said
     (comment,) = github.comments(job.pr_number)
-    done, *problems = lines(said)
-    assert done == f"7 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
+    done, *problems, warning = lines(said)
+    assert warning.startswith("cut off: the file is cut off (damaged PNG); uploading it anyway")
+    assert done == f"8 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
     broken, gone, huge = sorted(problems)
     assert broken == "broken: is not a PNG, JPEG or WebP image"
     assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
     assert huge == "huge: is 5.0 MB: the service takes less than 5.0 MB"
     assert entries(comment["body"]) == [
+        "cut off 320x200",
         "failed/test_shop/test_fails 390x844",
         "from/a driver 390x844",
         "from/a path 1x2",

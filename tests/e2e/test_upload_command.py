@@ -316,6 +316,16 @@ class TestOutput:
         assert re.fullmatch(r"!\[Home, signed in\]\(http://\S+\)\n", ran.out)
         assert "[1/1] Home, signed in 9x9 … ok" in ran.err
 
+    def test_a_damaged_file_is_uploaded_with_a_warning(self, run: Any, folder: Path) -> None:
+        damaged = folder / "shots" / "home.png"
+        damaged.write_bytes(damaged.read_bytes()[:2000])
+        for option in ("--dry-run", "--allow-empty"):
+            ran = run("upload", "shots", "--pr", "35", option)
+            assert ran.code == 0
+            warning = "shots/home.png: the file is cut off (damaged PNG); uploading it anyway. Take the screenshot again"
+            assert [line for line in ran.err.splitlines() if "damaged" in line] == [warning]
+        assert "Uploaded 4 of 4 screenshots" in ran.err
+
     def test_control_characters_in_file_names_are_escaped(self, run: Any, folder: Path) -> None:
         odd = "a\n::error::b\x1b[2J"
         (folder / "shots" / "home.png").rename(folder / f"{odd}.png")

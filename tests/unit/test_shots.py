@@ -12,6 +12,7 @@ from PIL import Image
 from prshots.client.shots import Found, ShotFile, find_shots
 from prshots.client.shrinking import MAX_PIXELS, shrunk
 from prshots.contract.errors import InvalidInputError
+from support.nasty_pictures import jpeg_of_kind, jpeg_with_scans, jpeg_with_segments, png_with_chunks
 from support.service import MAX_BYTES
 
 
@@ -208,6 +209,17 @@ class TestNamesAndViewports:
         assert shots["same"].note == ""
 
 
+class TestWarnings:
+    @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+    def test_a_file_that_is_cut_off_is_used_with_a_warning(self, kind: str) -> None:
+        whole = picture(kind=kind)
+        made("whole.png", content=whole)
+        made("damaged.png", content=whole[:-3])
+        shots = {shot.name: shot for shot in find_shots(["."], viewport="20x10").shots}
+        assert shots["whole"].warning == ""
+        assert f"the file is cut off (damaged {kind}); uploading it anyway" in shots["damaged"].warning
+
+
 class TestProblems:
     def test_each_invalid_file_is_reported_and_valid_ones_are_found(self) -> None:
         made("good.png")
@@ -303,3 +315,18 @@ class TestShrinking:
         made("bomb.png", content=SMALL[:12] + header + zlib.crc32(header).to_bytes(4) + SMALL[33:])
         with pytest.raises(InvalidInputError, match="too many to shrink"):
             shrunk(Path("bomb.png"), MAX_BYTES)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (jpeg_with_scans(350), "50 scans: too much work to shrink"),
+            (jpeg_with_segments(260_000), "1,000 segments: too much work to shrink"),
+            (png_with_chunks(20_000), "10,000 chunks: too much work to shrink"),
+            (jpeg_of_kind(0xC9), "arithmetic coding.*: cannot be shrunk"),
+        ],
+        ids=["scans", "segments", "chunks", "arithmetic coding"],
+    )
+    def test_an_image_that_would_take_minutes_is_refused(self, content: bytes, words: str) -> None:
+        made("slow.jpg", content=content)
+        with pytest.raises(InvalidInputError, match=words):
+            shrunk(Path("slow.jpg"), MAX_BYTES)

@@ -15,6 +15,52 @@ export function contentTypeOf(image: Buffer): ContentType | undefined {
   return undefined;
 }
 
+/** Return whether an image file ends before its format says so. Bytes after that end are fine. */
+export function isCutOff(image: Buffer): boolean {
+  const contentType = contentTypeOf(image);
+  return contentType !== undefined && !IS_COMPLETE[contentType](image);
+}
+
+const IS_COMPLETE: Record<ContentType, (image: Buffer) => boolean> = {
+  "image/png": isCompletePng,
+  "image/jpeg": isCompleteJpeg,
+  "image/webp": (image) => {
+    const end = image.length < 8 ? 0 : 8 + image.readUInt32LE(4);
+    return end >= SHORTEST_WEBP && end <= image.length;
+  },
+};
+const SHORTEST_WEBP = 20;
+
+/** Return whether its chunks lead to the last one, IEND. */
+function isCompletePng(image: Buffer): boolean {
+  let start = 8;
+  while (start + 8 <= image.length) {
+    const end = start + 12 + image.readUInt32BE(start);
+    if (text(image, start + 4) === "IEND") return end <= image.length;
+    start = end;
+  }
+  return false;
+}
+
+/** Return whether its segments, with pixels between them, lead to the end marker. */
+function isCompleteJpeg(image: Buffer): boolean {
+  let at = 2;
+  for (;;) {
+    at = image.indexOf(0xff, at);
+    if (at < 0 || at + 1 >= image.length) return false;
+    const marker = image.readUInt8(at + 1);
+    if (marker === 0xd9) return true;
+    if (marker === 0xff) {
+      at += 1; // padding
+    } else if (marker === 0x00 || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) {
+      at += 2; // a 0xFF in the pixels, or a marker without a segment
+    } else {
+      if (at + 4 > image.length) return false;
+      at += 2 + image.readUInt16BE(at + 2);
+    }
+  }
+}
+
 /** Return the size in pixels; nothing when the file is truncated, broken or in another format. */
 export function pixelSize(image: Buffer): Size | undefined {
   try {

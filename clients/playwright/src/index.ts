@@ -78,7 +78,7 @@ export default class PrshotsReporter implements Reporter {
 
   async onEnd(result: FullResult): Promise<{ status?: FullResult["status"] } | undefined> {
     if (this.#run) await this.#end(this.#run, result.status === "interrupted");
-    for (const problem of this.#problems) this.#say(problem);
+    for (const line of [...this.#problems, ...(this.#run?.uploads.warnings ?? [])]) this.#say(line);
     return this.#options.strict && this.#problems.length && result.status === "passed"
       ? { status: "failed" }
       : undefined;

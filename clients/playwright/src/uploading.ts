@@ -8,7 +8,7 @@ import {
   UnauthorizedError,
   UnreachableError,
 } from "./errors.js";
-import { contentTypeOf, pixelSize } from "./formats.js";
+import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
 import type { Attachment } from "./shot_names.js";
@@ -21,6 +21,8 @@ const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
 export class Uploads {
   /** What was not uploaded, one line each. */
   readonly problems: string[] = [];
+  /** What was uploaded although it is damaged, one line each. */
+  readonly warnings: string[] = [];
   uploaded = 0;
   #failures = 0;
   #notTried = 0;
@@ -44,6 +46,7 @@ export class Uploads {
       }
       try {
         const shot = await shotOf(attachment, name, viewport, await this.service.maxImageBytes());
+        if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
         await this.service.upload(shot, this.prNumber, this.commitSha);
         this.uploaded += 1;
         this.#failures = 0;
@@ -93,6 +96,11 @@ async function shotOf(
   if (!VIEWPORT.test(shown))
     throw new InvalidInputError(`not uploaded: invalid viewport ${shown}: each side takes 1 to 99999`);
   return { image, contentType, name, viewport: shown };
+}
+
+function cutOffWarning(contentType: ContentType): string {
+  const label = contentType.replace("image/", "").toUpperCase();
+  return `the file is cut off (damaged ${label}); uploading it anyway. Take the screenshot again`;
 }
 
 async function bytesOf({ body, path }: Attachment, maxImageBytes: number): Promise<Buffer> {

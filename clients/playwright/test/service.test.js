@@ -47,6 +47,23 @@ test("without known limits, the service's 413 decides", async () => {
   }
 });
 
+test("a file that is cut off is uploaded with a warning, which is no problem", async () => {
+  await served(
+    () => ({}),
+    async (url) => {
+      const uploads = new Uploads(serviceAt(url), 7, SHA);
+      for (const [kind, picture] of Object.entries(PICTURES))
+        uploads.add({ body: picture.subarray(0, picture.length - 1) }, kind, "");
+      uploads.add({ body: PICTURES.png }, "whole", "");
+      await uploads.finished();
+      assert.deepEqual([uploads.uploaded, uploads.problems], [5, []]);
+      const words = "the file is cut off (damaged PNG); uploading it anyway. Take the screenshot again";
+      assert.ok(uploads.warnings.includes(`png: ${words}`));
+      assert.equal(uploads.warnings.length, 4);
+    },
+  );
+});
+
 test("the limits are requested once", async () => {
   let asked = 0;
   await served(

@@ -96,6 +96,9 @@ def upload(
     found = _found(paths, base=base, name=name, viewport=viewport, allow_empty=allow_empty)
     for problem in found.problems:
         say(f"{printable(problem.path)}: {printable(problem.words)}")
+    for shot in found.shots:
+        if shot.warning:
+            say(f"{printable(str(shot.path))}: {shot.warning}")
     if dry_run:
         report = _dry_run(found, pr, commit, shrink=shrink)
     elif found.shots:

@@ -12,20 +12,25 @@ from typing import NamedTuple
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
+from prshots.contract.image_structure import is_cut_off
 from prshots.contract.limits import MAX_NAME_CHARACTERS, VIEWPORT
 
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
 """The extensions to look for in a folder. What a file really is depends on its content."""
 
 _EVERYTHING = ("**", "*")
-_HEAD_BYTES = 64 * 1024
-_MAX_METADATA_BYTES = 64 * 1024 * 1024
+_MAX_READ_BYTES = 64 * 1024 * 1024
+"""A larger file is judged by its beginning. No service takes it as it is."""
+
 _VIEWPORT_SUFFIX = re.compile(r"(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ShotFile:
-    """A screenshot's file, and the name and viewport to upload it under. `note` is for the user."""
+    """A screenshot's file, and the name and viewport to upload it under.
+
+    `note` and `warning` are for the user. A file with a warning is uploaded anyway.
+    """
 
     path: Path
     name: str
@@ -33,6 +38,7 @@ class ShotFile:
     content_type: str
     size: int
     note: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ def shot_from(path: Path, *, name: str, viewport: str = "", with_suffix: bool = 
     if with_suffix and (found := _VIEWPORT_SUFFIX.fullmatch(name)):
         name, viewport = found[1].rstrip(" /"), viewport or found[2]
     _check_name(name)
-    image_format, size, pixels = _inspected(path)
+    image_format, size, pixels, warning = _inspected(path)
     if not viewport and pixels is None:
         raise InvalidInputError("has no size in pixels: the file may be damaged")
     viewport = viewport or "{}x{}".format(*pixels or ())
@@ -94,7 +100,14 @@ def shot_from(path: Path, *, name: str, viewport: str = "", with_suffix: bool = 
         raise InvalidInputError(f"has the viewport {viewport}: use --viewport, with sides of 1 to 99999")
     named_as = EXTENSIONS.get(path.suffix.lower(), image_format)
     note = "" if named_as is image_format else f"is a {image_format.label}, despite its extension"
-    return ShotFile(path, name, viewport, image_format.content_type, size, note)
+    return ShotFile(path, name, viewport, image_format.content_type, size, note, warning)
+
+
+def cut_off_warning(image_format: ImageFormat) -> str:
+    """Return what is wrong and what to do, in words that read well after the file's path."""
+    return (
+        f"the file is cut off (damaged {image_format.label}); uploading it anyway. Take the screenshot again"
+    )
 
 
 def readable_size(size: int) -> str:
@@ -197,25 +210,23 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _inspected(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None]:
-    """Return the file's format, its size in bytes, and its size in pixels if known."""
+def _inspected(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:
+    """Return the file's format, its size in bytes, its size in pixels if known, and a warning if damaged."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would block
             raise InvalidInputError("is not a file")
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            data = file.read(_HEAD_BYTES)
-            image_format = format_of(data[:LEADING_BYTES])
-            pixels = pixel_size(data)
-            if pixels is None and image_format is BY_EXT["jpg"]:  # its metadata comes first, and may be long
-                pixels = pixel_size(data + file.read(_MAX_METADATA_BYTES))
+            data = file.read(_MAX_READ_BYTES)
     except (OSError, ValueError) as error:  # ValueError: the path has a NUL
         raise InvalidInputError(f"cannot read: {getattr(error, 'strerror', '') or error}") from error
     if not data:
         raise InvalidInputError("is empty")
+    image_format = format_of(data[:LEADING_BYTES])
     if image_format is None:
         raise InvalidInputError("is not a PNG, JPEG or WebP image")
-    return image_format, size, pixels
+    is_damaged = size <= len(data) and is_cut_off(data)
+    return image_format, size, pixel_size(data), cut_off_warning(image_format) if is_damaged else ""
 
 
 def _order(shot: ShotFile) -> list[list[str | int]]:

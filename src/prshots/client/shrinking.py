@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError, PictureTooLargeError, UnsupportedPictureError
+from prshots.contract.image_structure import check_structure
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -66,11 +67,22 @@ def _decoded(path: Path) -> "Image.Image":
 
     if path.stat().st_size > MAX_FILE_BYTES:
         raise InvalidInputError(f"is larger than {MAX_FILE_BYTES // 1024**2} MB: too large to shrink")
+    _check(path)
     with _opened(path) as picture:
         if math.prod(picture.size) > MAX_PIXELS:
             raise InvalidInputError(TOO_MANY_PIXELS)
         turned = ImageOps.exif_transpose(picture)
         return turned.convert("RGBA" if turned.has_transparency_data else "RGB")
+
+
+def _check(path: Path) -> None:
+    """Raise InvalidInputError for a file that would take a decoder minutes."""
+    try:
+        check_structure(path.read_bytes())
+    except PictureTooLargeError as error:
+        raise InvalidInputError(f"is {error}: too much work to shrink") from error
+    except UnsupportedPictureError as error:
+        raise InvalidInputError(f"is {error}: cannot be shrunk") from error
 
 
 def _opened(path: Path) -> "Image.Image":

@@ -6,7 +6,10 @@ from typing import Any
 
 @dataclass(slots=True)
 class RunReport:
-    """`uploaded_to` is the pull request, `comment` the result of posting, and `kept_in` a folder."""
+    """`uploaded_to` is the pull request, `comment` the result of posting, and `kept_in` a folder.
+
+    Only `problems` fail a strict run.
+    """
 
     uploaded: int = 0
     kept: int = 0
@@ -14,6 +17,7 @@ class RunReport:
     kept_in: str = ""
     comment: str = ""
     problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -23,6 +27,7 @@ class RunReport:
         self.uploaded += other["uploaded"]
         self.kept += other["kept"]
         self.problems += other["problems"]
+        self.warnings += other["warnings"]
 
     def lines(self) -> list[str]:
         lines = []
@@ -31,7 +36,7 @@ class RunReport:
             lines.append(f"{screenshots(self.uploaded)} uploaded to PR {self.uploaded_to}{comment}")
         if self.kept:
             lines.append(f"{screenshots(self.kept)} kept in {self.kept_in}")
-        return [*lines, *self.problems]
+        return [*lines, *self.problems, *self.warnings]
 
 
 def screenshots(count: int) -> str:

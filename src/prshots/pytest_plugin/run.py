@@ -117,7 +117,10 @@ class Run:
         if self.uploads is not None:
             path = self._spool_path()
             path.write_bytes(image)
-            self.uploads.add(shot_from(path, name=name, viewport=viewport, with_suffix=False))
+            shot = shot_from(path, name=name, viewport=viewport, with_suffix=False)
+            if shot.warning:
+                self.report.warnings.append(f"{name}: {shot.warning}")
+            self.uploads.add(shot)
 
     def _keep(self, folder: Path, image: bytes, name: str, suffix: str, ext: str) -> None:
         """Write a file that `prshots upload` gives the same name. Never overwrite a file of this run."""

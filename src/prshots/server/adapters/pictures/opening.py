@@ -18,7 +18,7 @@ from PIL.WebPImagePlugin import WebPImageFile
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
-from prshots.server.adapters.pictures.checks import check_structure, png_chunks
+from prshots.contract.image_structure import check_structure, png_chunks
 
 MAX_PIXELS = {"png": 40_000_000, "jpg": 40_000_000, "webp": 20_000_000}
 """By the format's extension. Full-page screenshots at double pixel density fit."""

@@ -1,4 +1,7 @@
-"""What is refused before it is decoded: small files that would cost a decoder minutes."""
+"""What the structure of a file tells: small files that would cost a decoder minutes, and files that are cut off."""
+
+import base64
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -6,7 +9,13 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from prshots.contract.errors import PictureError, PictureTooLargeError, UnsupportedPictureError
-from prshots.server.adapters.pictures.checks import MAX_CHUNKS, MAX_SCANS, MAX_SEGMENTS, check_structure
+from prshots.contract.image_structure import (
+    MAX_CHUNKS,
+    MAX_SCANS,
+    MAX_SEGMENTS,
+    check_structure,
+    is_cut_off,
+)
 from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
 from support.nasty_pictures import (
     animated,
@@ -18,6 +27,7 @@ from support.nasty_pictures import (
     png_with_profile_bomb,
     png_with_text_bombs,
 )
+from support.vectors import cases, vectors
 
 PICTURE = Image.linear_gradient("L").convert("RGB")
 ORDINARY = {
@@ -43,7 +53,7 @@ def test_an_ordinary_image_passes(kind: str) -> None:
     [
         (jpeg_with_scans(350), "more than 50 scans"),
         (jpeg_with_scans(MAX_SCANS + 1), "more than 50 scans"),
-        (jpeg_with_segments(260_000), "more than 1000 segments"),
+        (jpeg_with_segments(260_000), "more than 1,000 segments"),
         (png_with_chunks(MAX_CHUNKS), "more than 10,000 chunks"),
         (png_with_chunks(MAX_CHUNKS, b"tEXt", b"Comment\0"), "more than 10,000 chunks"),
         (animated("WEBP", MAX_CHUNKS), "more than 10,000 chunks"),
@@ -110,6 +120,41 @@ def test_a_damaged_file_passes_or_is_refused(kind: str, data: st.DataObject) -> 
         return
 
 
-@given(st.integers(0, 3000), st.integers(0, 255))
-def test_a_long_run_of_one_byte_is_checked_in_one_pass(length: int, value: int) -> None:
-    check_structure(b"\xff\xd8\xff" + bytes([value]) * length)
+@pytest.mark.parametrize("run", [b"\xff", b"\xff\x00", b"\xff\xd0", b"\xd9"])
+def test_a_long_run_of_bytes_is_checked_in_one_pass(run: bytes) -> None:
+    """The check of one that went back for each byte would not end."""
+    check_structure(b"\xff\xd8\xff" + run * 2_000_000 + b"\x00")
+
+
+def changed(case: dict[str, Any]) -> bytes:
+    """Apply the changes of a vector to its image."""
+    image = base64.b64decode(vectors("cut_off_images")["images"][case["image"]])
+    image = image[: len(image) - case.get("drop", 0)]
+    if "insert" in case:
+        at = case["insert_at"]
+        image = image[:at] + bytes.fromhex(case["insert"]) + image[at:]
+    if "replace" in case:
+        at, new = case["replace_at"], bytes.fromhex(case["replace"])
+        image = image[:at] + new + image[at + len(new) :]
+    return image + bytes.fromhex(case.get("append", ""))
+
+
+@pytest.mark.parametrize("case", cases("cut_off_images", "cut_off"))
+def test_a_file_that_ends_too_early_is_cut_off(case: dict[str, Any]) -> None:
+    assert is_cut_off(changed(case)) is case["cut_off"]
+
+
+@pytest.mark.parametrize("case", cases("cut_off_images", "not_images"))
+def test_another_file_is_not_a_cut_off_image(case: dict[str, Any]) -> None:
+    assert not is_cut_off(bytes.fromhex(case["hex"]))
+
+
+@pytest.mark.parametrize("kind", ORDINARY)
+def test_an_ordinary_image_is_complete(kind: str) -> None:
+    assert not is_cut_off(ORDINARY[kind])
+
+
+@given(st.sampled_from(sorted(ORDINARY)), st.data())
+def test_an_image_cut_anywhere_is_cut_off(kind: str, data: st.DataObject) -> None:
+    length = data.draw(st.integers(12, len(ORDINARY[kind]) - 1))
+    assert is_cut_off(ORDINARY[kind][:length])

@@ -1,0 +1,124 @@
+"""The structure of an image file, checked without a decoder: whether it is complete, and not too much work.
+
+Each check takes one pass over the file and decodes nothing. The limits are far above what cameras and
+browsers write, and low enough that a decoder takes seconds for what they allow.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+
+from prshots.contract.errors import PictureTooLargeError, UnsupportedPictureError
+from prshots.contract.formats import LEADING_BYTES, format_of
+
+MAX_SCANS = 50
+"""Of a progressive JPEG. Encoders write about 10. Each one visits every pixel, also if it has no bytes."""
+
+MAX_SEGMENTS = 1_000
+"""Of a JPEG. A color profile of 5 MB takes 80."""
+
+MAX_CHUNKS = 10_000
+"""Of a PNG or WebP. Encoders write one for every 8 KB or more, and one or two per frame."""
+
+# Not a marker: a 0xFF in the pixels (0xFF00), a restart (0xD0 to 0xD7) and padding (0xFFFF).
+_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
+_WITHOUT_LENGTH = {0x01, 0xD8, 0xD9}
+_END_OF_IMAGE, _START_OF_SCAN = 0xD9, 0xDA
+_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
+_SUPPORTED_FRAMES = {0xC0, 0xC1, 0xC2}  # not: lossless, hierarchical, arithmetic coding
+_LENGTH_BYTES = 2
+_SHORTEST_WEBP = 20
+
+
+def is_cut_off(data: bytes) -> bool:
+    """Return whether an image file ends before its format says so. Bytes after that end are fine."""
+    image_format = format_of(data[:LEADING_BYTES])
+    return image_format is not None and not _IS_COMPLETE[image_format.ext](data)
+
+
+def check_structure(data: bytes) -> None:
+    """Raise PictureTooLargeError or UnsupportedPictureError for a file that should not be decoded.
+
+    A damaged file passes, as far as it goes: the decoder refuses it.
+    """
+    image_format = format_of(data[:LEADING_BYTES])
+    if image_format is None:
+        raise UnsupportedPictureError("not a PNG, JPEG or WebP")
+    _CHECKS[image_format.ext](data)
+
+
+def jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield the marker of each segment, and where its content starts and ends. The last one is the end.
+
+    As decoders do, skip bytes between segments: the pixels.
+    """
+    position, marker = 2, 0
+    while marker != _END_OF_IMAGE and (found := _MARKER.search(data, position)):
+        marker, start = data[found.end() - 1], found.end()
+        length = 0 if marker in _WITHOUT_LENGTH else int.from_bytes(data[start : start + _LENGTH_BYTES])
+        position = start + length
+        yield marker, start, position
+
+
+def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the kind of each chunk, where it starts and where it ends. The last one is IEND."""
+    position, kind = 8, b""
+    while kind != b"IEND" and position + 8 <= len(data):
+        start = position
+        length, kind = struct.unpack_from(">I4s", data, start)
+        position += 12 + length
+        yield kind, start, position
+
+
+def webp_chunks(data: bytes) -> Iterator[bytes]:
+    position = 12
+    while position + 8 <= len(data):
+        kind, length = struct.unpack_from("<4sI", data, position)
+        yield kind
+        position += 8 + length + length % 2
+
+
+def _check_jpeg(data: bytes) -> None:
+    scans = 0
+    for count, (marker, start, _) in enumerate(jpeg_segments(data), 1):
+        scans += marker == _START_OF_SCAN
+        if scans > MAX_SCANS:
+            raise PictureTooLargeError(f"a JPEG of more than {MAX_SCANS} scans")
+        if count > MAX_SEGMENTS:
+            raise PictureTooLargeError(f"a JPEG of more than {MAX_SEGMENTS:,} segments")
+        bits = data[start + _LENGTH_BYTES : start + _LENGTH_BYTES + 1]  # empty: cut off
+        if marker in _FRAMES and (marker not in _SUPPORTED_FRAMES or bits not in (b"", b"\x08")):
+            raise UnsupportedPictureError("a JPEG with arithmetic coding, 12 bits or lossless compression")
+
+
+def _check_png(data: bytes) -> None:
+    _check_count("PNG", png_chunks(data))
+
+
+def _check_webp(data: bytes) -> None:
+    _check_count("WebP", webp_chunks(data))
+
+
+def _check_count(label: str, chunks: Iterator[object]) -> None:
+    if any(count > MAX_CHUNKS for count, _ in enumerate(chunks, 1)):
+        raise PictureTooLargeError(f"a {label} of more than {MAX_CHUNKS:,} chunks")
+
+
+def _is_complete_jpeg(data: bytes) -> bool:
+    return any(marker == _END_OF_IMAGE for marker, _, _ in jpeg_segments(data))
+
+
+def _is_complete_png(data: bytes) -> bool:
+    return any(kind == b"IEND" and end <= len(data) for kind, _, end in png_chunks(data))
+
+
+def _is_complete_webp(data: bytes) -> bool:
+    return _SHORTEST_WEBP <= 8 + int.from_bytes(data[4:8], "little") <= len(data)
+
+
+_CHECKS: dict[str, Callable[[bytes], None]] = {"png": _check_png, "jpg": _check_jpeg, "webp": _check_webp}
+_IS_COMPLETE: dict[str, Callable[[bytes], bool]] = {
+    "png": _is_complete_png,
+    "jpg": _is_complete_jpeg,
+    "webp": _is_complete_webp,
+}
