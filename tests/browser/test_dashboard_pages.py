@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import prshots
 from support.chromium import PATIENCE_MS, chromium
+from support.nasty_pictures import jpeg_with_scans
 from support.service import PRSHOTS, Service, upload
 from support.signed_in_people import Person, sign_in
 from support.waiting import wait_until
@@ -300,10 +301,21 @@ class TestGallery:
         assert all(".thumb.webp?" in url for url in sizes)
         assert max(sizes.values()) <= 30_000
 
-    def test_a_broken_image_is_labeled_no_preview(self, page: Page, ci: httpx.Client, project: str) -> None:
-        upload(ci, name="broken")
+    def test_an_image_without_a_thumbnail_says_why_in_the_gallery_and_the_lightbox(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        upload(ci, picture()[:200], name="cut off")
+        upload(ci, jpeg_with_scans(350), name="slow", content_type="image/jpeg")
         page.goto(f"/projects/{project}/prs/7")
-        expect(row(page, "broken")).to_contain_text("No preview")
+        expect(row(page, "cut off")).to_contain_text("Damaged image")
+        expect(row(page, "slow")).to_contain_text("preview: too large")
+        opened = page.locator("dialog.lightbox")
+        row(page, "cut off").get_by_role("link").click()
+        expect(opened).to_contain_text("Damaged image: the file is cut off or invalid.")
+        page.keyboard.press("ArrowRight")
+        expect(opened).to_contain_text("This image is too large to preview.")
+        expect(opened.get_by_role("button", name="Show image")).to_be_visible()
+        expect(opened.get_by_role("img", name="slow")).to_have_count(0)  # the browser does not decode it
 
     def test_markup_in_a_name_is_shown_as_text(self, page: Page, ci: httpx.Client, project: str) -> None:
         shot(ci, NASTY)

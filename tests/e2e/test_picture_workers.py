@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvloop
@@ -23,8 +24,10 @@ from prshots.server.adapters.pictures.worker_process import INHERITED_VARIABLES
 from prshots.server.adapters.pictures.workers import Limits, PictureWorkers
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
-from support.service_processes import is_alive
-from support.waiting import eventually, wait_until
+from support.service import Service, upload
+from support.service_processes import children, is_alive, kill, part_pids
+from support.signed_in_people import sign_in
+from support.waiting import eventually, wait_for, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -173,16 +176,16 @@ def test_a_worker_inherits_no_socket_and_no_secret(monkeypatch: pytest.MonkeyPat
         pool = PictureWorkers(Limits(seconds=PATIENT), NASTY_WORKER)
         process = Path(f"/proc/{await pid_of(pool)}")
         seen = (process / "environ").read_text()
-        open_files = {str(fd.readlink()) for fd in (process / "fd").iterdir()}
+        files = open_files(int(process.name))
         await pool.close()
-        return seen, open_files
+        return seen, files
 
     held = str(Path(f"/proc/self/fd/{listener_fd}").readlink())
     for run in (asyncio.run, uvloop.run):
-        environment, open_files = run(look())
+        environment, files = run(look())
         variables = {variable.partition("=")[0] for variable in environment.split("\0")}
         assert variables <= {"", *INHERITED_VARIABLES}
-        assert held not in open_files
+        assert held not in files
     os.close(listener_fd)
     os.close(other_end)
 
@@ -212,3 +215,55 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         assert is_alive(idle)
         parent.kill()
     wait_until(lambda: not is_alive(busy) and not is_alive(idle), "the end of both workers")
+
+
+def picture_workers(service: Service) -> set[int]:
+    """Return the pids of the API's picture workers."""
+    return {
+        pid
+        for pid in children(part_pids(service)["api"])
+        if "prshots.server.adapters.pictures.worker" in Path(f"/proc/{pid}/cmdline").read_text()
+    }
+
+
+def test_the_service_refuses_a_nasty_image_makes_the_others_and_leaves_no_worker_behind(
+    service: Service,
+) -> None:
+    service.start()
+    good = encoded(Image.new("RGB", (1280, 800), "red"), "PNG")
+    with sign_in(service) as person:
+        project = person.project()
+        with service.client(person.token(project)) as ci:
+            nasty = upload(ci, jpeg_with_scans(350), content_type="image/jpeg").json()["id"]
+            others = [upload(ci, good, name=f"shot {number}").json()["id"] for number in range(10)]
+
+        def ask() -> dict[str, Any]:
+            reply: dict[str, Any] = person.ask(
+                "POST", f"/projects/{project}/thumbnails", ids=[nasty, *others]
+            ).json()
+            return reply
+
+        made = wait_for(ask, lambda reply: "later" not in reply["missing"].values())
+        assert made["missing"] == {nasty: "too_large"}
+        assert all(made["thumbnails"][image_id] for image_id in others)
+    api, running = part_pids(service)["api"], picture_workers(service)
+    assert running
+    for pid in running:
+        assert "PRSHOTS_" not in Path(f"/proc/{pid}/environ").read_text()
+        assert not sockets_listened_on(api) & open_files(pid)
+    kill(api)
+    wait_until(lambda: not any(map(is_alive, running)), "the end of its picture workers")
+
+
+def open_files(pid: int) -> set[str]:
+    return {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
+
+
+def sockets_listened_on(pid: int) -> set[str]:
+    """Return the sockets of a process that listen for connections."""
+    listening = "0A"
+    lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    inodes = {line.split()[9] for line in lines if line.split()[3] == listening}
+    found = {f"socket:[{inode}]" for inode in inodes} & open_files(pid)
+    assert found
+    return found

@@ -14,7 +14,7 @@ export const BOX_WORDS: Record<Missing, string> = {
 export const LIGHTBOX_WORDS: Record<Missing, string> = {
   damaged: "Damaged image: the file is cut off or invalid. Take the screenshot again.",
   unsupported: "Your browser may not show this image: its format is unsupported.",
-  too_large: "This image is very large. Your browser may take a while to show it.",
+  too_large: "This image is too large to preview.",
 };
 
 export const missingOf = ({ thumbnail }: Image): Missing | null =>

@@ -51,6 +51,15 @@ export function Stage({ image, zoom, natural, go, onFailed, children }: StagePro
 /** Shows the thumbnail until the image has loaded. */
 function Picture({ image, natural, onFailed }: { image: Image } & Pick<StageProps, "natural" | "onFailed">) {
   const [failed, setFailed] = useState(false);
+  const [isWanted, setWanted] = useState(false);
+  if (image.thumbnail === "too_large" && !isWanted) {
+    return (
+      <div class="picture-failed">
+        <p>Showing it can keep your browser busy for minutes.</p>
+        <Button onClick={() => setWanted(true)}>Show image</Button>
+      </div>
+    );
+  }
   if (failed) {
     return (
       <div class="picture-failed" role="alert">
