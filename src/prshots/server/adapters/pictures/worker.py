@@ -11,6 +11,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.jobs import Job, packed_error, packed_result, read_job
@@ -24,8 +25,9 @@ def main(operations: Operations | None = None) -> None:
     _end_with(lifeline_fd)
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no reply
-    _limit(memory_bytes)
     operations = operations or _operations()
+    _be_killed_first()
+    _limit(memory_bytes)
     while (job := read_job(sys.stdin.buffer)) is not None:
         _allow(cpu_seconds)
         replies.write(_reply(operations, job))
@@ -47,23 +49,29 @@ def _reply(operations: Operations, job: Job) -> bytes:
         return packed_error(PictureTooLargeError("needs too much memory to decode"))
 
 
+def _be_killed_first() -> None:
+    """Ask Linux, if the machine or the container runs out of memory, to kill this process and not the API."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
 def _limit(memory_bytes: int) -> None:
     """Limit memory, and write no files: neither images nor core dumps."""
-    for which, most in (
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),
-    ):
-        with contextlib.suppress(ValueError, OSError):  # macOS has no limit of address space
-            resource.setrlimit(which, (most, most))
+    _set_limit(resource.RLIMIT_AS, memory_bytes, memory_bytes)
+    _set_limit(resource.RLIMIT_CORE, 0, 0)
+    _set_limit(resource.RLIMIT_FSIZE, 0, 0)
 
 
 def _allow(cpu_seconds: int) -> None:
     """Let the kernel kill this process after so much more processor time. The limit counts its whole life."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     used = math.ceil(usage.ru_utime + usage.ru_stime)
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (used + cpu_seconds, hard))
+    _set_limit(resource.RLIMIT_CPU, used + cpu_seconds, resource.getrlimit(resource.RLIMIT_CPU)[1])
+
+
+def _set_limit(which: int, soft: int, hard: int) -> None:
+    with contextlib.suppress(ValueError, OSError):  # macOS, for one, has no limit of address space
+        resource.setrlimit(which, (soft, hard))
 
 
 def _end_with(lifeline_fd: int) -> None:
