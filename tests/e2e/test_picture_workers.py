@@ -67,6 +67,16 @@ async def test_the_reported_jpeg_is_refused_and_ten_others_get_a_thumbnail() -> 
     assert [Image.open(io.BytesIO(thumbnail)).size for thumbnail in made] == [(480, 300)] * 10
 
 
+async def test_a_job_that_takes_long_holds_up_no_other(nasty: Nasty) -> None:
+    pool = nasty(workers=2)
+    waiting = asyncio.create_task(pool.run("wait", b""))
+    assert len([await pid_of(pool) for _ in range(10)]) == 10
+    assert not waiting.done()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
 async def test_a_job_gets_several_images_and_options_and_returns_bytes(nasty: Nasty) -> None:
     pool = nasty()
     large = os.urandom(6_000_000)

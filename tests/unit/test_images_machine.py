@@ -35,15 +35,14 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.thumbnail_rendering import render_thumbnail
 from prshots.server.domain.images import Images, UploadedFile, UploadForm
 from prshots.server.domain.models import Project
 from prshots.server.domain.projects import ProjectChanges, Projects
 from prshots.server.domain.signing import KeyRing
 from prshots.server.domain.sweep import LEFTOVER_AGE_SECONDS, sweep
-from prshots.server.domain.thumbnails import Thumbnails
 from support.service import SHA
 from support.stores_and_records import DAY, open_records, people_beside
+from support.thumbnails_in_process import patient_thumbnails
 
 HOUR = 3600
 PRS = (1, 2)
@@ -105,7 +104,7 @@ class ImagesMachine(RuleBasedStateMachine):
             max_image_bytes=5 * 1024**2,
             clock=self.clock,
         )
-        self.thumbnails = Thumbnails(records=self.records, store=self.store, render=render_thumbnail)
+        self.thumbnails = patient_thumbnails(self.records, self.store)
 
     def _close(self) -> None:
         self.run(self.thumbnails.close())
@@ -160,7 +159,7 @@ class ImagesMachine(RuleBasedStateMachine):
         image = self.run(self.records.image(self.project(shot.project).id, image_id))
         assert image is not None
         shot.looked_at |= not shot.undeletable
-        assert self.run(self.thumbnails.make([image])) == {image_id: shot.looked_at}
+        assert self.run(self.thumbnails.make([image])) == {image_id: "made" if shot.looked_at else "later"}
 
     @rule(image_id=images)
     def delete(self, image_id: str) -> None:

@@ -13,7 +13,7 @@ import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES, render_thumbnail
+from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.expiry import expire_scheduled
 from prshots.server.domain.models import Image, Project
@@ -28,6 +28,7 @@ from support.stores_and_records import (
     people_beside,
     small_disk,
 )
+from support.thumbnails_in_process import patient_thumbnails, rendered
 from support.waiting import eventually
 
 
@@ -70,12 +71,8 @@ class Place:
     thumbnails: Thumbnails = field(init=False)
 
     def __post_init__(self) -> None:
-        self.thumbnails = Thumbnails(records=self.records, store=self.store, render=self.render)
+        self.thumbnails = patient_thumbnails(self.records, self.store)
         self.project = a_project()
-
-    async def render(self, data: bytes, tallness: float) -> bytes:
-        """Render in this process: `test_picture_workers.py` tests the others."""
-        return render_thumbnail(data, tallness)
 
     async def image(self, data: bytes = PICTURE, project: Project | None = None) -> Image:
         image = an_image(project or self.project)
@@ -323,18 +320,18 @@ async def test_a_slow_image_does_not_hold_up_other_projects(place: Place) -> Non
     slow = [await place.image() for _ in range(AT_ONCE + 1)]
     quick = [await place.image(project=other) for _ in range(3)]
     may_go_on = asyncio.Event()
-    real, rendered = place.render, 0
+    begun = 0
 
     async def render(data: bytes, tallness: float) -> bytes:
-        nonlocal rendered
-        rendered += 1
-        if rendered == 1:
+        nonlocal begun
+        begun += 1
+        if begun == 1:
             await may_go_on.wait()
-        return await real(data, tallness)
+        return await rendered(data, tallness)
 
-    thumbnails = Thumbnails(records=place.records, store=place.store, render=render)
+    thumbnails = patient_thumbnails(place.records, place.store, render)
     waiting = asyncio.create_task(thumbnails.make(slow))
-    await eventually(lambda: rendered == 1, "the slow one to be rendered")
+    await eventually(lambda: begun == 1, "the slow one to be rendered")
     assert await thumbnails.make(quick) == {image.id: "made" for image in quick}
     assert not waiting.done()
     may_go_on.set()
@@ -348,7 +345,7 @@ async def test_a_caller_does_not_wait_for_a_slow_image_forever(place: Place) -> 
 
     async def render(data: bytes, tallness: float) -> bytes:
         await may_go_on.wait()
-        return render_thumbnail(data, tallness)
+        return await rendered(data, tallness)
 
     thumbnails = Thumbnails(records=place.records, store=place.store, render=render, patience_seconds=0.01)
     assert await thumbnails.make([image]) == {image.id: "later"}
@@ -367,7 +364,7 @@ async def test_an_image_that_kills_its_worker_again_is_not_decoded_any_more(plac
         calls += 1
         raise PictureWorkerDiedError("the process that decoded it died with exit code -11")
 
-    thumbnails = Thumbnails(records=place.records, store=place.store, render=render)
+    thumbnails = patient_thumbnails(place.records, place.store, render)
     assert [await thumbnails.make([image]) for _ in range(MAX_DEATHS)] == [
         *[{image.id: "later"}] * (MAX_DEATHS - 1),
         {image.id: "too_large"},
