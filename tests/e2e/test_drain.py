@@ -66,6 +66,15 @@ def _answers(address: str) -> bool:
         return False
 
 
+def _refuses(port: int) -> bool:
+    """Tell whether the port is closed. A load balancer then tries the next replica."""
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
 @pytest.mark.slow
 def test_shutdown_waits_for_a_slow_upload_up_to_the_grace_period(service: Service) -> None:
     service.settings |= {"GRACE_SECONDS": "120"}
@@ -74,6 +83,7 @@ def test_shutdown_waits_for_a_slow_upload_up_to_the_grace_period(service: Servic
     with service.client(service.new_token()) as client:
         slow = SlowUpload(client, image)
         service.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: _refuses(service.api_port), "the port to be closed during the upload")
         time.sleep(5)  # longer than the default of 4 s
         response = slow.finish()
     assert response.status_code == 200

@@ -61,7 +61,8 @@ def serve(
         parts=parts,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
-        stop_seconds=settings.drain_seconds + settings.grace_seconds,
+        drain_seconds=settings.drain_seconds,
+        grace_seconds=settings.grace_seconds,
         on_ready=lambda: _greet(settings, names, config, link.wait() if link else None),
     )
     sys.exit(asyncio.run(supervisor.run()))

@@ -39,7 +39,7 @@ class DeliveryServer:
         self._listener = listener
         self._connections: set[Connection] = set()
         self._relays: set[asyncio.Task[None]] = set()
-        self._accept_fails = False
+        self._accepts, self._accept_fails = True, False
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._all_closed = asyncio.Event()
 
@@ -55,11 +55,17 @@ class DeliveryServer:
         self.is_draining = True
         self.telemetry.drain()
 
+    def stop_accepting(self) -> None:
+        """Leave new connections to the other processes. The caller may close the listening socket now."""
+        if self._accepts:
+            self._accepts = False
+            self.loop.remove_reader(self._listener)
+
     async def stop(self, grace_seconds: float) -> None:
         """Accept no more connections, finish replies in progress, close the rest after the grace period."""
         self.drain()
+        self.stop_accepting()
         self.is_stopping = True
-        self.loop.remove_reader(self._listener)
         for connection in tuple(self._connections):
             connection.finish()
         if self._connections:
@@ -108,7 +114,7 @@ class DeliveryServer:
         self._timers["accept"] = self.loop.call_later(ACCEPT_PAUSE_SECONDS, self._resume_accepting)
 
     def _resume_accepting(self) -> None:
-        if not self.is_stopping:
+        if self._accepts:
             self.loop.add_reader(self._listener, self._accept)
 
     def _tick(self) -> None:

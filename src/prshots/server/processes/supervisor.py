@@ -23,6 +23,7 @@ from prshots.server.observability.metrics_folder import (
     metrics_folder,
 )
 from prshots.server.processes import BACKLOG
+from prshots.server.processes.closing import turn_away
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
 """How long we wait for children beyond their own time to stop, and after that for killed ones."""
@@ -108,8 +109,8 @@ class Supervisor:
     parts: list[Part]
     sweeps: bool
     config: Path | None
-    stop_seconds: float
-    """How long a component may take to stop: the drain time and the grace period."""
+    drain_seconds: float
+    grace_seconds: float
     on_ready: Callable[[], None] = lambda: None
     _children: set[asyncio.subprocess.Process] = field(default_factory=set)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -246,11 +247,18 @@ class Supervisor:
             self._children.discard(child)
 
     async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
-        stop_seconds = self.stop_seconds + BEYOND_GRACE_SECONDS
-        for number, seconds in ((signal.SIGTERM, stop_seconds), (signal.SIGKILL, KILL_SECONDS)):
-            for child in self._children:
-                _signal(child, number)
-            await asyncio.wait(tasks, timeout=seconds)
+        self._signal_all(signal.SIGTERM)
+        await asyncio.wait(tasks, timeout=self.drain_seconds)
+        for part in self.parts:
+            turn_away(part.listener)
+            part.listener.close()
+        await asyncio.wait(tasks, timeout=self.grace_seconds + BEYOND_GRACE_SECONDS)
+        self._signal_all(signal.SIGKILL)
+        await asyncio.wait(tasks, timeout=KILL_SECONDS)
+
+    def _signal_all(self, number: signal.Signals) -> None:
+        for child in self._children:
+            _signal(child, number)
 
 
 def _signal(child: asyncio.subprocess.Process, number: signal.Signals) -> None:

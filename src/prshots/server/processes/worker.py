@@ -10,6 +10,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
 from prshots.server.processes import BACKLOG, settings_of_child
+from prshots.server.processes.closing import last_accepted, replace_with_deaf, requests_begun
 from prshots.server.processes.lifeline import hold
 
 MAX_CONNECTIONS = 16_384
@@ -99,8 +101,20 @@ async def _serve_delivery(
     os.close(ready_fd)
     await stop.wait()
     server.drain()
+    seconds_left = await _leave(listener, server.stop_accepting, settings)
+    await server.stop(seconds_left)
+
+
+async def _leave(listener: socket.socket, stop_accepting: Callable[[], None], settings: Settings) -> float:
+    """Drain, then stop accepting without losing a request. Return what is left of the grace period."""
     await asyncio.sleep(settings.drain_seconds)
-    await server.stop(settings.grace_seconds)
+    until = time.monotonic() + settings.grace_seconds
+    port = listener.getsockname()[1]
+    await last_accepted(listener)
+    stop_accepting()
+    listener.close()
+    await requests_begun(port)
+    return max(0.0, until - time.monotonic())
 
 
 async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
@@ -131,13 +145,14 @@ async def _serve_on_granian(
     from granian.http import HTTP1Settings
     from granian.server.embed import Server
 
+    accepts_from = os.dup(listener.fileno())  # Granian's own, which it closes at the end
+
     class InheritedSocketServer(Server):
         """Granian on the inherited socket. By default every worker would bind its own."""
 
         def _init_shared_socket(self) -> None:
-            # Granian closes the descriptor at the end, so we hand it over with `detach`.
             # Its stubs lack the holder's arguments, and give the attribute the type of its first value, None.
-            self._shd = SocketHolder(listener.detach(), False, BACKLOG)  # type: ignore[call-arg, assignment]
+            self._shd = SocketHolder(accepts_from, False, BACKLOG)  # type: ignore[call-arg, assignment]
 
     server = InheritedSocketServer(
         app,
@@ -153,9 +168,9 @@ async def _serve_on_granian(
     await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
     app.drain()
     if not serving.done():
-        await asyncio.sleep(settings.drain_seconds)
-    server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, finishes requests in progress
-    await asyncio.wait([serving], timeout=settings.grace_seconds)
+        seconds_left = await _leave(listener, lambda: replace_with_deaf(accepts_from), settings)
+        server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, finishes requests in progress
+        await asyncio.wait([serving], timeout=seconds_left)
     if not serving.done():
         os._exit(0)  # a client never finishes sending, and Granian's threads would wait for it forever
     await serving

@@ -1,0 +1,151 @@
+"""Restarting two replicas in turn, behind nginx with the configuration we ship and under load, loses no request."""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.engine_servers import Server
+from support.nginx_front import Nginx
+from support.service import Service, upload
+from support.service_processes import is_ready, serve
+from support.waiting import wait_until
+
+RESTARTS = int(os.environ.get("RESTARTS", "6"))
+"""For each drain time. For the full series: `RESTARTS=50 .venv/bin/pytest tests/e2e/test_rolling_restart.py`."""
+
+
+@contextlib.contextmanager
+def running(server: Server) -> Iterator[None]:
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+class Load:
+    """Clients that never retry, and note every request that fails."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url, self._token = url, token
+        self._stop = threading.Event()
+        self._image_path = ""
+        self.done = 0
+        self.failed: list[str] = []
+
+    def run_during(self, work: Callable[[], None]) -> None:
+        acts = [self._upload] * 4 + [self._read_comment] * 2 + [self._fetch_image] * 2
+        with ThreadPoolExecutor(len(acts)) as threads:
+            clients = [threads.submit(self._repeat, act) for act in acts]
+            try:
+                work()
+            finally:
+                self._stop.set()
+            for client in clients:
+                client.result(timeout=90)
+
+    def _repeat(self, act: Callable[[httpx.Client], httpx.Response | None]) -> None:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        with httpx.Client(base_url=self._url, headers=headers, timeout=60, trust_env=False) as client:
+            while not self._stop.wait(0.01):
+                try:
+                    reply = act(client)
+                except httpx.TransportError as error:
+                    self.failed.append(f"{act.__name__}: {error!r}")
+                    continue
+                if reply is not None and not reply.is_success:
+                    self.failed.append(f"{act.__name__}: {reply.status_code} {reply.text[:100]}")
+                self.done += 1
+
+    def _upload(self, client: httpx.Client) -> httpx.Response:
+        reply = upload(client)
+        if reply.status_code == 200 and not self._image_path:
+            self._image_path = httpx.URL(reply.json()["view_url"]).raw_path.decode()
+        return reply
+
+    def _read_comment(self, client: httpx.Client) -> httpx.Response:
+        return client.get("/v1/comment?pr_number=1")
+
+    def _fetch_image(self, client: httpx.Client) -> httpx.Response | None:
+        # A conditional request: nginx passes it to delivery instead of sending the file itself.
+        return client.get(self._image_path, headers={"Range": "bytes=0-"}) if self._image_path else None
+
+
+@pytest.fixture
+def replicas(service: Service, tmp_path: Path) -> Iterator[list[Service]]:
+    (tmp_path / "second").mkdir()
+    service.settings |= {"GRACE_SECONDS": "60", "UPLOADS_PER_MINUTE": "1000000"}
+    second = Service(tmp_path / "second", service.settings | {"DATA_DIR": str(service.data_dir)})
+    yield [service, second]
+    if second.process is not None:
+        second.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60 + 30 * RESTARTS)
+@pytest.mark.parametrize("drain_seconds", ["0", "2"])
+def test_a_rolling_restart_behind_nginx_loses_no_request(
+    replicas: list[Service], tmp_path: Path, drain_seconds: str
+) -> None:
+    for replica in replicas:
+        replica.settings["DRAIN_SECONDS"] = drain_seconds
+        start(replica)
+    front = Nginx.of(
+        replicas[0],
+        tmp_path / "nginx",
+        api=[replica.api_port for replica in replicas],
+        delivery=[replica.img_port for replica in replicas],
+    )
+    with running(front.server()):
+        load = Load(front.url, replicas[0].new_token())
+
+        def restart_in_turn() -> None:
+            log_size = 0
+            for number in range(RESTARTS):
+                wait_until(
+                    lambda log_size=log_size: are_in_use(front, replicas, log_size), "nginx to use both"
+                )
+                replica = replicas[number % 2]
+                assert stop(replica) == 0, replica.log
+                start(replica)
+                log_size = len(access_log(front))
+                assert load.failed == [], (number, front.logs[-5000:])
+
+        load.run_during(restart_in_turn)
+        assert load.failed == []
+        assert load.done > 20 * RESTARTS
+    for replica in replicas:
+        assert "Traceback" not in replica.log
+
+
+def start(replica: Service) -> None:
+    serve(replica, "api", "delivery")
+    for address in (replica.base_url, replica.img_url):
+        wait_until(lambda address=address: is_ready(address), lambda: f"the replica to be up: {replica.log}")
+
+
+def stop(replica: Service) -> int:
+    assert replica.process is not None
+    replica.process.send_signal(signal.SIGTERM)
+    return replica.process.wait(timeout=90)
+
+
+def access_log(front: Nginx) -> bytes:
+    return (front.folder / "access.log").read_bytes()
+
+
+def are_in_use(front: Nginx, replicas: list[Service], log_size: int) -> bool:
+    """Tell whether nginx uses all replicas since the log had this size. It skips one that refused for 2 s."""
+    log = access_log(front)[log_size:].decode()
+    return all(
+        f"upstream=127.0.0.1:{port} status=20" in log
+        for replica in replicas
+        for port in (replica.api_port, replica.img_port)
+    )
