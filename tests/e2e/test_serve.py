@@ -295,25 +295,43 @@ def test_repeated_worker_deaths_leave_no_open_files_or_zombies(service: Service)
 
 @pytest.mark.slow
 def test_a_worker_that_keeps_dying_is_restarted_after_longer_pauses(service: Service) -> None:
-    service.start()
+    config = service.folder / "prshots.toml"
+    config.write_text("")
+    serve(service, "--config", str(config))
+    service.wait_until_up()
     wait_for_first_sweep(service)
-    aside = service.folder / "aside"
-    aside.mkdir()
-    for file in service.data_dir.glob("prshots.db*"):
-        shutil.move(file, aside)
-    (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
+    config.write_text("not TOML")
     kill(part_pids(service)["api"])
     wait_until(lambda: service.log.count("worker died") >= 7, "the seventh death")
     sixth, seventh = deaths(service)[5:7]
     assert (seventh - sixth).total_seconds() >= 1  # the pause is now 1.6 s; the log has whole seconds
     assert "Traceback" not in service.log
     assert health(service.img_url) == 200
-
-    for file in service.data_dir.glob("prshots.db*"):
-        file.unlink()
-    for file in aside.iterdir():
-        shutil.move(file, service.data_dir)
+    config.write_text("")
     assert health(service.base_url) == 200
+
+
+@pytest.mark.slow
+def test_a_worker_that_restarts_on_a_broken_database_answers_503_until_it_is_repaired(
+    service: Service,
+) -> None:
+    service.start()
+    wait_for_first_sweep(service)
+    with service.client(service.new_token()) as client:
+        aside = service.folder / "aside"
+        aside.mkdir()
+        for file in service.data_dir.glob("prshots.db*"):
+            shutil.move(file, aside)
+        (service.data_dir / "prshots.db").write_bytes(b"not a database " * 1000)
+        kill(part_pids(service)["api"])
+        assert upload(client).status_code == 503
+        for file in service.data_dir.glob("prshots.db*"):
+            file.unlink()
+        for file in aside.iterdir():
+            shutil.move(file, service.data_dir)
+        wait_until(lambda: upload(client).status_code == 200, "the database to be back")
+    assert service.log.count("the database is not available") == 1
+    assert "Traceback" not in service.log
 
 
 def test_the_workers_of_a_killed_supervisor_exit(service: Service) -> None:

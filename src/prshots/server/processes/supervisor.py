@@ -29,6 +29,9 @@ BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
 """How long we wait for children beyond their own time to stop, and after that for killed ones."""
 
 SWEEP_INTERVAL_SECONDS = 3600.0
+SWEEP_RETRY_SECONDS = 300.0
+"""After a sweep that failed, most likely because an engine is down."""
+
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0
 """A worker that was up for this long is restarted immediately. Otherwise the pause doubles each time."""
@@ -162,8 +165,8 @@ class Supervisor:
         await asyncio.gather(*ready)
         self.on_ready()
         while self.sweeps and not self._stopping.is_set():
-            await self._run_sweep()
-            await self._pause(SWEEP_INTERVAL_SECONDS)
+            succeeded = await self._run_sweep()
+            await self._pause(SWEEP_INTERVAL_SECONDS if succeeded else SWEEP_RETRY_SECONDS)
         await self._stopping.wait()
 
     async def _keep_alive(self, part: Part, slot: str, first_ready: "asyncio.Future[None]") -> None:
@@ -213,15 +216,18 @@ class Supervisor:
             ready_at = time.monotonic()
             return await ended, time.monotonic() - ready_at
 
-    async def _run_sweep(self) -> None:
+    async def _run_sweep(self) -> bool:
+        """Return whether it succeeded."""
         try:
             child = await self._spawn("sweeper", fds=(), variables={SLOT_VARIABLE: SWEEP_SLOT})
         except OSError as error:
             _log.error("sweep could not be started; the next one tries again", reason=error.strerror)
-            return
+            return False
         with self._registered(child):
-            if await child.wait() and not self._stopping.is_set():
+            succeeded = await child.wait() == 0
+            if not succeeded and not self._stopping.is_set():
                 _log.error("sweep failed; the next one tries again", exit_code=child.returncode)
+            return succeeded
 
     async def _spawn(
         self, module: str, *arguments: str, fds: tuple[int, ...], variables: dict[str, str]

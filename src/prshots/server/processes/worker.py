@@ -48,7 +48,7 @@ def main() -> None:
     listener_fd, ready_fd, lifeline_fd = map(int, fds)
     settings = settings_of_child()
     configure_logs(settings.log_format, part)
-    metrics.WORKER_RESTARTS.labels(part).inc(RESTARTED_VARIABLE in os.environ)
+    metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
     try:
         serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]
         raise_file_limit()
@@ -80,6 +80,10 @@ def most_connections() -> int:
     if soft == resource.RLIM_INFINITY:
         return MAX_CONNECTIONS
     return max(1, min(MAX_CONNECTIONS, (soft - OTHER_FILES) // FILES_PER_CONNECTION))
+
+
+def _is_restart() -> bool:
+    return RESTARTED_VARIABLE in os.environ
 
 
 async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
@@ -120,7 +124,7 @@ async def _leave(listener: socket.socket, stop_accepting: Callable[[], None], se
 async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
     from prshots.server.wiring import api
 
-    await _serve_on_granian(api(settings), settings, listener, stop, ready_fd)
+    await _serve_on_granian(api(settings, is_restart=_is_restart()), settings, listener, stop, ready_fd)
 
 
 async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:

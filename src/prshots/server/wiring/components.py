@@ -101,7 +101,11 @@ class _LazyIssuers:
         return CiIssuers(self._addresses)
 
 
-def api(settings: Settings) -> ErrorBoundary:
+def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
+    """Build the API, even if its engines are down. Raises SettingsError; RecordsError for a broken file.
+
+    A worker that restarts does not give up over a broken file: it must answer something.
+    """
     from prshots.server.adapters.pictures.workers import PictureWorkers
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
@@ -112,8 +116,11 @@ def api(settings: Settings) -> ErrorBoundary:
     from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability import metrics
+    from prshots.server.wiring.opening import DatabaseOpening
 
-    database, store, counter = open_database(settings), open_store(settings), open_counter(settings)
+    opening = DatabaseOpening(settings)
+    store, counter = open_store(settings), open_counter(settings)
+    database = opening.begin(refuses_a_broken_file=not is_restart)
     records = SqlRecords(database)
     images = Images(
         records=records,
@@ -135,6 +142,7 @@ def api(settings: Settings) -> ErrorBoundary:
     )
 
     async def close() -> None:
+        opening.stop()
         await thumbnails.close()
         await pictures.close()
         await records.close()

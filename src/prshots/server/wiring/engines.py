@@ -68,23 +68,36 @@ def migrate_database(settings: Settings) -> tuple[str | None, str]:
 
 
 def _opened_database(settings: Settings) -> tuple[Database, str | None]:
+    database = database_to_migrate(settings)
+    try:
+        return database, migrate_opened(database, settings)
+    except BaseException:
+        database.engine.dispose()
+        raise
+
+
+def database_to_migrate(settings: Settings) -> Database:
+    """Return the database, created but not migrated. Raises like `open_database`."""
+    try:
+        return _database(settings)
+    except OSError as error:
+        raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
+
+
+def migrate_opened(database: Database, settings: Settings) -> str | None:
+    """Migrate the database. Return the schema version it had. Raises RecordsError."""
     from prshots.server.adapters.sql.database import translating
     from prshots.server.adapters.sql.migrate import migrate
 
-    with contextlib.ExitStack() as unless_open:
-        try:
-            with translating():
-                database = _database(settings)
-                unless_open.callback(database.engine.dispose)
-                before = migrate(database.engine)
-        except SchemaTooNewError:
-            raise
-        except RecordsError as error:
-            raise type(error)(f"{settings.database_place}: {error}") from error
-        except OSError as error:
-            raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
-        unless_open.pop_all()
-    return database, before
+    try:
+        with translating():
+            return migrate(database.engine)
+    except SchemaTooNewError:
+        raise
+    except RecordsError as error:
+        raise type(error)(f"{settings.database_place}: {error}") from error
+    except OSError as error:
+        raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
 
 
 def database_as_it_is(settings: Settings) -> Database:

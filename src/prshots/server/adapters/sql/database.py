@@ -87,6 +87,8 @@ class Database:
 
     def __init__(self, engine: Engine, readers: int = READERS, writers: int = 1) -> None:
         self.engine = engine
+        self.not_open = ""
+        """Why the database cannot be used yet. Unless it is empty, all work raises RecordsError with it."""
         self._looking_up = _PermanentConnection(engine)
         self._texts: dict[Select[Any], tuple[str, list[str]]] = {}
         self._writing = _PermanentConnection(engine.execution_options(writes=True))
@@ -99,6 +101,7 @@ class Database:
         SQLite needs a fifth of the time that a switch to a thread and back takes, and in WAL mode readers
         never wait.
         """
+        self._require_open()
         text, names = self._as_text(query)
         with timed(LOOK_UP), translating(), self._looking_up.connection() as connection:
             cursor = connection.connection.cursor()
@@ -133,6 +136,10 @@ class Database:
         self._writing.close()
         self.engine.dispose()
 
+    def _require_open(self) -> None:
+        if self.not_open:
+            raise RecordsError(self.not_open)
+
     def _read(self, work: Callable[[Connection], T]) -> T:
         with self.engine.connect() as connection:
             return work(connection)
@@ -143,6 +150,7 @@ class Database:
 
     async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         with translating():
+            self._require_open()
             return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 

@@ -1,0 +1,123 @@
+"""A service that starts while its engines are down: it says so, answers 503, and recovers by itself."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from support.engine_servers import PostgreSQL, running_postgresql
+from support.free_ports import free_port
+from support.service import Service, upload
+from support.service_processes import change_database, kill, part_pids, serve
+from support.waiting import wait_until
+
+UNAVAILABLE = {"error": "database unavailable, retry later"}
+
+
+@pytest.fixture
+def own_postgresql() -> Iterator[PostgreSQL]:
+    with running_postgresql() as server:
+        yield server
+
+
+def ask(address: str) -> tuple[int, dict[str, object]]:
+    reply = httpx.get(address, timeout=60, trust_env=False)
+    return reply.status_code, reply.json()
+
+
+def assert_only_the_database_is_missed(service: Service, token: str) -> None:
+    assert ask(f"{service.base_url}/healthz")[0] == 200
+    status, readiness = ask(f"{service.base_url}/readyz")
+    assert (status, readiness["error"]) == (503, "not ready: database")
+    with service.client(token) as client:
+        for reply in (upload(client), client.get("/v1/comment?pr_number=1")):
+            assert (reply.status_code, reply.json()) == (503, UNAVAILABLE)
+            assert reply.headers["retry-after"] == "5"
+
+
+def is_ready(service: Service) -> bool:
+    return ask(f"{service.base_url}/readyz")[0] == 200
+
+
+@pytest.mark.slow
+def test_without_postgresql_it_answers_503_until_the_server_is_back(
+    service: Service, own_postgresql: PostgreSQL
+) -> None:
+    service.settings["DATABASE_URL"] = own_postgresql.new_database()
+    service.start()
+    token = service.new_token()
+    with service.client(token) as client:
+        view_url = upload(client).json()["view_url"]
+    own_postgresql.stop()
+    kill(part_pids(service)["api"])
+    assert_only_the_database_is_missed(service, token)
+    assert service.stop() == 0
+
+    service.start()
+    assert_only_the_database_is_missed(service, token)
+    assert ask(f"{service.img_url}/readyz")[0] == 200
+    assert httpx.get(view_url, trust_env=False).status_code == 200
+    assert service.log.count("the database is not available; answering 503 and trying again") == 2
+
+    own_postgresql.start()
+    wait_until(lambda: is_ready(service), "the API to be ready")
+    with service.client(token) as client:
+        assert upload(client).status_code == 200
+    assert "the database is available" in service.log
+    assert service.stop() == 0
+    assert "Traceback" not in service.log
+
+
+@pytest.mark.slow
+def test_an_empty_database_that_comes_later_is_migrated(service: Service, own_postgresql: PostgreSQL) -> None:
+    service.settings["DATABASE_URL"] = own_postgresql.new_database()
+    own_postgresql.stop()
+    service.start()
+    own_postgresql.start()
+    wait_until(lambda: is_ready(service), "the API to be ready")
+    with service.client(service.new_token()) as client:
+        assert upload(client).status_code == 200
+    assert service.stop() == 0
+
+
+@pytest.mark.slow
+def test_on_a_newer_schema_it_answers_503_until_the_schema_fits(service: Service) -> None:
+    service.start()
+    token = service.new_token()
+    assert service.stop() == 0
+    change_database(service, "UPDATE alembic_version SET version_num = version_num || '-newer'")
+    service.start()
+    assert_only_the_database_is_missed(service, token)
+    assert service.log.count("from a newer version of prshots: install that version") >= 1
+    assert service.log.count("the database is not available; answering 503") == 1
+    change_database(service, "UPDATE alembic_version SET version_num = replace(version_num, '-newer', '')")
+    wait_until(lambda: is_ready(service), "the API to be ready")
+    assert service.stop() == 0
+
+
+@pytest.mark.slow
+def test_without_any_engine_every_component_starts(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    nothing = f"127.0.0.1:{free_port()}"
+    service.settings |= {
+        "DATABASE_URL": f"postgresql://prshots@{nothing}/prshots",
+        "STORE_URL": f"s3://shots?endpoint=http://{nothing}&region=x",
+        "COUNTER_URL": f"redis://{nothing}",
+    }
+    service.start()
+    status, readiness = ask(f"{service.base_url}/readyz")
+    assert status == 503
+    assert "database" in str(readiness["error"])
+    assert ask(f"{service.img_url}/readyz")[1]["error"] == "not ready: store"
+    wait_until(lambda: "sweep failed; the next one tries again" in service.log, "the first sweep")
+    assert service.stop() == 0
+    assert "Traceback" not in service.log
+
+
+@pytest.mark.parametrize("url", ["mysql://shots@localhost/shots", "postgresql://[bad"])
+def test_an_invalid_database_url_still_refuses_to_start(service: Service, url: str) -> None:
+    service.settings["DATABASE_URL"] = url
+    process = serve(service)
+    assert process.wait(timeout=60) == 1
+    assert "PRSHOTS_DATABASE_URL" in service.log
