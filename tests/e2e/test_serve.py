@@ -8,11 +8,14 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 from datetime import datetime
 
 import httpx
 import pytest
 
+from prshots.contract.errors import SettingsError
+from prshots.server.config.settings import Settings
 from prshots.server.processes import supervisor
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
@@ -91,7 +94,7 @@ def assert_it_stops_cleanly(service: Service, number: signal.Signals) -> None:
 
 
 def test_a_first_start_creates_what_it_needs_and_prints_the_next_steps(service: Service) -> None:
-    """It creates what it needs, prints the next steps, survives a second `serve`, and stops cleanly."""
+    """It creates what it needs, prints the next steps, and stops cleanly."""
     service.folder /= "somebody's folder"
     service.folder.mkdir()
     service.start()
@@ -109,8 +112,6 @@ def test_a_first_start_creates_what_it_needs_and_prints_the_next_steps(service: 
     paste([*commands, uploading.replace("screenshots/", shlex.quote(str(screenshot)))])
     assert len(records(service)) == 1
 
-    assert_one_line(service.run_as_process("serve"), str(service.web_port), "PRSHOTS_WEB_PORT")
-    assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
     assert_it_stops_cleanly(service, signal.SIGTERM)
 
 
@@ -173,12 +174,27 @@ def test_a_sweep_runs_at_startup(service: Service) -> None:
 # Failed starts
 
 
+@pytest.mark.slow
+def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(service: Service) -> None:
+    service.start()
+    second = service.run_as_process("serve")
+    assert (second.returncode, second.stdout) == (1, "")
+    waiting, gave_up = second.stderr.splitlines()
+    assert f"port {service.web_port} on 127.0.0.1 is in use, waiting up to 10 s" in waiting
+    assert "in use: stop the program that uses it, or set PRSHOTS_WEB_PORT" in gave_up
+    assert health(service.web_url) == health(service.base_url) == health(service.img_url) == 200
+
+
 @pytest.mark.parametrize("part", ["web", "api", "img"])
-def test_a_port_in_use_is_reported_in_one_line(service: Service, part: str) -> None:
-    port = getattr(service, f"{part}_port")
-    with socket.create_server(("127.0.0.1", port)):
-        assert_one_line(service.run_as_process("serve"), str(port), f"PRSHOTS_{part.upper()}_PORT")
-    assert not service.data_dir.exists()
+def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    monkeypatch.setattr(supervisor, "PORT_SECONDS", 0.0)
+    names = {"img": "delivery"}
+    with socket.create_server(("127.0.0.1", 0)) as holding:
+        port = holding.getsockname()[1]
+        settings = Settings(host="127.0.0.1", **{f"{part}_port": port})
+        message = rf"port {port} on 127.0.0.1 is in use: .* PRSHOTS_{part.upper()}_PORT"
+        with pytest.raises(SettingsError, match=message):
+            supervisor.parts_of(settings, [names.get(part, part)])
 
 
 def test_a_file_in_place_of_the_data_folder_is_reported_in_one_line(service: Service) -> None:
@@ -340,9 +356,36 @@ def test_the_workers_of_a_killed_supervisor_exit(service: Service) -> None:
         view_url = upload(client).json()["view_url"]
     orphans = children(supervisor_pid(service))
     kill_supervisor(service)
+    service.start()  # on the same ports, which it waits for
     wait_until(lambda: not any(map(is_alive, orphans)), "the end of its children")
-    service.start()  # on the same ports
     assert fetch(view_url).status_code == 200
+
+
+def test_a_process_ends_with_its_supervisor_even_while_it_is_busy() -> None:
+    """The event loop may be blocked, or not run yet."""
+    lifeline, held_open = os.pipe()
+    busy = (
+        f"import time; from prshots.server.processes.lifeline import hold; hold({lifeline}); time.sleep(600)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", busy], pass_fds=[lifeline])
+    os.close(lifeline)
+    os.close(held_open)
+    assert process.wait(timeout=60) == 1
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_before_it_is_ready_is_named_and_started_again(service: Service) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the API waits for it 3 s before it is ready
+        silent.settimeout(60)
+        service.settings["DATABASE_URL"] = f"postgresql://shots@127.0.0.1:{silent.getsockname()[1]}/shots"
+        serve(service, "api")
+        connection, _ = silent.accept()
+        kill(part_pids(service)["api"])
+        connection.close()
+    wait_until(lambda: "worker died before it was ready, starting it again" in service.log, "the log line")
+    assert re.search("before it was ready.*signal=SIGKILL worker=api-0", service.log)
+    assert health(service.base_url) == 200
+    assert service.stop() == 0
 
 
 def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: pytest.MonkeyPatch) -> None:

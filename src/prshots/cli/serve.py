@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from prshots.server.domain.sweep import SweepReport
 
 
+LINK_SECONDS = 10.0
+"""How long the greeting waits for the sign-in link."""
+
 _DATA_VARIABLES = ("PRSHOTS_DATA_DIR", "PRSHOTS_DATABASE_URL")
 
 
@@ -129,8 +132,13 @@ class _PendingSignInLink:
         )
 
     def wait(self) -> str:
-        """Return the link; "" if creating it failed."""
-        return self._process.communicate()[0].strip()
+        """Return the link; "" if creating it failed or takes too long, as without a database."""
+        try:
+            return self._process.communicate(timeout=LINK_SECONDS)[0].strip()
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            return ""
 
 
 def _greet(settings: "Settings", names: list[str], config: Path | None, link: str | None) -> None:

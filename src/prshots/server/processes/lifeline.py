@@ -3,13 +3,19 @@
 The supervisor holds the write end of a pipe and never writes. When it ends, the pipe is closed.
 """
 
-import asyncio
 import os
+import threading
 
 
 def hold(lifeline_fd: int) -> None:
     """End this process immediately when the supervisor ends.
 
-    Nothing would restart or stop it anymore, and a new supervisor needs its port.
+    Nothing would restart or stop it anymore, and a new supervisor needs its port. A thread notices it even
+    while the event loop is busy or does not run yet.
     """
-    asyncio.get_running_loop().add_reader(lifeline_fd, os._exit, 1)
+    threading.Thread(target=_end_with, args=[lifeline_fd], name="lifeline", daemon=True).start()
+
+
+def _end_with(lifeline_fd: int) -> None:
+    os.read(lifeline_fd, 1)
+    os._exit(1)

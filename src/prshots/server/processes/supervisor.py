@@ -36,14 +36,18 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0
 """A worker that was up for this long is restarted immediately. Otherwise the pause doubles each time."""
 
-PORT_TRIES, PORT_PAUSE_SECONDS = 10, 0.1
-"""The workers of a supervisor that was killed take a moment to end, and hold the port until then."""
+PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
+"""How long we wait for a port, and between two tries. A service that stops holds it during its grace period,
+the workers of a supervisor that was killed for a moment."""
 
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
 """For glibc's malloc: keep the memory of an upload's chunks for the next upload. Returning it to the kernel
 each time would cost a tenth of an upload in page faults."""
 
 SWEEP_SLOT = "sweep"
+HAS_SAID_WHY = 1
+"""The exit code of a worker that cannot start and has logged why. After another code, or a signal such as the
+kernel's when memory runs out, the next start may succeed."""
 
 _log = structlog.get_logger()
 
@@ -62,15 +66,22 @@ class Part:
 
 def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
     """Bind the port before anything starts, so that a conflict shows early. Raises SettingsError."""
-    for tries_left in reversed(range(PORT_TRIES)):
+    until, has_said = time.monotonic() + PORT_SECONDS, False
+    while True:
         try:
             return _bound(host, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 reason = error.strerror or error
                 raise SettingsError(f"cannot listen on {host}:{port} for {name}: {reason}") from error
-            if tries_left:
-                time.sleep(PORT_PAUSE_SECONDS)
+        if time.monotonic() > until:
+            break
+        if not has_said:
+            _log.warning(
+                f"port {port} on {host} is in use, waiting up to {PORT_SECONDS:g} s until it is free"
+            )
+            has_said = True
+        time.sleep(PORT_PAUSE_SECONDS)
     raise SettingsError(
         f"port {port} on {host} is in use: stop the program that uses it, or set {variable} to another port"
     )
@@ -175,12 +186,13 @@ class Supervisor:
             code, seconds_up = await self._run_worker(part, slot, first_ready)
             if self._stopping.is_set():
                 break
-            if not first_ready.done():  # it has logged why it could not start
+            if not first_ready.done() and code == HAS_SAID_WHY:
                 self._failed = True
                 break
             steady = seconds_up > STEADY_SECONDS
             pause = FIRST_PAUSE_SECONDS if steady else min(2 * pause, LONGEST_PAUSE_SECONDS)
-            _log.error("worker died, starting it again", worker=slot, exit_code=code)
+            when = "" if first_ready.done() else " before it was ready"
+            _log.error(f"worker died{when}, starting it again", worker=slot, **_cause(code))
             await self._pause(pause)
         first_ready.cancel()  # do not wait for it any longer
 
@@ -270,6 +282,13 @@ class Supervisor:
 def _signal(child: asyncio.subprocess.Process, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         child.send_signal(number)
+
+
+def _cause(code: int | None) -> dict[str, object]:
+    """Return the log's fields for an exit code. A negative one is the signal that ended the process."""
+    if code is None or code >= 0:
+        return {"exit_code": code}
+    return {"signal": next((known.name for known in signal.Signals if known == -code), -code)}
 
 
 def _is_fault(task: "asyncio.Task[None]") -> bool:

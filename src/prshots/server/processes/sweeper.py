@@ -22,17 +22,17 @@ _log = structlog.get_logger()
 
 
 def main() -> None:
+    hold(int(sys.argv[1]))
     settings = settings_of_child()
     configure_logs(settings.log_format, "sweep")
     try:
-        asyncio.run(_sweep_once(settings, int(sys.argv[1])))
+        asyncio.run(_sweep_once(settings))
     except PrshotsError as error:
         _log.error(f"sweep failed: {error}")
         sys.exit(1)
 
 
-async def _sweep_once(settings: Settings, lifeline_fd: int) -> None:
-    hold(lifeline_fd)
+async def _sweep_once(settings: Settings) -> None:
     began = time.monotonic()
     try:
         async with wiring.opened_for_sweep(settings) as (records, people, store):

@@ -46,6 +46,7 @@ that send endless heads use more memory."""
 def main() -> None:
     part, *fds = sys.argv[1:]
     listener_fd, ready_fd, lifeline_fd = map(int, fds)
+    hold(lifeline_fd)
     settings = settings_of_child()
     configure_logs(settings.log_format, part)
     metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
@@ -54,7 +55,7 @@ def main() -> None:
         raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
-            uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd), lifeline_fd))
+            uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd)))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
@@ -86,10 +87,9 @@ def _is_restart() -> bool:
     return RESTARTED_VARIABLE in os.environ
 
 
-async def _run(serve: Callable[[asyncio.Event], Any], lifeline_fd: int) -> None:
+async def _run(serve: Callable[[asyncio.Event], Any]) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
-    hold(lifeline_fd)
     await serve(stop)
 
 
