@@ -20,6 +20,7 @@ FROM python:${PYTHON}
 # The root file system may be read-only: only /data and /tmp are written. Python's bytecode is in the image.
 ENV PATH=/opt/prshots/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONSAFEPATH=1 \
     PRSHOTS_DATA_DIR=/data \
     PRSHOTS_HOST=0.0.0.0 \
     PRSHOTS_LOG_FORMAT=json

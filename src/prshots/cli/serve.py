@@ -126,7 +126,7 @@ class _PendingSignInLink:
 
     def __init__(self, config: Path | None) -> None:
         option = ["--config", str(config)] if config else []
-        command = [sys.executable, "-m", "prshots", "login-link", *option]
+        command = [sys.executable, "-P", "-m", "prshots", "login-link", *option]
         self._process = subprocess.Popen(  # noqa: S603 - our own command
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )

@@ -248,7 +248,9 @@ class Supervisor:
         if self.config:
             environment["PRSHOTS_CONFIG"] = str(self.config)
         fds = (*fds, self._lifeline)
-        command = [sys.executable, "-m", f"prshots.server.processes.{module}", *arguments, *map(str, fds)]
+        # -P: never import from the working directory, where others may be able to write.
+        program = [sys.executable, "-P", "-m", f"prshots.server.processes.{module}"]
+        command = [*program, *arguments, *map(str, fds)]
         with _sigint_blocked():
             return await asyncio.create_subprocess_exec(
                 *command, pass_fds=fds, env=environment, stdin=asyncio.subprocess.DEVNULL

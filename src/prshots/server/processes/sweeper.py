@@ -1,6 +1,6 @@
 """Runs one sweep in its own process, which returns the memory afterwards.
 
-The supervisor runs it as `python -m prshots.server.processes.sweeper LIFELINE_FD`.
+The supervisor runs it as `python -P -m prshots.server.processes.sweeper LIFELINE_FD`.
 """
 
 import asyncio

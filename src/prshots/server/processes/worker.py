@@ -1,7 +1,7 @@
 """One worker process of one component, which inherits its listening socket from the supervisor.
 
-The supervisor runs it as `python -m prshots.server.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`.
-It closes READY_FD when it is ready, and stops on SIGTERM.
+The supervisor runs `python -P -m prshots.server.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`. It
+closes READY_FD when it is ready, and stops on SIGTERM.
 """
 
 import asyncio
