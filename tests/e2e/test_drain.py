@@ -10,6 +10,7 @@ from typing import Self
 import httpx
 import pytest
 
+from prshots.server.adapters.keys import KeyFile
 from support.service import Service, png, upload
 from support.service_processes import SlowUpload, fetch, is_ready, key_of, kill_supervisor, records, serve
 from support.waiting import wait_until
@@ -41,9 +42,11 @@ def test_a_draining_component_closes_the_connection_after_its_reply(
     """The server sends `Connection: close` and then closes the connection itself."""
     del shared_service
     service.settings |= {"DRAIN_SECONDS": "300"}
+    KeyFile(service.data_dir / "signing-keys").create_if_missing()  # delivery alone waits for them
     serve(service, part)
     port = {"web": service.web_port, "api": service.api_port, "delivery": service.img_port}[part]
     address = f"http://127.0.0.1:{port}"
+    wait_until(lambda: part == "web" or is_ready(address), "the part to be ready")
     wait_until(lambda: _answers(address), "the part to be up")
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from prshots.contract.errors import SettingsError
+from prshots.server.adapters.keys import KeyFile
 from prshots.server.config.settings import Settings
 from prshots.server.processes import supervisor
 from support.service import PNG, Service, png, upload
@@ -144,9 +145,24 @@ def test_delivery_can_run_alone(service: Service) -> None:
     assert health(service.img_url) == 200
     assert list(part_pids(service)) == ["delivery"]
     assert "create demo" not in service.log
-    assert not (service.data_dir / "prshots.db").exists()
+    assert not service.data_dir.exists()
     with pytest.raises(httpx.ConnectError):
         health(service.base_url)
+
+
+def test_delivery_waits_for_the_keys_that_the_api_creates(service: Service) -> None:
+    """A key that delivery made itself would verify nothing."""
+    serve(service, "delivery")
+    wait_until(lambda: service.img_url in service.log, "the table of addresses")
+    assert health(service.img_url) == 200
+    assert httpx.get(f"{service.img_url}/readyz").json()["error"] == "not ready: keys"
+    image = fetch(f"{service.img_url}/i/{'0a' * 16}.png?exp=2000000000&token=k1.{'0' * 64}")
+    assert (image.status_code, image.headers["retry-after"]) == (503, "5")
+    assert image.json() == {"error": "signing keys unavailable, retry later"}
+    assert fetch(f"{service.img_url}/elsewhere").status_code == 404
+    KeyFile(service.data_dir / "signing-keys").create_if_missing()
+    assert fetch(str(image.url)).status_code == 403
+    assert "Traceback" not in service.log
 
 
 def test_the_web_component_can_run_alone(service: Service) -> None:

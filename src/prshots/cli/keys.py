@@ -25,13 +25,39 @@ def list_keys(*, as_json: JsonOption = False, config: ConfigOption = None) -> No
 
 
 @app.command()
+def create(config: ConfigOption = None) -> None:
+    """Create the key file with a first key. For a new installation, or if the keys are lost."""
+    from prshots.contract.errors import ConflictError
+    from prshots.server.wiring import key_file, opened_fingerprints
+
+    settings = settings_from(config)
+    keys = key_file(settings)
+    with opened_fingerprints(settings) as fingerprints:
+        # A kid that was in use would not be accepted: the replicas that still have that key would disagree.
+        taken = fingerprints.by_kid() if fingerprints else ()
+        if not keys.create_if_missing(taken):
+            raise ConflictError(f"{keys.path} exists: run `prshots keys rotate` to add a key to it")
+        if fingerprints:
+            fingerprints.register(keys.ring())
+    kid = keys.ring().signing_kid
+    say(f"Created {keys.path} with key {kid}. Every machine needs this file: copy it there.")
+
+
+@app.command()
 def rotate(config: ConfigOption = None) -> None:
     """Create a new signing key. URLs signed with older keys stay valid."""
-    from prshots.server.wiring import key_file, key_source
+    from prshots.server.wiring import key_file, key_source, opened_fingerprints
 
     settings = settings_from(config)
     key_source(settings)
-    kid = key_file(settings).rotate()
+    keys = key_file(settings)
+    with opened_fingerprints(settings) as fingerprints:
+        if fingerprints is None:
+            kid = keys.rotate()
+        else:
+            fingerprints.agree(keys.ring())  # first, so that a wrong key file gets no further key
+            kid = keys.rotate(fingerprints.by_kid())
+            fingerprints.agree(keys.fresh_ring())
     say(f"Key {kid} signs new URLs. A running service starts using it within 10 s.")
 
 

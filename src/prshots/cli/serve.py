@@ -53,8 +53,10 @@ def serve(
     settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
     parts = parts_of(settings, names)
-    if names != [Component.WEB]:  # web needs no signing key
-        wiring.key_source(settings)  # creates the key here, before two components could both try to
+    if Component.API in names and settings.on_sqlite:
+        wiring.key_source(settings)  # creates the key here, before two workers could both try to
+    elif {Component.API, Component.DELIVERY} & set(names):
+        wiring.awaited_keys(settings)  # an invalid file shows now
     # Without a login provider, people sign in with a one-time link. JSON logs go to a log collector, which
     # would store the link, so it is not printed there.
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"

@@ -112,6 +112,10 @@ class NotFoundError(PrshotsError):
     pass
 
 
+class KeysError(SettingsError):
+    """The signing keys are missing, or not those of the other replicas."""
+
+
 class ConflictError(PrshotsError):
     pass
 

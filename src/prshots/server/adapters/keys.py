@@ -6,12 +6,12 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import structlog
 
-from prshots.contract.errors import ConflictError, NotFoundError, SettingsError
+from prshots.contract.errors import ConflictError, KeysError, NotFoundError, SettingsError
 from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.domain.signing import Key, KeyRing
 
@@ -58,7 +58,7 @@ class KeyFile:
                 self._ring, self._stamp = self._read(), stamp
         except (OSError, UnicodeDecodeError, SettingsError) as error:
             if self._ring is None:
-                raise SettingsError(f"cannot read the signing keys in {self.path}: {error}") from error
+                raise KeysError(f"cannot read the signing keys in {self.path}: {error}") from error
             _log.error(
                 "cannot re-read the signing keys; keeping the current ones",
                 file=str(self.path),
@@ -67,22 +67,25 @@ class KeyFile:
         assert self._ring is not None  # noqa: S101 - for the type checker: the lines above ensure it
         return self._ring
 
-    def create_if_missing(self) -> bool:
-        """Create the file with one new key. Return False if it exists, also if another process was faster."""
+    def create_if_missing(self, taken: Collection[str] = ()) -> bool:
+        """Create the file with one new key, whose kid is not taken.
+
+        Return False if the file exists, also if another process was faster.
+        """
         if self.path.exists():
             return False
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._locked():
             if self.path.exists():
                 return False
-            self._write(KeyRing([_new_key("k1")]))
+            self._write(KeyRing([_new_key(_next_kid(taken))]))
             return True
 
-    def rotate(self) -> str:
+    def rotate(self, taken: Collection[str] = ()) -> str:
         """Put a new key first and return its kid. URLs signed with the other keys stay valid."""
         with self._locked():
             keys = self._read().keys
-            kid = _next_kid([key.kid for key in keys])
+            kid = _next_kid([*taken, *(key.kid for key in keys)])
             self._write(KeyRing([_new_key(kid), *keys]))
             return kid
 
@@ -133,6 +136,6 @@ def _new_key(kid: str) -> Key:
     return Key(kid, secrets.token_bytes(SECRET_BYTES))
 
 
-def _next_kid(kids: list[str]) -> str:
+def _next_kid(kids: Collection[str]) -> str:
     numbers = [int(match[1]) for kid in kids if (match := re.fullmatch(r"k([0-9]{1,9})", kid))]
     return f"k{max(numbers, default=0) + 1}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from prshots.contract.errors import StoreError
+from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, THUMBNAIL_EXT, origin_key
 from prshots.server.domain.ports import FileReader, KeySource, OpenObject, RemoteReader
 from prshots.server.domain.signing import KeyRing, Verdict, check
@@ -90,6 +90,9 @@ HEALTHY = json_reply(200, {"status": "ok"})
 METHOD_NOT_ALLOWED = error_reply(405, "method not allowed", "Allow: GET, HEAD\r\n")
 EXPIRED = error_reply(410, "expired", result="expired")
 STORAGE_UNAVAILABLE = error_reply(503, "storage unavailable, retry later", RETRY_LATER, result="unavailable")
+KEYS_UNAVAILABLE = error_reply(
+    503, "signing keys unavailable, retry later", RETRY_LATER, result="unavailable"
+)
 _INVALID = error_reply(403, "invalid signature", result="invalid")
 _REFUSALS = {
     Verdict.EXPIRED: EXPIRED,
@@ -151,6 +154,8 @@ class Delivery:
         """Answer without ever raising. An unexpected error is logged under the request id in the reply."""
         try:
             reply = self._answer(request)
+        except KeysError:
+            reply = _without_keys(request.target)
         except Exception:  # noqa: BLE001 - here and in `_from_remote` a bug becomes a 500
             reply = _internal_error(request)
         return _without_body_for_head(request, reply) if isinstance(reply, Reply) else reply
@@ -273,6 +278,14 @@ class Delivery:
 def _without_body_for_head(request: Request, reply: Reply) -> Reply:
     """Drop the body for HEAD. It is never a file or stream, because `_conditional` opens none for HEAD."""
     return reply._replace(body=b"") if request.method == "HEAD" else reply
+
+
+def _without_keys(target: str) -> Reply:
+    """Answer while there are no keys yet. Whether the URL of an image is valid is not known then."""
+    path = target.partition("?")[0]
+    if path == "/healthz":
+        return HEALTHY
+    return KEYS_UNAVAILABLE if path.startswith(("/i/", CHECK)) else _REFUSALS[Verdict.NOT_AN_IMAGE_PATH]
 
 
 def _internal_error(request: Request) -> Reply:

@@ -10,6 +10,7 @@ from prshots.contract.object_names import origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import OWNER_MARK
 from prshots.server.adapters.sql.inspection import Condition, condition_of
+from prshots.server.adapters.sql.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
@@ -85,7 +86,12 @@ class Engines:
         finally:
             await database.close()
         self._installation_id = condition.installation_id
-        return [self._schema(condition), *self._clock(condition), *self._dead_urls(condition)]
+        return [
+            self._schema(condition),
+            *self._clock(condition),
+            *self._foreign_keys(condition),
+            *self._dead_urls(condition),
+        ]
 
     def _schema(self, condition: Condition) -> Finding:
         place = self._settings.database_place
@@ -105,6 +111,12 @@ class Engines:
             return []
         words = f"its clock is {described(condition.clock_ahead)}: use NTP on both machines"
         return [warning("database", words)]
+
+    def _foreign_keys(self, condition: Condition) -> list[Finding]:
+        if self.ring is None or self._settings.on_sqlite:
+            return []
+        difference = difference_between(self.ring, condition.fingerprints)
+        return [problem("signing keys", f"{difference}: {WHAT_TO_DO}")] if difference else []
 
     def _dead_urls(self, condition: Condition) -> list[Finding]:
         if self.ring is None:

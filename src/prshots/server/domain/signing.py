@@ -30,6 +30,11 @@ class Key:
     kid: str
     secret: bytes
 
+    @property
+    def fingerprint(self) -> str:
+        """A value that identifies the secret without revealing it."""
+        return sha256(b"prshots signing key\0" + self.secret).hexdigest()[:32]
+
 
 class KeyRing:
     """The signing keys, in order. The first one signs, all verify."""

@@ -37,6 +37,7 @@ STATUS: dict[type[errors.PrshotsError], int] = {
     errors.RateLimitedError: 429,
     errors.BusyError: 503,
     errors.ExpireFailedError: 503,
+    errors.KeysError: 503,
     errors.ProviderError: 503,
     errors.StoreError: 503,
     errors.StoreFullError: 507,
@@ -52,6 +53,7 @@ HEADERS = {
 # Internal reasons go to the log. The client learns what it can do.
 PUBLIC_MESSAGE: dict[type[errors.PrshotsError], str] = {
     errors.PrshotsError: "internal error",
+    errors.KeysError: "signing keys unavailable, retry later",
     errors.ProviderError: "issuer unavailable, retry later",
     errors.StoreError: "storage unavailable, retry later",
     errors.StoreFullError: "storage full, retry later",

@@ -5,6 +5,7 @@ Imports are inside the functions, so that a process only loads what its componen
 
 from prshots.server.wiring.components import api, avatar_origins, delivery, opened_sign_in, web
 from prshots.server.wiring.engines import (
+    awaited_keys,
     database_as_it_is,
     existing_keys,
     key_file,
@@ -15,6 +16,7 @@ from prshots.server.wiring.engines import (
     open_reader,
     open_records,
     open_store,
+    opened_fingerprints,
     opened_for_sweep,
     opened_projects,
     opened_trusts,
@@ -23,6 +25,7 @@ from prshots.server.wiring.engines import (
 __all__ = [
     "api",
     "avatar_origins",
+    "awaited_keys",
     "database_as_it_is",
     "delivery",
     "existing_keys",
@@ -34,6 +37,7 @@ __all__ = [
     "open_reader",
     "open_records",
     "open_store",
+    "opened_fingerprints",
     "opened_for_sweep",
     "opened_projects",
     "opened_sign_in",

@@ -7,7 +7,14 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prshots.server.wiring.engines import key_source, open_counter, open_database, open_reader, open_store
+from prshots.server.wiring.engines import (
+    awaited_keys,
+    key_source,
+    open_counter,
+    open_database,
+    open_reader,
+    open_store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection
@@ -117,16 +124,20 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability import metrics
     from prshots.server.wiring.opening import DatabaseOpening
+    from prshots.server.wiring.shared_keys import SharedKeys
 
     opening = DatabaseOpening(settings)
     store, counter = open_store(settings), open_counter(settings)
     database = opening.begin(refuses_a_broken_file=not is_restart)
     records = SqlRecords(database)
+    shared_keys = None if settings.on_sqlite else SharedKeys(awaited_keys(settings), database)
+    if shared_keys:
+        shared_keys.begin()
     images = Images(
         records=records,
         store=store,
         counter=counter,
-        keys=key_source(settings),
+        keys=shared_keys or key_source(settings),
         img_url=settings.img_url,
         web_url=settings.web_url,
         max_image_bytes=settings.max_image_bytes,
@@ -143,6 +154,8 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
 
     async def close() -> None:
         opening.stop()
+        if shared_keys:
+            shared_keys.stop()
         await thumbnails.close()
         await pictures.close()
         await records.close()
@@ -158,7 +171,12 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         base_url=settings.base_url,
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
         readiness=Readiness(
-            {"database": records.check, "store": store.check, "counter": counter.check},
+            {
+                "database": records.check,
+                **({"keys": shared_keys.check} if shared_keys else {}),
+                "store": store.check,
+                "counter": counter.check,
+            },
             optional={"counter"},  # without it uploads continue, without a rate limit
         ),
         close=close,
@@ -214,7 +232,8 @@ def delivery(settings: Settings) -> tuple[Delivery, Readiness]:
     from prshots.server.domain.ports import FileReader
     from prshots.server.http.readiness import Readiness
 
-    reader, keys = open_reader(settings), key_source(settings)
+    # Delivery only verifies, so a key that it made itself would verify nothing. It waits for the API's.
+    reader, keys = open_reader(settings), awaited_keys(settings)
 
     async def check_keys() -> None:
         keys.ring()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from prshots.server.adapters.keys import KeyFile
     from prshots.server.adapters.sql.database import Database
+    from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.config.settings import Settings
@@ -31,14 +32,39 @@ def key_file(settings: Settings) -> KeyFile:
 
 
 def key_source(settings: Settings) -> KeySource:
-    """Return the signing keys, and create them at the first start. Raises SettingsError without a key."""
-    if not settings.signing_keys:
+    """Return the signing keys, and create them at the first start. Raises SettingsError without a key.
+
+    Beside a database that several machines share, only `SharedKeys` and `prshots keys create` create keys.
+    """
+    if not settings.signing_keys and settings.on_sqlite:
         keys = key_file(settings)
         try:
             keys.create_if_missing()
         except OSError as error:
             raise SettingsError(f"cannot write the signing keys to {keys.path}: {error.strerror}") from error
     return existing_keys(settings)
+
+
+def awaited_keys(settings: Settings) -> KeySource:
+    """Return the signing keys, even if the file does not exist yet. Raises SettingsError if it is invalid."""
+    if settings.signing_keys or settings.signing_keys_file.exists():
+        return existing_keys(settings)
+    return key_file(settings)
+
+
+@contextlib.contextmanager
+def opened_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | None]:
+    """Open the fingerprints of the signing keys; None on SQLite, which is not shared. Raises RecordsError."""
+    if settings.on_sqlite:
+        yield None
+        return
+    from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
+
+    database = open_database(settings)
+    try:
+        yield SqlKeyFingerprints(database.engine)
+    finally:
+        database.engine.dispose()
 
 
 def existing_keys(settings: Settings) -> KeySource:

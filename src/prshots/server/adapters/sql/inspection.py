@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, select, text
 
 from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.key_fingerprints import fingerprints_in
 from prshots.server.adapters.sql.migrate import schema_version
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION, images, installation
 
@@ -15,13 +16,15 @@ from prshots.server.adapters.sql.schema import SCHEMA_VERSION, images, installat
 class Condition:
     """`version` is None if there are no tables yet. The rest is only known for our own schema version.
 
-    `dead` is the number of images by kid whose URLs are signed with a key that we do not have.
+    `dead` is the number of images by kid whose URLs are signed with a key that we do not have. `fingerprints`
+    are those of the registered signing keys, by kid.
     """
 
     version: str | None
     clock_ahead: float
     installation_id: str = ""
     dead: dict[str, int] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_ours(self) -> bool:
@@ -38,7 +41,8 @@ async def condition_of(database: Database, known_kids: Collection[str]) -> Condi
         signed = select(images.c.kid, func.count()).where(images.c.kid.not_in(known_kids))
         rows = connection.execute(signed.group_by(images.c.kid)).all()
         dead: dict[str, int] = {kid: number for kid, number in rows}  # noqa: C416 - dict() would not be typed
-        return Condition(version, ahead, connection.execute(select(installation.c.id)).scalar_one(), dead)
+        installation_id = connection.execute(select(installation.c.id)).scalar_one()
+        return Condition(version, ahead, installation_id, dead, fingerprints_in(connection))
 
     return await database.read(ask)
 

@@ -15,7 +15,7 @@ from sqlalchemy import (
 
 from prshots.server.adapters.sql.text_type import text
 
-SCHEMA_VERSION = "0004"
+SCHEMA_VERSION = "0006"
 """The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
 
 metadata = MetaData()
@@ -185,6 +185,15 @@ project_totals = Table(
     Column("bytes", BigInteger, nullable=False),
     Column("open_pulls", Integer, nullable=False),
     Column("last_upload_at", BigInteger, nullable=False),
+)
+
+# So that replicas on different machines notice when their key files differ. Only used on a shared database.
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("kid", text(32), primary_key=True),
+    Column("fingerprint", text(32), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
 )
 
 uploads_by_day = Table(

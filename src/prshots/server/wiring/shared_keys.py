@@ -1,0 +1,78 @@
+"""The API's signing keys beside a database that several machines share."""
+
+import threading
+
+import structlog
+
+from prshots.contract.errors import KeysError, RecordsError, SettingsError
+from prshots.server.adapters.keys import RECHECK_SECONDS, KeyFile
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
+from prshots.server.domain.ports import KeySource
+from prshots.server.domain.signing import KeyRing
+
+_log = structlog.get_logger()
+
+
+class SharedKeys:
+    """Signs only with keys that the database knows, so that every replica's delivery accepts the URLs.
+
+    A thread compares them at the start and after each change of the file. New keys take effect when they are
+    registered. Until the first comparison, and while the first keys are wrong, there are none.
+    """
+
+    def __init__(self, source: KeySource, database: Database) -> None:
+        self._source, self._database = source, database
+        self._fingerprints = SqlKeyFingerprints(database.engine)
+        self._agreed: KeyRing | None = None
+        self._problem = ""
+        self._stopped = threading.Event()
+
+    def ring(self) -> KeyRing:
+        if self._agreed is None:
+            raise KeysError(self._problem or "the signing keys have not been compared with the database yet")
+        return self._agreed
+
+    fresh_ring = ring
+
+    async def check(self) -> None:
+        if self._problem:
+            raise KeysError(self._problem)
+
+    def begin(self) -> None:
+        """Compare the keys, and keep doing so in a thread."""
+        self._compare()
+        threading.Thread(target=self._keep_comparing, name="shared-keys", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def _keep_comparing(self) -> None:
+        while not self._stopped.wait(RECHECK_SECONDS):
+            self._compare()
+
+    def _compare(self) -> None:
+        if self._database.not_open:
+            return
+        try:
+            if isinstance(self._source, KeyFile) and not self._source.path.exists():
+                self._fingerprints.create_first(self._source)
+            ring = self._source.fresh_ring()
+            if ring is not self._agreed:
+                self._fingerprints.agree(ring)
+                self._agreed = ring
+        except RecordsError:
+            return  # an outage, which the database's own check reports; the next comparison tries again
+        except (SettingsError, OSError) as error:
+            self._note(str(error))
+        except Exception:  # noqa: BLE001 - a bug must not end the thread
+            _log.exception("internal error")
+        else:
+            self._note("")
+
+    def _note(self, problem: str) -> None:
+        if problem and problem != self._problem:
+            _log.error("the signing keys cannot be used", reason=problem)
+        if self._problem and not problem:
+            _log.info("the signing keys can be used")
+        self._problem = problem

@@ -1,0 +1,128 @@
+"""Replicas on different machines that share a database: they never sign with keys that the others do not have."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.engine_servers import PostgreSQL
+from support.service import Service, upload
+from support.service_processes import fetch, serve
+from support.waiting import wait_for, wait_until
+
+
+@pytest.fixture
+def machines(service: Service, tmp_path: Path, postgresql: PostgreSQL) -> Iterator[list[Service]]:
+    """Return two machines with the same database and image folder, each with its own data folder."""
+    service.settings |= {
+        "DATABASE_URL": postgresql.new_database(),
+        "STORE_URL": f"file://{tmp_path / 'images'}",
+    }
+    (tmp_path / "second").mkdir()
+    second = Service(tmp_path / "second", dict(service.settings))
+    yield [service, second]
+    if second.process is not None:
+        second.stop()
+
+
+def keys_of(machine: Service) -> Path:
+    return machine.data_dir / "signing-keys"
+
+
+def start(machine: Service) -> None:
+    serve(machine, "api", "delivery")
+    for address in (machine.base_url, machine.img_url):
+        wait_until(lambda address=address: is_up(address), lambda: f"the components to be up: {machine.log}")
+
+
+def is_up(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/healthz", timeout=60, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def readiness(address: str) -> tuple[int, str]:
+    reply = httpx.get(f"{address}/readyz", timeout=60, trust_env=False)
+    return reply.status_code, reply.json().get("error", "")
+
+
+def wait_until_ready(*machines: Service) -> None:
+    for machine in machines:
+        for address in (machine.base_url, machine.img_url):
+            wait_for(lambda address=address: readiness(address), lambda answer: answer[0] == 200)
+
+
+@pytest.mark.slow
+def test_a_replica_without_its_key_file_makes_none_and_says_what_to_do(machines: list[Service]) -> None:
+    first, second = machines
+    start(first)
+    wait_until_ready(first)
+    token = first.new_token()
+    with first.client(token) as client:
+        view_url = upload(client).json()["view_url"]
+
+    start(second)
+    assert readiness(second.base_url) == (503, "not ready: keys")
+    assert readiness(second.img_url) == (503, "not ready: keys")
+    with second.client(token) as client:
+        reply = upload(client)
+        assert (reply.status_code, reply.headers["retry-after"]) == (503, "5")
+        assert reply.json() == {"error": "signing keys unavailable, retry later"}
+    assert fetch(view_url.replace(first.img_url, second.img_url)).status_code == 503
+    assert "copy the key file from a machine that works" in second.log
+    assert not keys_of(second).exists()
+
+    keys_of(second).parent.mkdir(exist_ok=True)
+    shutil.copy(keys_of(first), keys_of(second))
+    wait_until_ready(second)
+    with second.client(token) as client:
+        made_there = upload(client).json()["view_url"]
+    assert fetch(made_there.replace(second.img_url, first.img_url)).status_code == 200
+    assert fetch(view_url.replace(first.img_url, second.img_url)).status_code == 200
+
+
+@pytest.mark.slow
+def test_a_replica_with_another_key_under_the_same_kid_is_not_ready(machines: list[Service]) -> None:
+    first, second = machines
+    start(first)
+    wait_until_ready(first)
+    keys_of(second).parent.mkdir(parents=True)
+    keys_of(second).write_text(f"k1:{'ab' * 32}\n")
+    start(second)
+    assert readiness(second.base_url) == (503, "not ready: keys")
+    assert "the signing key k1 differs from the key k1 of the other replicas" in second.log
+    assert "ab" * 32 not in second.log
+    diagnosis = second.run_as_process("doctor")
+    assert "the signing key k1 differs" in diagnosis.stdout + diagnosis.stderr
+    rotation = second.run_as_process("keys", "rotate")
+    assert rotation.returncode == 1
+    assert "differs" in rotation.stderr
+    assert readiness(first.base_url)[0] == 200
+
+
+@pytest.mark.slow
+def test_keys_are_rotated_and_replaced_by_commands(machines: list[Service]) -> None:
+    first, _ = machines
+    start(first)
+    wait_until_ready(first)
+    assert "k2 signs" in first.run_as_process("keys", "rotate").stderr
+
+    def kid_of_an_upload() -> str:
+        with first.client(token) as client:
+            return upload(client).json()["view_url"].partition("token=")[2].partition(".")[0]
+
+    token = first.new_token()
+    wait_for(kid_of_an_upload, lambda kid: kid == "k2")
+    assert readiness(first.base_url)[0] == 200
+    assert first.run_as_process("keys", "create").returncode == 1
+    assert first.stop() == 0
+
+    keys_of(first).unlink()  # lost for good
+    start(first)
+    assert readiness(first.base_url) == (503, "not ready: keys")
+    assert "with key k3" in first.run_as_process("keys", "create").stderr
+    wait_until_ready(first)
+    assert kid_of_an_upload() == "k3"
