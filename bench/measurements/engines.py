@@ -96,7 +96,7 @@ def _sweep(run: Run, service: Service, database: str) -> Row:
         list(threads.map(upload_some, [DUE // CONCURRENT] * CONCURRENT))
     execute(database, f"UPDATE images SET uploaded_at = uploaded_at - {A_YEAR}")
     started = time.monotonic()
-    service.run("sweep")
+    service.run("sweep", "--force")  # it deletes everything
     seconds = time.monotonic() - started
     if left := query(database, "SELECT count(*) FROM images"):
         raise BenchError(f"the sweep left {left:.0f} images")

@@ -27,8 +27,9 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
-from prshots.server.domain.sweep import sweep
+from prshots.server.domain.sweep import Engines, sweep
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 FEW = 30_000
@@ -127,6 +128,7 @@ class _Adapters:
         self._overview, self._disk = SqlOverview(self._database), DiskStore(directory)
         self._project = Project(BIG, BIG, LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, Policy.MANUAL, None, 0)
         self._swept = replace(self._project, id="swept", name="swept", retain_days=7)
+        self._engines = Engines(self._records, self._people, self._disk, SqlUpkeep(self._database))
         self.seconds: dict[str, list[float]] = {}
 
     async def close(self) -> None:
@@ -177,7 +179,7 @@ class _Adapters:
 
     async def sweep(self) -> None:
         await self._add_with_bytes(DUE, int(time.time()) - 30 * DAY)
-        report = await self._timed("sweep of 1,000", sweep(self._records, self._people, self._disk))
+        report = await self._timed("sweep of 1,000", sweep(self._engines, force=True))
         outcome = (report.expired, report.failed, report.orphans)
         _require(outcome == (DUE, 0, 0), f"the sweep ended with {report}")
 

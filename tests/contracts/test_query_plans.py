@@ -27,7 +27,7 @@ from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.domain.models import Image, Project, Trust
 from prshots.server.domain.sweep import sweep
-from support.stores_and_records import a_project, a_token, an_image
+from support.stores_and_records import a_project, a_token, an_image, engines_of
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
@@ -250,7 +250,8 @@ async def sweep_with_due(stores: Stores) -> None:
     known = (await stores.overview.images_of_shot(BIG.id, 1, ("area-0/screen-0", "1280x800"), 2**62, 1))[0]
     for key in (known.key, f"ff/{'f' * 32}.png"):
         await stores.disk.put(key, [b"bytes"])
-    report = await sweep(stores.records, stores.people, stores.disk, clock=lambda: NOW + 7200.0)
+        os.utime(stores.disk.root / key, (NOW - 7200, NOW - 7200))
+    report = await sweep(engines_of(stores.records, stores.disk), clock=lambda: NOW)
     assert (report.expired, report.failed, report.orphans) == (DUE + 1, 0, 1)
     assert await stores.records.schedule_due(NOW, DUE) == 0
     assert await stores.records.known_ids({known.id} | {secrets.token_hex(16) for _ in range(DUE)}) == {

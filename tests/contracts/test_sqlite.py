@@ -35,7 +35,11 @@ async def test_without_tables_every_call_is_a_records_error(records: SqlRecords,
             database.execute(f"DROP TABLE {table}")
     database.close()
     for name, call in EVERY_CALL.items():
-        if name != "SqlRecords.check":  # it reads no table
+        if name not in {
+            "SqlRecords.check",
+            "SqlUpkeep.time",
+            "SqlUpkeep.give_back_space",
+        }:  # they read no table
             with pytest.raises(RecordsError, match="no such table"):
                 await call(records._database)
 

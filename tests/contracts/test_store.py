@@ -156,6 +156,32 @@ async def test_deleting_a_missing_object_succeeds(store: ObjectStore) -> None:
     assert await store.delete([]) == set()
 
 
+async def test_an_object_exists_until_it_is_deleted(store: ObjectStore) -> None:
+    key = a_key()
+    assert not await store.exists(key)
+    await store.put(key, [b"x"])
+    assert await store.exists(key)
+    await store.delete([key])
+    assert not await store.exists(key)
+
+
+async def test_the_store_tells_its_own_time(store: ObjectStore) -> None:
+    await store.put(a_key(), [b"x"])
+    before = time.time()
+    theirs = await store.time()
+    assert theirs is not None
+    assert before - 2 <= theirs <= time.time() + 2  # the same machine's clock, in whole seconds
+    assert len(await listed(store, LATER)) == 1
+
+
+async def test_objects_are_listed_in_order(store: ObjectStore) -> None:
+    ids = [secrets.token_hex(16) for _ in range(30)]
+    keys = [origin_key(image_id, ext) for image_id in ids for ext in ("png", THUMBNAIL_EXT)]
+    await asyncio.gather(*(store.put(key, [b"x"]) for key in keys))
+    batches = [batch async for batch in store.stored_before(time.time() + LATER)]
+    assert [key for batch in batches for key in batch] == sorted(keys)
+
+
 async def test_only_objects_stored_before_the_cutoff_are_listed(store: ObjectStore) -> None:
     assert await listed(store, LATER) == set()
     ids = [secrets.token_hex(16) for _ in range(20)]

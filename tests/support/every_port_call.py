@@ -8,6 +8,7 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     LoginState,
@@ -16,6 +17,7 @@ from prshots.server.domain.models import (
     Session,
     Trust,
     User,
+    WrongTotal,
 )
 from support.stores_and_records import NOW, a_project, a_token, an_image
 
@@ -103,7 +105,25 @@ TRUSTS: dict[str, Callable[[SqlTrusts], Awaitable[object]]] = {
     "touch_trust": lambda trusts: trusts.touch_trust("0", NOW),
     "add_token_of_trust": lambda trusts: trusts.add_token_of_trust(a_token(PROJECT)),
 }
-STORES = {SqlRecords: RECORDS, SqlPeople: PEOPLE, SqlOverview: OVERVIEW, SqlTrusts: TRUSTS}
+UPKEEP: dict[str, Callable[[SqlUpkeep], Awaitable[object]]] = {
+    "time": lambda upkeep: upkeep.time(),
+    "stored": lambda upkeep: upkeep.stored(),
+    "count_overdue": lambda upkeep: upkeep.count_overdue(NOW, 10),
+    "images_by_id": lambda upkeep: upkeep.images_by_id("", "g", 10),
+    "active_ids": lambda upkeep: upkeep.active_ids([IMAGE_ID]),
+    "wrong_pulls": lambda upkeep: upkeep.wrong_pulls(PROJECT.id, -1),
+    "wrong_days": lambda upkeep: upkeep.wrong_days(PROJECT.id, -1),
+    "wrong_projects": lambda upkeep: upkeep.wrong_projects(),
+    "recompute": lambda upkeep: upkeep.recompute(WrongTotal("pull request", PROJECT.id, 7, {}, {})),
+    "give_back_space": lambda upkeep: upkeep.give_back_space(1),
+}
+STORES = {
+    SqlRecords: RECORDS,
+    SqlPeople: PEOPLE,
+    SqlOverview: OVERVIEW,
+    SqlTrusts: TRUSTS,
+    SqlUpkeep: UPKEEP,
+}
 EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
     f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]
     for store, calls in STORES.items()

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from prshots.contract.limits import Policy
+from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
@@ -21,7 +22,10 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, UploadToken
+from prshots.server.domain.ports import ObjectStore
+from prshots.server.domain.sweep import Engines
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
@@ -85,6 +89,20 @@ async def open_all(folder: Path) -> AsyncIterator[tuple[SqlRecords, SqlPeople, S
 def people_beside(records: SqlRecords) -> SqlPeople:
     """Return the people in the same database."""
     return SqlPeople(records._database)
+
+
+def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
+    """Return what a sweep works on."""
+    return Engines(records, people_beside(records), store, SqlUpkeep(records._database))
+
+
+class DiskStoreAt(DiskStore):
+    """A disk whose clock stands at `now`, for tests with their own clock."""
+
+    now: float | None = NOW
+
+    async def time(self) -> float | None:
+        return self.now
 
 
 def a_project(policy: Policy = Policy.PR_CLOSE, retain_days: int | None = None, name: str = "") -> Project:

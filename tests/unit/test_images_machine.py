@@ -34,14 +34,14 @@ from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.domain.images import Images, UploadedFile, UploadForm
 from prshots.server.domain.models import Project
 from prshots.server.domain.projects import ProjectChanges, Projects
+from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS
 from prshots.server.domain.signing import KeyRing
-from prshots.server.domain.sweep import LEFTOVER_AGE_SECONDS, sweep
+from prshots.server.domain.sweep import sweep
 from support.service import SHA
-from support.stores_and_records import DAY, open_records, people_beside
+from support.stores_and_records import DAY, DiskStoreAt, engines_of, open_records
 from support.thumbnails_in_process import patient_thumbnails
 
 HOUR = 3600
@@ -92,7 +92,7 @@ class ImagesMachine(RuleBasedStateMachine):
 
     def _open(self) -> None:
         self.records = open_records(self.folder)
-        self.store = DiskStore(self.folder / "images")
+        self.store = DiskStoreAt(self.folder / "images")
         self.accounts = Projects(self.records, self.clock)
         self.service = Images(
             records=self.records,
@@ -260,7 +260,8 @@ class ImagesMachine(RuleBasedStateMachine):
         for image_id in old:
             del self.orphans[image_id]
 
-        report = self.run(sweep(self.records, people_beside(self.records), self.store, clock=self.clock))
+        self.store.now = self.now
+        report = self.run(sweep(engines_of(self.records, self.store), clock=self.clock))
         assert (report.expired, report.failed, report.orphans) == (expected_gone, expected_failures, len(old))
         if not expected_failures:
             assert self.run(self.records.scheduled("", 1)) == []

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import secrets
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,10 +14,22 @@ from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import Image, LoginState, Project, Session, User
+from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS, MASS
 from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
-from prshots.server.domain.sweep import BATCH, LEFTOVER_AGE_SECONDS, SweepReport, sweep
-from support.stores_and_records import DAY, NOW, a_project, a_token, an_image, open_records, people_beside
+from prshots.server.domain.sweep import BATCH, Engines, SweepReport, sweep
+from support.stores_and_records import (
+    DAY,
+    NOW,
+    DiskStoreAt,
+    a_project,
+    a_token,
+    an_image,
+    engines_of,
+    open_records,
+    people_beside,
+)
 
 
 @dataclass
@@ -26,7 +37,7 @@ class Place:
     """A database and a disk, with images in both."""
 
     records: SqlRecords
-    store: DiskStore
+    store: DiskStoreAt
     projects: dict[tuple[Policy, int | None], Project] = field(default_factory=dict)
 
     async def image(
@@ -40,8 +51,12 @@ class Place:
         await self.records.add_image(image)
         return image
 
-    async def sweep(self) -> SweepReport:
-        return await sweep(self.records, people_beside(self.records), self.store, clock=lambda: NOW)
+    async def sweep(self, *, force: bool = False) -> SweepReport:
+        return await sweep(self.engines, clock=lambda: NOW, force=force)
+
+    @property
+    def engines(self) -> Engines:
+        return engines_of(self.records, self.store)
 
     def path(self, image: Image) -> Path:
         return self.store.root / image.key
@@ -63,7 +78,7 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
-    made = Place(open_records(tmp_path), DiskStore(tmp_path / "images"))
+    made = Place(open_records(tmp_path), DiskStoreAt(tmp_path / "images"))
     yield made
     await made.records.close()
     made.store.close()
@@ -184,7 +199,7 @@ async def test_nothing_is_deleted_from_the_store_of_another_database(place: Plac
     elsewhere = open_records(tmp_path / "other")
     image = await place.image()
     os.utime(place.path(image), (0, 0))
-    report = await sweep(elsewhere, people_beside(elsewhere), place.store, clock=time.time)
+    report = await sweep(engines_of(elsewhere, place.store), clock=lambda: NOW)
     await elsewhere.close()
     assert report == SweepReport(foreign_store=True)
     assert await place.left() == {image.key}
@@ -194,7 +209,7 @@ async def test_two_concurrent_sweeps_delete_each_image_once(place: Place, tmp_pa
     kept = [await place.image() for _ in range(10)]
     gone = [await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1) for _ in range(50)]
     orphans = [place.orphan(DAY) for _ in range(10)]
-    other = Place(open_records(tmp_path), DiskStore(tmp_path / "images"))
+    other = Place(open_records(tmp_path), DiskStoreAt(tmp_path / "images"))
     reports = await asyncio.gather(place.sweep(), other.sweep())
     await other.records.close()
     other.store.close()
@@ -218,13 +233,7 @@ async def test_several_batches_are_deleted_and_progress_is_reported(place: Place
     images = [an_image(project, uploaded_at=1, size=1) for _ in range(2 * BATCH + 5)]
     await asyncio.gather(*(place.records.add_image(image) for image in images))
     seen: list[int] = []
-    report = await sweep(
-        place.records,
-        people_beside(place.records),
-        place.store,
-        lambda so_far: seen.append(so_far.expired),
-        lambda: NOW,
-    )
+    report = await sweep(place.engines, lambda so_far: seen.append(so_far.expired), lambda: NOW, force=True)
     assert report.expired == report.freed_bytes == len(images)
     assert sorted(set(seen)) == [0, BATCH, 2 * BATCH, 2 * BATCH + 5]
 
@@ -233,7 +242,7 @@ async def test_a_broken_database_or_store_raises_an_error(place: Place, tmp_path
     (tmp_path / "file").write_text("in the way")
     nowhere = DiskStore(tmp_path / "file" / "images")
     with pytest.raises(StoreError):
-        await sweep(place.records, people_beside(place.records), nowhere)
+        await sweep(engines_of(place.records, nowhere))
     nowhere.close()
     database = place.records._database
     await database.write(lambda connection: connection.exec_driver_sql("DROP TABLE images"))
@@ -254,3 +263,107 @@ async def test_expired_sign_ins_and_sessions_are_deleted(place: Place) -> None:
     assert [name for name in ages if await people.session(name)] == ["new"]
     assert await people.take_login_state("given up") is None
     assert await people.take_login_state("begun") is not None
+
+
+class TestClock:
+    """Ages mean nothing if our clock differs from the one that wrote the files."""
+
+    async def test_a_clock_two_hours_ahead_deletes_no_upload_in_progress(self, place: Place) -> None:
+        scheduled = await place.image()
+        await place.records.schedule([scheduled.id], NOW)
+        old = await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=NOW - DAY + 3600)
+        in_progress = place.orphan(0)  # its record comes next
+        report = await sweep(place.engines, clock=lambda: NOW + 7200)
+        assert in_progress.exists()
+        assert place.path(old).exists()
+        assert "clock is 7,200 s ahead of the image store's: set both clocks" in report.refused["clock"]
+        assert report.expired == 1  # people asked for this one, and it needs no clock
+
+    async def test_a_clock_that_is_behind_is_refused_too(self, place: Place) -> None:
+        report = await sweep(place.engines, clock=lambda: NOW - 61)
+        assert "clock is 61 s behind" in report.refused["clock"]
+
+    @pytest.mark.parametrize("ahead", [-60, 60])
+    async def test_a_difference_of_a_minute_is_tolerated(self, place: Place, ahead: int) -> None:
+        assert (await sweep(place.engines, clock=lambda: NOW + ahead)).refused == {}
+
+    async def test_a_store_without_a_clock_is_swept(self, place: Place) -> None:
+        place.store.now = None
+        assert (await place.sweep()).refused == {}
+
+    async def test_the_databases_clock_counts_too(self, place: Place) -> None:
+        class LateUpkeep(SqlUpkeep):
+            async def time(self) -> float | None:
+                return NOW - 300.0
+
+        engines = place.engines._replace(upkeep=LateUpkeep(place.records._database))
+        report = await sweep(engines, clock=lambda: NOW)
+        assert "clock is 300 s ahead of the database's" in report.refused["clock"]
+
+
+class TestBrake:
+    """Deleting most of everything needs `--force`."""
+
+    async def test_a_retention_that_expires_most_images_is_refused(self, place: Place) -> None:
+        project = a_project(Policy.MANUAL, 30)
+        await place.records.add_project(project)
+        due = [an_image(project, uploaded_at=NOW - 32 * DAY) for _ in range(MASS + 1)]
+        kept = [an_image(project) for _ in range(MASS)]
+        await asyncio.gather(*(place.records.add_image(image) for image in due + kept))
+        await place.records.schedule([kept[0].id], NOW)
+        report = await place.sweep()
+        assert "more than half of all 201 images" in report.refused["retention"]
+        assert "prshots sweep --force" in report.refused["retention"]
+        assert report.expired == 1  # deleted by a person
+        assert (await place.sweep(force=True)).expired == len(due)
+        assert (await place.sweep()).refused == {}
+
+    async def test_images_that_became_due_since_yesterday_expire(self, place: Place) -> None:
+        """A weekly run may upload all images of an installation at once, and they expire at once."""
+        project = a_project(Policy.RETAIN_DAYS, 3)
+        await place.records.add_project(project)
+        images = [an_image(project, uploaded_at=NOW - 3 * DAY - 3600) for _ in range(MASS + 50)]
+        await asyncio.gather(*(place.records.add_image(image) for image in images))
+        assert (await place.sweep()).expired == len(images)
+
+    async def test_a_new_policy_that_expires_most_images_is_refused(self, place: Place) -> None:
+        project = a_project(Policy.MANUAL)
+        await place.records.add_project(project)
+        await asyncio.gather(*(place.records.add_image(an_image(project)) for _ in range(MASS + 1)))
+        await place.records.close_pr(project.id, 7, NOW - 2 * DAY, schedule=False)
+        await place.records.change_project(replace(project, policy=Policy.PR_CLOSE))
+        assert list((await place.sweep()).refused) == ["retention"]
+
+    async def test_closing_every_pull_request_is_not_refused(self, place: Place) -> None:
+        project = a_project()
+        await place.records.add_project(project)
+        await asyncio.gather(*(place.records.add_image(an_image(project)) for _ in range(MASS + 1)))
+        await place.records.close_pr(project.id, 7, NOW - 2 * DAY, schedule=True)
+        report = await place.sweep()
+        assert (report.expired, report.refused) == (MASS + 1, {})
+
+    async def test_a_few_images_expire_even_if_they_are_all(self, place: Place) -> None:
+        images = [await place.image(Policy.RETAIN_DAYS, 1, uploaded_at=1) for _ in range(5)]
+        assert (await place.sweep()).expired == len(images)
+
+    async def test_an_empty_database_beside_a_full_store_deletes_no_files(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 50)  # it must not judge by the first batch
+        files = [place.orphan(DAY) for _ in range(MASS + 1)]
+        report = await place.sweep()
+        assert "more than half of the files in the image store have no record" in report.refused["orphans"]
+        assert report.orphans == 0
+        assert all(file.exists() for file in files)
+        assert (await place.sweep(force=True)).orphans == len(files)
+
+    async def test_many_files_without_a_record_beside_more_images_are_deleted(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 50)
+        for _ in range(MASS + 20):
+            os.utime(place.path(await place.image()), (NOW - DAY, NOW - DAY))
+        for _ in range(MASS + 1):
+            place.orphan(DAY)
+        report = await place.sweep()
+        assert (report.orphans, report.refused) == (MASS + 1, {})

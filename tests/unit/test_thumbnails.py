@@ -12,20 +12,21 @@ import pytest
 import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
-from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.expiry import expire_scheduled
 from prshots.server.domain.models import Image, Project
-from prshots.server.domain.sweep import LEFTOVER_AGE_SECONDS, sweep
+from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS
+from prshots.server.domain.sweep import sweep
 from prshots.server.domain.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
 from support.stores_and_records import (
     NOW,
+    DiskStoreAt,
     a_project,
     an_image,
+    engines_of,
     filled_up,
     open_records,
-    people_beside,
     small_disk,
 )
 from support.thumbnails_in_process import patient_thumbnails, rendered
@@ -42,7 +43,7 @@ PICTURE = a_picture()
 BROKEN = PICTURE[: len(PICTURE) // 2]
 
 
-class WatchedStore(DiskStore):
+class WatchedStore(DiskStoreAt):
     """The real store. It records its calls, and lets a test act between two of them."""
 
     def __init__(self, root: Path) -> None:
@@ -249,9 +250,9 @@ async def test_a_thumbnail_stored_after_its_image_expired_is_swept(place: Place)
     await place.expire(image)
     await place.store.put(image.thumbnail_key, [b"too late"])
     os.utime(place.store.root / image.thumbnail_key, (NOW, NOW))
-    report = await sweep(
-        place.records, people_beside(place.records), place.store, clock=lambda: NOW + LEFTOVER_AGE_SECONDS + 1
-    )
+    at = NOW + LEFTOVER_AGE_SECONDS + 1
+    place.store.now = at
+    report = await sweep(engines_of(place.records, place.store), clock=lambda: at)
     assert report.orphans == 1
     assert place.files() == set()
 

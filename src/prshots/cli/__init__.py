@@ -9,6 +9,7 @@ import typer
 from prshots import __version__
 from prshots.cli import (
     backup,
+    check,
     comment,
     delete,
     doctor,
@@ -40,6 +41,7 @@ app.command()(serve.serve)
 app.command()(serve.sweep)
 app.command()(login_link.login_link)
 app.command()(doctor.doctor)
+app.command()(check.check)
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(migrate.migrate)

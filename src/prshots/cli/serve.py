@@ -76,39 +76,44 @@ def serve(
 def sweep(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also delete if that is more than half of all images or files.")
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
     """Run one sweep: delete images that are due to expire, and files without a record."""
     import asyncio
 
-    report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep")))
+    report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep"), force=force))
     if as_json:
         print_json({**asdict(report), "seconds": round(seconds, 3)})
     else:
         print(_summary(report, seconds))
     if report.foreign_store:
-        from prshots.server.domain.sweep import FOREIGN_STORE
+        from prshots.server.domain.safeguards import FOREIGN_STORE
 
-        say(f"Warning: {FOREIGN_STORE}.")
+        say(f"Warning: {FOREIGN_STORE}; files without a record were not deleted.")
+    for words in report.refused.values():
+        say(f"prshots: {words}")
     if report.failed:
         say(f"{report.failed:,} files could not be deleted; the next sweep tries again.")
+    if report.failed or report.refused:
         raise typer.Exit(1)
 
 
-async def _sweep(settings: "Settings") -> tuple["SweepReport", float]:
+async def _sweep(settings: "Settings", *, force: bool) -> tuple["SweepReport", float]:
     from rich.console import Console
 
     from prshots.server.domain.sweep import sweep as run_sweep
     from prshots.server.wiring import opened_for_sweep
 
     started = time.monotonic()
-    async with opened_for_sweep(settings) as (records, people, store):
+    async with opened_for_sweep(settings) as engines:
         with Console(stderr=True).status("Sweeping …") as status:
             report = await run_sweep(
-                records,
-                people,
-                store,
+                engines,
                 lambda so_far: status.update(f"Sweeping … {so_far.expired:,} images expired"),
+                force=force,
             )
     return report, time.monotonic() - started
 

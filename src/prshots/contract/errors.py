@@ -22,12 +22,14 @@ PrshotsError
 │   └── PictureWorkerDiedError   … because the process died or was too slow, maybe because of this image
 ├── ExpireFailedError        the bytes could not be deleted; the image stays scheduled
 ├── StoreError               the origin store failed
-│   └── StoreFullError       … because it is full
+│   ├── StoreFullError       … because it is full
+│   └── ForeignStoreError    … because it belongs to another database
 ├── RecordsError             the database failed
 │   ├── RecordsFullError     … because its disk is full
 │   ├── RecordsUnsureError   … during a commit, which may or may not have happened
 │   └── SchemaTooNewError    … because a newer version has migrated it
 ├── CounterUnavailableError  the rate counter did not answer
+├── WrongClockError          clocks differ too much to tell which files are old
 ├── BackupError              a backup or restore failed
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
@@ -156,6 +158,10 @@ class StoreFullError(StoreError):
     pass
 
 
+class ForeignStoreError(StoreError):
+    pass
+
+
 class RecordsError(PrshotsError):
     pass
 
@@ -173,6 +179,10 @@ class SchemaTooNewError(RecordsError):
 
 
 class CounterUnavailableError(PrshotsError):
+    pass
+
+
+class WrongClockError(PrshotsError):
     pass
 
 

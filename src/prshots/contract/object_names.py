@@ -11,6 +11,9 @@ from prshots.contract.formats import BY_EXT, FORMATS
 
 THUMBNAIL_EXT = "thumb.webp"
 
+OWNER_MARK = ".installation"
+"""The object that names the installation to which the store belongs."""
+
 CONTENT_TYPES = {image_format.ext: image_format.content_type for image_format in FORMATS} | {
     THUMBNAIL_EXT: BY_EXT["webp"].content_type
 }

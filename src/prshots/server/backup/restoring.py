@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import IO
 
 from prshots.contract.errors import BackupError
-from prshots.server.adapters.objects.disk import OWNER_MARK, sync_folder
+from prshots.contract.object_names import OWNER_MARK
+from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.backup import DATABASE, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest

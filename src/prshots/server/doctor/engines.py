@@ -6,9 +6,8 @@ import shutil
 import stat
 
 from prshots.contract.errors import SettingsError, StoreError
-from prshots.contract.object_names import origin_key
+from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.server import wiring
-from prshots.server.adapters.objects.disk import OWNER_MARK
 from prshots.server.adapters.sql.inspection import Condition, condition_of
 from prshots.server.adapters.sql.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION

@@ -3,26 +3,48 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import image_id_of
 from prshots.server.domain.expiry import expire_scheduled
-from prshots.server.domain.ports import ObjectStore, People, Records
+from prshots.server.domain.ports import ObjectStore, People, Records, Upkeep
+from prshots.server.domain.safeguards import (
+    LEFTOVER_AGE_SECONDS,
+    MASS,
+    OVERDUE_SECONDS,
+    is_mass,
+    wrong_clock,
+)
 from prshots.server.domain.sign_in import discard_old
 
 BATCH = 4000
 """Small enough that uploads hardly wait for its transaction, large enough that commits cost little."""
 
-LEFTOVER_AGE_SECONDS = 3600
-"""A file without a record may belong to an upload in progress, but not when it is an hour old."""
+GIVING_BACK_SECONDS = 60.0
+"""How long a sweep returns free space to the disk. The next one continues."""
 
-FOREIGN_STORE = "the image store belongs to another database; files without a record were not deleted"
+FORCE = "if that is right, run `prshots sweep --force`"
+
+Reason = Literal["clock", "retention", "orphans"]
+
+
+class Engines(NamedTuple):
+    """What a sweep works on."""
+
+    records: Records
+    people: People
+    store: ObjectStore
+    upkeep: Upkeep
 
 
 @dataclass(slots=True)
 class SweepReport:
-    """The result of a sweep. The next sweep retries everything that failed."""
+    """The result of a sweep. The next sweep retries everything that failed.
+
+    `refused` says what the sweep did not dare to delete, and why.
+    """
 
     expired: int = 0
     failed: int = 0
@@ -31,23 +53,36 @@ class SweepReport:
     logins: int = 0
     tokens: int = 0
     freed_bytes: int = 0
+    returned_bytes: int = 0
     foreign_store: bool = False
+    refused: dict[Reason, str] = field(default_factory=dict)
+
+
+Progress = Callable[[SweepReport], None]
 
 
 async def sweep(
-    records: Records,
-    people: People,
-    store: ObjectStore,
-    progress: Callable[[SweepReport], None] = lambda _: None,
+    engines: Engines,
+    progress: Progress = lambda _: None,
     clock: Callable[[], float] = time.time,
+    *,
+    force: bool = False,
 ) -> SweepReport:
-    """Run one sweep. Idempotent, so concurrent sweeps are safe. Raises RecordsError, StoreError."""
+    """Run one sweep. Idempotent, so concurrent sweeps are safe. Raises RecordsError, StoreError.
+
+    With a wrong clock it only finishes what people asked for. Without `force`, it deletes no more than half
+    of all images by a retention rule, and no more than half of all files for having no record.
+    """
+    records, people, store, upkeep = engines
     report = SweepReport()
     now = clock()
+    if wrong := await wrong_clock(upkeep, store, clock):
+        report.refused["clock"] = f"{wrong}. Until then, only images that are already scheduled expire"
+        await _expire_scheduled(records, store, report, progress)
+        return report
     # On a full disk no more images can be scheduled, but deleting the scheduled ones frees space.
     with contextlib.suppress(RecordsFullError):
-        while await records.schedule_due(int(now), BATCH) == BATCH:
-            progress(report)
+        await _schedule_due(records, upkeep, int(now), report, progress, force=force)
     await _expire_scheduled(records, store, report, progress)
     with contextlib.suppress(RecordsFullError):
         report.logins = await discard_old(people, int(now))
@@ -58,13 +93,35 @@ async def sweep(
     installation_id = await records.installation_id()
     report.foreign_store = await store.owner(installation_id) != installation_id
     if not report.foreign_store:
-        await _remove_orphans(records, store, now - LEFTOVER_AGE_SECONDS, report, progress)
+        await _remove_orphans(records, store, now - LEFTOVER_AGE_SECONDS, report, progress, force=force)
         report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
+    with contextlib.suppress(RecordsFullError):
+        report.returned_bytes = await upkeep.give_back_space(GIVING_BACK_SECONDS)
     return report
 
 
+async def _schedule_due(
+    records: Records, upkeep: Upkeep, now: int, report: SweepReport, progress: Progress, *, force: bool
+) -> None:
+    """Schedule what the retention rules make due, unless that is most of all images and has been for a day.
+
+    Images of closed pull requests and deleted images are scheduled already: people asked for that.
+    """
+    stored, _ = await upkeep.stored()
+    enough = max(MASS, stored // 2) + 1
+    if not force and is_mass(await upkeep.count_overdue(now - OVERDUE_SECONDS, enough), stored):
+        report.refused["retention"] = (
+            f"more than half of all {stored:,} images should have expired over a day ago, so the sweep "
+            "expired none by a retention rule. Check the retention of your projects and this machine's "
+            f"clock; {FORCE}"
+        )
+        return
+    while await records.schedule_due(now, BATCH) == BATCH:
+        progress(report)
+
+
 async def _expire_scheduled(
-    records: Records, store: ObjectStore, report: SweepReport, progress: Callable[[SweepReport], None]
+    records: Records, store: ObjectStore, report: SweepReport, progress: Progress
 ) -> None:
     after = ""
     while batch := await records.scheduled(after, BATCH):
@@ -81,17 +138,42 @@ async def _remove_orphans(
     store: ObjectStore,
     cutoff: float,
     report: SweepReport,
-    progress: Callable[[SweepReport], None],
+    progress: Progress,
+    *,
+    force: bool,
 ) -> None:
+    """Delete files without a record, unless most files have none.
+
+    Ids are random. So the first files, in the order of their ids, are a fair sample of all of them.
+    """
+    seen, found, held = 0, 0, list[str]()
     async for keys in store.stored_before(cutoff):
         for batch in _in_batches(keys):
             known = await records.known_ids({image_id_of(key) for key in batch})
-            orphans = [key for key in batch if image_id_of(key) not in known]
-            if orphans:
-                failed = await store.delete(orphans)
-                report.orphans += len(orphans) - len(failed)
-                report.failed += len(failed)
+            held += [key for key in batch if image_id_of(key) not in known]
+        seen += len(keys)
+        if len(held) > max(BATCH, MASS):  # enough to judge by
+            if not force and is_mass(found + len(held), seen):
+                break
+            found += len(held)
+            await _delete_orphans(store, held, report)
+            held = []
         progress(report)
+    if held and not force and is_mass(found + len(held), seen):
+        report.refused["orphans"] = (
+            f"more than half of the files in the image store have no record ({found + len(held):,} of "
+            f"{seen:,}), so the sweep deleted none of them. Check that the database and the store belong "
+            f"together, and that the database is not an older copy; {FORCE}"
+        )
+    elif held:
+        await _delete_orphans(store, held, report)
+        progress(report)
+
+
+async def _delete_orphans(store: ObjectStore, keys: list[str], report: SweepReport) -> None:
+    failed = await store.delete(keys)
+    report.orphans += len(keys) - len(failed)
+    report.failed += len(failed)
 
 
 def _in_batches(keys: list[str]) -> Iterator[list[str]]:

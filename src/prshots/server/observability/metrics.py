@@ -61,6 +61,7 @@ DELIVERY_RESULTS = (
 EXCHANGE_RESULTS = ("granted", "refused", "unavailable")
 EXPIRED_BY = ("request", "sweep")
 SWEEP_RESULTS = ("ok", "failed")
+SWEEP_REFUSALS = ("clock", "retention", "orphans")
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _own = CollectorRegistry()
@@ -125,6 +126,19 @@ SWEEPS = Counter("prshots_sweeps", "Sweeps by result.", ["result"], registry=_ow
 SWEEP_FAILED = Counter("prshots_sweep_failed_images", "Images that a sweep could not delete.", registry=_own)
 SWEEP_ORPHANS = Counter("prshots_sweep_orphans", "Files without a record that sweeps deleted.", registry=_own)
 SWEEP_FREED_BYTES = Counter("prshots_sweep_freed_bytes", "Bytes freed by sweeps.", registry=_own)
+SWEEP_REFUSED = Gauge(
+    "prshots_sweep_refused",
+    "1 if the last sweep did not delete something because it looked like a mistake.",
+    ["reason"],
+    registry=_own,
+    multiprocess_mode="mostrecent",
+)
+STORED_BYTES = Gauge(
+    "prshots_stored_bytes",
+    "Bytes of all stored images, as of the last sweep.",
+    registry=_own,
+    multiprocess_mode="mostrecent",
+)
 SWEEP_SECONDS = Gauge(
     "prshots_last_sweep_seconds",
     "Duration of the last sweep.",

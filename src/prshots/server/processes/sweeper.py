@@ -12,7 +12,8 @@ import structlog
 from prshots.contract.errors import PrshotsError
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
-from prshots.server.domain.sweep import FOREIGN_STORE, SweepReport, sweep
+from prshots.server.domain.safeguards import FOREIGN_STORE
+from prshots.server.domain.sweep import Engines, SweepReport, sweep
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.processes import settings_of_child
@@ -35,13 +36,19 @@ def main() -> None:
 async def _sweep_once(settings: Settings) -> None:
     began = time.monotonic()
     try:
-        async with wiring.opened_for_sweep(settings) as (records, people, store):
-            report = await sweep(records, people, store)
+        async with wiring.opened_for_sweep(settings) as engines:
+            report = await sweep(engines)
+            await _measure(engines)
     except Exception:
         metrics.SWEEPS.labels("failed").inc()
         raise
     _count(report, time.monotonic() - began)
     _log_report(report)
+
+
+async def _measure(engines: Engines) -> None:
+    _, stored_bytes = await engines.upkeep.stored()
+    metrics.STORED_BYTES.set(stored_bytes)
 
 
 def _count(report: SweepReport, seconds: float) -> None:
@@ -50,14 +57,18 @@ def _count(report: SweepReport, seconds: float) -> None:
     metrics.SWEEP_FAILED.inc(report.failed)
     metrics.SWEEP_ORPHANS.inc(report.orphans)
     metrics.SWEEP_FREED_BYTES.inc(report.freed_bytes)
+    for reason in metrics.SWEEP_REFUSALS:
+        metrics.SWEEP_REFUSED.labels(reason).set(reason in report.refused)
     metrics.SWEEP_SECONDS.set(seconds)
     metrics.SWEPT_AT.set_to_current_time()
 
 
 def _log_report(report: SweepReport) -> None:
     if report.foreign_store:
-        _log.error(FOREIGN_STORE)
-    if report != SweepReport(foreign_store=report.foreign_store):
+        _log.error(f"{FOREIGN_STORE}; files without a record were not deleted")
+    for reason, words in report.refused.items():
+        _log.error("sweep refused", reason=reason, what_to_do=words)
+    if report != SweepReport(foreign_store=report.foreign_store, refused=report.refused):
         _log.info(
             "swept",
             expired=report.expired,
@@ -67,6 +78,7 @@ def _log_report(report: SweepReport) -> None:
             logins=report.logins,
             tokens=report.tokens,
             freed_bytes=report.freed_bytes,
+            returned_bytes=report.returned_bytes,
         )
 
 

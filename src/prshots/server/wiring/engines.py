@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from prshots.server.adapters.keys import KeyFile
     from prshots.server.adapters.sql.database import Database
     from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
-    from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.config.settings import Settings
     from prshots.server.domain.keyless import Trusts
     from prshots.server.domain.ports import FileReader, KeySource, ObjectStore, RateCounter, RemoteReader
     from prshots.server.domain.projects import Projects
+    from prshots.server.domain.sweep import Engines
 
 
 def key_file(settings: Settings) -> KeyFile:
@@ -224,13 +224,15 @@ async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 
 
 @contextlib.asynccontextmanager
-async def opened_for_sweep(settings: Settings) -> AsyncIterator[tuple[SqlRecords, SqlPeople, ObjectStore]]:
+async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.upkeep import SqlUpkeep
+    from prshots.server.domain.sweep import Engines
 
     database, store = open_database(settings), open_store(settings)
     try:
-        yield SqlRecords(database), SqlPeople(database), store
+        yield Engines(SqlRecords(database), SqlPeople(database), store, SqlUpkeep(database))
     finally:
         await database.close()
         store.close()

@@ -17,9 +17,8 @@ import structlog
 from obstore.exceptions import AlreadyExistsError, BaseError
 
 from prshots.contract.errors import StoreError, StoreFullError
-from prshots.contract.object_names import ORIGIN_KEY, content_type_of
+from prshots.contract.object_names import ORIGIN_KEY, OWNER_MARK, content_type_of
 from prshots.server.adapters.objects.cloud_client import Limits, first_line, open_client
-from prshots.server.adapters.objects.disk import OWNER_MARK
 from prshots.server.domain.ports import ObjectStream
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 
@@ -42,6 +41,9 @@ DELETES = {"s3": 1000, "gs": 1, "az": 1}
 """Objects per delete request. GCS and Azure accept several, but fail if one of them does not exist."""
 
 DELETES_AT_ONCE = 16
+
+CLOCK_OBJECT = ".clock"
+"""An empty object that every sweep writes, to learn the store's time."""
 
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _STATUS = re.compile(r"status code: (\d{3})")
@@ -125,6 +127,17 @@ class CloudStore(CloudReader):
             return None
         async with contextlib.aclosing(self._chunks(found)) as chunks:
             return b"".join([chunk async for chunk in chunks])
+
+    async def exists(self, key: str) -> bool:
+        return await self.size(key) is not None
+
+    async def time(self) -> float | None:
+        """Write an object, and ask when that was: no client library passes on the `Date` of a reply."""
+        with contextlib.suppress(StoreFullError), _asking("put"):
+            async with asyncio.timeout(self._limits.total_seconds):
+                await obstore.put_async(self._client, CLOCK_OBJECT, b"", use_multipart=False)
+                return (await obstore.head_async(self._client, CLOCK_OBJECT))["last_modified"].timestamp()
+        return None
 
     async def delete(self, keys: Collection[str]) -> set[str]:
         listed = list(keys)

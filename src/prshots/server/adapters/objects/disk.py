@@ -16,14 +16,12 @@ from typing import TypeVar
 import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
-from prshots.contract.object_names import OBJECT_NAME
+from prshots.contract.object_names import OBJECT_NAME, OWNER_MARK
 from prshots.server.domain.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 
 WRITERS = 16
 """Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
-
-OWNER_MARK = ".installation"
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 _IOV_MAX = 1024
@@ -104,6 +102,27 @@ class DiskStore:
 
         await self._in_thread("list", check)
 
+    async def exists(self, key: str) -> bool:
+        def exists() -> bool:
+            try:
+                return stat.S_ISREG(os.stat(self._root + key).st_mode)
+            except FileNotFoundError:
+                return False
+
+        return await self._in_thread("get", exists)
+
+    async def time(self) -> float | None:
+        """Touch the folder: a network disk sets its server's time. This takes no space on a full disk."""
+
+        def touch() -> float | None:
+            try:
+                os.utime(self.root)
+            except FileNotFoundError:
+                return None  # nothing is stored yet
+            return os.stat(self.root).st_mtime
+
+        return await self._in_thread("put", touch)
+
     async def delete(self, keys: Collection[str]) -> set[str]:
         """Delete folder by folder, several folders at a time, because unlink and fsync wait for the disk."""
         by_shard: dict[str, list[str]] = {}
@@ -118,12 +137,13 @@ class DiskStore:
         return set().union(*failed)
 
     async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
-        for shard in await self._in_thread("list", lambda: _names(self.root, _SHARD)):
+        for shard in await self._in_thread("list", lambda: sorted(_names(self.root, _SHARD))):
             yield await self._in_thread(
                 "list",
                 lambda shard=shard: [  # type: ignore[misc]
                     f"{shard}/{name}"
-                    for name in _names(self.root / shard, OBJECT_NAME, written_before=cutoff)
+                    for name in sorted(_names(self.root / shard, OBJECT_NAME, written_before=cutoff))
+                    if name.startswith(shard)
                 ],
             )
 

@@ -6,7 +6,7 @@ finds such rows soon, and read a whole table that has none.
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, cast, or_, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, cast, func, or_, select
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.columns import ACTIVE
@@ -38,6 +38,19 @@ def due_in(policy: str, retain_days: int | None, now: int) -> list[Rule]:
     return due
 
 
+def overdue_in(policy: str, retain_days: int | None, since: int) -> list[Rule]:
+    """Return the same rules for images that have been due since this time. No image meets two of them."""
+    overdue: list[Rule] = []
+    for rule in due_in(policy, retain_days, since):
+        condition = rule.condition
+        if rule is _OF_CLOSED_PR:
+            condition = condition & (images.c.closed_at <= since)
+        for earlier in overdue:
+            condition = condition & ~earlier.condition
+        overdue.append(Rule(condition, rule.order))
+    return overdue
+
+
 def _first(rule: Rule) -> Select[Any]:
     of_project = images.c.project_id == projects.c.id
     return select(images.c.seq).where(of_project, ACTIVE, rule.condition).order_by(rule.order).limit(1)
@@ -67,3 +80,10 @@ def some_due(connection: Connection, project_id: str, rule: Rule, limit: int) ->
     due = select(images.c.seq).where(mine, ACTIVE, rule.condition)
     some = due.order_by(rule.order).limit(limit).with_for_update(skip_locked=True)
     return list(connection.execute(some).scalars())
+
+
+def count_due(connection: Connection, project_id: str, rule: Rule, most: int) -> int:
+    """Return how many images of a project are due by this rule. Counts no further than `most`."""
+    mine = images.c.project_id == project_id
+    due = select(images.c.seq).where(mine, ACTIVE, rule.condition).order_by(rule.order).limit(most)
+    return connection.execute(select(func.count()).select_from(due.subquery())).scalar_one()

@@ -47,10 +47,15 @@ async def condition_of(database: Database, known_kids: Collection[str]) -> Condi
     return await database.read(ask)
 
 
-def _clock_ahead(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of ours; 0 for SQLite, which uses ours."""
+def server_time(connection: Connection) -> float | None:
+    """Return the time by the server's clock; None for SQLite, which uses ours."""
     if connection.dialect.name == "sqlite":
-        return 0.0
+        return None
+    return float(connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+
+def _clock_ahead(connection: Connection) -> float:
+    """Return how many seconds the server's clock is ahead of ours; 0 without a server."""
     asked = time.time()
-    theirs = connection.execute(text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one()
-    return float(theirs) - (asked + time.time()) / 2
+    theirs = server_time(connection)
+    return 0.0 if theirs is None else theirs - (asked + time.time()) / 2

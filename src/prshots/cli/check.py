@@ -1,0 +1,110 @@
+"""`prshots check`: compare the records with the stored images, and repair differences."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prshots.cli.common import ConfigOption, print_json, say, settings_from
+from prshots.contract.errors import PrshotsError
+
+if TYPE_CHECKING:
+    from prshots.server.config.settings import Settings
+    from prshots.server.domain.reconciliation import CheckReport, Finding
+
+LISTED = 1000
+"""How many findings `--json` lists. It counts all of them."""
+
+FOUND, NOT_CHECKED = 1, 2
+
+
+def check(
+    *,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what it finds.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Repair also if that removes more than half of all images.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Compare records with stored images, and totals with records. The service can keep running.
+
+    Finds records without bytes, files without a record that are over an hour old, and wrong totals. The exit
+    code is 0 if there are none or all were repaired, 1 if some are left, and 2 if the check failed.
+    """
+    import asyncio
+
+    listed: list[dict[str, Any]] = []
+
+    def found(finding: "Finding") -> None:
+        described = _described(finding)
+        if not as_json:
+            print(f"{described.pop('kind'):<20} {'  '.join(map(str, described.values()))}")
+        elif len(listed) < LISTED:
+            listed.append(described)
+
+    try:
+        report = asyncio.run(_check(settings_from(config), found, repair=repair, force=force))
+    except PrshotsError as error:
+        say(f"prshots: could not check: {error}")
+        raise typer.Exit(NOT_CHECKED) from error
+    left = report.found > 0 and (not repair or bool(report.failed or report.refused))
+    if as_json:
+        print_json({"ok": not left, **asdict(report), "findings": listed})
+    else:
+        print(_summary(report, repair=repair))
+    for words in report.refused:
+        say(f"prshots: not repaired: {words}; if that is right, run `prshots check --repair --force`")
+    if report.failed:
+        say(f"{report.failed:,} could not be deleted; run `prshots check --repair` again.")
+    if left and not repair:
+        say("To repair this, run `prshots check --repair`.")
+    raise typer.Exit(FOUND if left else 0)
+
+
+async def _check(
+    settings: "Settings", found: "Callable[[Finding], None]", *, repair: bool, force: bool
+) -> "CheckReport":
+    from rich.console import Console
+
+    from prshots.server.domain import reconciliation
+    from prshots.server.wiring import opened_for_sweep
+
+    async with opened_for_sweep(settings) as (records, _, store, upkeep):
+        installation = reconciliation.Installation(records, upkeep, store)
+        with Console(stderr=True).status("Checking …") as status:
+
+            def progress(so_far: "CheckReport") -> None:
+                done = f"{so_far.records:,} records, {so_far.files:,} files, {so_far.found:,} findings"
+                status.update(f"Repairing … {so_far.repaired:,}" if so_far.repaired else f"Checking … {done}")
+
+            report = await reconciliation.check(installation, found, progress)
+            if repair and report.found:
+                await reconciliation.repair(installation, report, force=force, progress=progress)
+    return report
+
+
+def _described(finding: "Finding") -> dict[str, Any]:
+    from prshots.server.domain.models import Image
+
+    if isinstance(finding, str):
+        return {"kind": "file without record", "key": finding}
+    if isinstance(finding, Image):
+        return {
+            "kind": "record without bytes",
+            "id": finding.id,
+            "project_id": finding.project_id,
+            "pr_number": finding.pr_number,
+            "name": finding.name,
+        }
+    return {"kind": f"wrong total of {finding.of}"} | asdict(finding)
+
+
+def _summary(report: "CheckReport", *, repair: bool) -> str:
+    found = (
+        f"Compared {report.records:,} records with {report.files:,} files: "
+        f"{report.records_without_bytes:,} records without bytes, "
+        f"{report.files_without_record:,} files without a record, {report.wrong_totals:,} wrong totals."
+    )
+    return f"{found} Repaired {report.repaired:,}." if repair else found

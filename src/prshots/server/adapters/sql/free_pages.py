@@ -1,0 +1,38 @@
+"""Returns free pages of SQLite's file to the disk.
+
+SQLite keeps the pages of deleted records for new ones, and never shrinks the file by itself. With incremental
+vacuum it moves pages from the end of the file into free ones and cuts off the end, a few pages at a time.
+"""
+
+from sqlalchemy import Connection
+
+INCREMENTAL = 2
+STEP_PAGES = 256
+"""1 MB at a time: a few milliseconds, in which uploads wait."""
+
+KEPT_FREE = 256, 0.1
+"""So many free pages, or this part of the file, stay for the next uploads. Moving them would cost more."""
+
+REWRITTEN_BYTES = 64 * 1024**2
+"""A file of this size is rewritten within a second. Larger ones only on request: uploads wait for it."""
+
+CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"  # waits for no one
+
+
+def give_back_some(connection: Connection) -> int:
+    """Cut up to `STEP_PAGES` free pages off the file. Return how many bytes. Call it in a transaction."""
+    if connection.dialect.name != "sqlite":  # PostgreSQL's autovacuum reuses the space
+        return 0
+    if _pragma(connection, "auto_vacuum") != INCREMENTAL:
+        return 0
+    free, pages = _pragma(connection, "freelist_count"), _pragma(connection, "page_count")
+    surplus = free - max(KEPT_FREE[0], int(pages * KEPT_FREE[1]))
+    if surplus <= 0:
+        return 0
+    # It frees a page per row that is fetched.
+    connection.exec_driver_sql(f"PRAGMA incremental_vacuum({min(surplus, STEP_PAGES)})").all()
+    return (pages - _pragma(connection, "page_count")) * _pragma(connection, "page_size")
+
+
+def _pragma(connection: Connection, name: str) -> int:
+    return int(connection.exec_driver_sql(f"PRAGMA {name}").scalar_one())

@@ -1,0 +1,74 @@
+"""What the sweep and `prshots check` ask about the whole database."""
+
+import time
+from collections.abc import Collection
+
+from sqlalchemy import Connection, func, select
+
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.due import count_due, overdue_in, projects_with_due
+from prshots.server.adapters.sql.free_pages import CHECKPOINT, give_back_some
+from prshots.server.adapters.sql.inspection import server_time
+from prshots.server.adapters.sql.schema import images, project_totals
+from prshots.server.adapters.sql.wrong_totals import recompute, wrong_days, wrong_projects, wrong_pulls
+from prshots.server.domain.models import Image, WrongTotal
+
+_STORED = select(
+    func.coalesce(func.sum(project_totals.c.images), 0), func.coalesce(func.sum(project_totals.c.bytes), 0)
+)
+
+
+class SqlUpkeep:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def time(self) -> float | None:
+        return await self._database.read(server_time)
+
+    async def stored(self) -> tuple[int, int]:
+        row = await self._database.read(lambda connection: connection.execute(_STORED).one())
+        return int(row[0]), int(row[1])  # PostgreSQL sums to Decimal
+
+    async def count_overdue(self, since: int, most: int) -> int:
+        def count(connection: Connection) -> int:
+            overdue = 0
+            for project_id, policy, retain_days in projects_with_due(connection, since):
+                for rule in overdue_in(policy, retain_days, since):
+                    if overdue < most:
+                        overdue += count_due(connection, project_id, rule, most - overdue)
+            return overdue
+
+        return await self._database.read(count)
+
+    async def images_by_id(self, after: str, until: str, limit: int) -> list[Image]:
+        query = select(*IMAGE).where(images.c.id > after, images.c.id <= until)
+        page = query.order_by(images.c.id).limit(limit)
+        rows = await self._database.read(lambda connection: connection.execute(page).all())
+        return [Image(*row) for row in rows]
+
+    async def active_ids(self, image_ids: Collection[str]) -> set[str]:
+        query = select(images.c.id).where(images.c.id.in_(image_ids), ACTIVE)
+        return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    async def wrong_pulls(self, project_id: str, after: int) -> tuple[list[WrongTotal], int | None]:
+        return await self._database.read(lambda connection: wrong_pulls(connection, project_id, after))
+
+    async def wrong_days(self, project_id: str, after: int) -> tuple[list[WrongTotal], int | None]:
+        return await self._database.read(lambda connection: wrong_days(connection, project_id, after))
+
+    async def wrong_projects(self) -> list[WrongTotal]:
+        return await self._database.read(wrong_projects)
+
+    async def recompute(self, wrong: WrongTotal) -> None:
+        await self._database.write(lambda connection: recompute(connection, wrong))
+
+    async def give_back_space(self, seconds: float) -> int:
+        given, until = 0, time.monotonic() + seconds
+        while some := await self._database.write(give_back_some):
+            given += some
+            if time.monotonic() > until:
+                break
+        if given:  # the file shrinks with the checkpoint
+            await self._database.read(lambda connection: connection.exec_driver_sql(CHECKPOINT).all())
+        return given

@@ -1,0 +1,204 @@
+"""The contract of `Upkeep`: what the sweep and `prshots check` ask about a database."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sqlalchemy import text
+
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.wrong_totals import PULLS_AT_ONCE
+from prshots.server.domain.models import Project, WrongTotal
+from support.stores_and_records import DAY, ENGINES, NOW, a_project, an_image, opener
+
+
+class Stores(NamedTuple):
+    engine: str
+    replicas: list[SqlRecords]
+    upkeep: SqlUpkeep
+    project: Project
+
+    @property
+    def records(self) -> SqlRecords:
+        return self.replicas[0]
+
+    async def change(self, statement: str) -> None:
+        await self.records._database.write(lambda connection: connection.execute(text(statement)))
+
+    async def wrong(self) -> list[WrongTotal]:
+        """Page through all totals."""
+        found: list[WrongTotal] = []
+        for compare in (self.upkeep.wrong_pulls, self.upkeep.wrong_days):
+            after: int | None = -1
+            while after is not None:
+                wrong, after = await compare(self.project.id, after)
+                found += wrong
+        return found + await self.upkeep.wrong_projects()
+
+
+@pytest.fixture(params=ENGINES)
+async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
+    """Open the same database several times, as replicas do."""
+    opened = opener(request, tmp_path)
+    databases = [opened() for _ in range(3)]
+    replicas, project = [SqlRecords(database) for database in databases], a_project()
+    await replicas[0].add_project(project)
+    yield Stores(request.param, replicas, SqlUpkeep(databases[0]), project)
+    for database in databases:
+        await database.close()
+
+
+async def test_only_a_server_has_its_own_clock(stores: Stores) -> None:
+    before = time.time()
+    theirs = await stores.upkeep.time()
+    if stores.engine == "sqlite":
+        assert theirs is None
+    else:
+        assert theirs is not None
+        assert before - 1 <= theirs <= time.time() + 1  # the same machine's clock
+
+
+async def test_stored_sums_up_all_projects(stores: Stores) -> None:
+    assert await stores.upkeep.stored() == (0, 0)
+    other = a_project()
+    await stores.records.add_project(other)
+    for project, size in ((stores.project, 5), (stores.project, 6), (other, 7)):
+        await stores.records.add_image(an_image(project, size=size))
+    assert await stores.upkeep.stored() == (3, 18)
+
+
+async def test_overdue_images_are_counted_once_for_both_rules(stores: Stores) -> None:
+    records, project = stores.records, replace(stores.project, retain_days=3)
+    await records.change_project(project)
+    ages = (0, 3 * DAY - 1, 3 * DAY, 9 * DAY)
+    for pr_number, age in enumerate(ages, start=1):
+        await records.add_image(an_image(project, pr_number=pr_number, uploaded_at=NOW - age))
+    assert await stores.upkeep.count_overdue(NOW, 9) == 2
+    await records.close_pr(project.id, 1, NOW, schedule=False)
+    await records.close_pr(project.id, 4, NOW, schedule=False)
+    assert await stores.upkeep.count_overdue(NOW, 9) == 3
+    assert await stores.upkeep.count_overdue(NOW - 1, 9) == 1  # the others have been due for less
+    assert await stores.upkeep.count_overdue(NOW, 2) == 2
+    await records.change_project(replace(project, policy=Policy.MANUAL, retain_days=None))
+    assert await stores.upkeep.count_overdue(NOW, 9) == 0
+    await records.change_project(project)
+    await records.schedule_due(NOW, 9)
+    assert await stores.upkeep.count_overdue(NOW, 9) == 0
+
+
+async def test_images_are_paged_by_id(stores: Stores) -> None:
+    images = sorted((an_image(stores.project) for _ in range(9)), key=lambda image: image.id)
+    for image in random.Random(1).sample(images, len(images)):
+        await stores.records.add_image(image)
+    ids = [image.id for image in images]
+
+    async def page(after: str, until: str, limit: int) -> list[str]:
+        return [image.id for image in await stores.upkeep.images_by_id(after, until, limit)]
+
+    assert await page("", "g", 100) == ids
+    assert await page("", "g", 4) == ids[:4]
+    assert await page(ids[3], ids[7], 100) == ids[4:8]
+    assert await page(ids[8], "g", 100) == []
+
+
+async def test_only_images_that_are_not_scheduled_are_active(stores: Stores) -> None:
+    active, scheduled = an_image(stores.project), an_image(stores.project)
+    for image in (active, scheduled):
+        await stores.records.add_image(image)
+    await stores.records.schedule([scheduled.id], NOW)
+    assert await stores.upkeep.active_ids([active.id, scheduled.id, "0" * 32]) == {active.id}
+
+
+async def test_correct_totals_are_not_reported(stores: Stores) -> None:
+    assert await stores.wrong() == []
+    images = [an_image(stores.project, pr_number=number, size=number) for number in (1, 1, 2, 3)]
+    for image in images:
+        await stores.records.add_image(image)
+    await stores.records.close_pr(stores.project.id, 2, NOW, schedule=False)
+    await stores.records.remove_images([images[0].id, images[3].id])
+    assert await stores.wrong() == []
+
+
+BROKEN = {
+    "UPDATE pulls SET images = 9 WHERE pr_number = 2": {("pull request", 2), ("project", 0)},
+    "UPDATE pulls SET bytes = bytes + 1, images = images WHERE pr_number = 2": {
+        ("pull request", 2),
+        ("project", 0),
+    },
+    "DELETE FROM pulls WHERE pr_number = 2": {("pull request", 2), ("project", 0)},
+    "UPDATE project_totals SET images = 0": {("project", 0)},
+    "UPDATE project_totals SET open_pulls = open_pulls + 1": {("project", 0)},
+    "DELETE FROM project_totals": {("project", 0)},
+    "UPDATE uploads_by_day SET uploads = 1": {("day", NOW // DAY)},
+    "UPDATE uploads_by_day SET bytes = 1": {("day", NOW // DAY), ("day", NOW // DAY - 40)},
+    "DELETE FROM uploads_by_day": {("day", NOW // DAY), ("day", NOW // DAY - 40)},
+    "DELETE FROM images WHERE pr_number = 3": {("pull request", 3)},
+}
+
+
+async def test_every_wrong_total_is_found_and_recomputed(stores: Stores) -> None:
+    for number in (1, 2, 2, 3):
+        await stores.records.add_image(an_image(stores.project, pr_number=number))
+    await stores.records.add_image(an_image(stores.project, uploaded_at=NOW - 40 * DAY))
+    await stores.records.close_pr(stores.project.id, 1, NOW, schedule=False)
+    for broken, expected in BROKEN.items():
+        assert await stores.upkeep.stored() == (5, 5000)
+        await stores.change(broken)
+        found = await stores.wrong()
+        assert {(wrong.of, wrong.number) for wrong in found} == expected, broken
+        for wrong in found:
+            assert wrong.stored != wrong.counted
+            await stores.upkeep.recompute(wrong)
+        for wrong in await stores.wrong():  # a project's total, after the total of its pull request
+            assert wrong.of == "project"
+            await stores.upkeep.recompute(wrong)
+        assert await stores.wrong() == []
+    assert await stores.upkeep.stored() == (4, 4000)
+
+
+async def test_a_wrong_total_is_found_on_every_page(stores: Stores) -> None:
+    numbers = range(1, PULLS_AT_ONCE + 3)
+    await asyncio.gather(
+        *(stores.records.add_image(an_image(stores.project, pr_number=number)) for number in numbers)
+    )
+    await stores.change(f"UPDATE pulls SET images = 0 WHERE pr_number IN ({numbers[0]}, {numbers[-1]})")
+    await stores.change("UPDATE project_totals SET images = images - 2")
+    assert [wrong.number for wrong in await stores.wrong()] == [numbers[0], numbers[-1]]
+
+
+async def test_totals_recomputed_during_uploads_and_deletes_are_exact(stores: Stores) -> None:
+    chance, project = random.Random(7), stores.project
+    totals = [
+        *(WrongTotal("pull request", project.id, number, {}, {}) for number in range(3)),
+        WrongTotal("day", project.id, NOW // DAY, {}, {}),
+        WrongTotal("project", project.id, 0, {}, {}),
+    ]
+    there = [an_image(project, pr_number=chance.randrange(3)) for _ in range(40)]
+    for image in there:
+        await stores.records.add_image(image)
+    for _ in range(3):
+        new = [an_image(project, pr_number=chance.randrange(3)) for _ in range(30)]
+        going = chance.sample(there, 10)
+        work: list[Awaitable[object]] = [chance.choice(stores.replicas).add_image(image) for image in new]
+        work += [chance.choice(stores.replicas).remove_images([image.id]) for image in going]
+        work += [stores.upkeep.recompute(total) for total in totals for _ in range(3)]
+        work.append(stores.records.close_pr(project.id, 1, NOW, schedule=False))
+        chance.shuffle(work)
+        await asyncio.gather(*work)
+        there = [image for image in there if image not in going] + new
+        assert await stores.wrong() == []
+        assert await stores.upkeep.stored() == (len(there), 1000 * len(there))
+
+
+async def test_giving_back_space_keeps_the_records(stores: Stores) -> None:
+    image = an_image(stores.project)
+    await stores.records.add_image(image)
+    assert await stores.upkeep.give_back_space(10) == 0
+    assert await stores.records.known_ids([image.id]) == {image.id}

@@ -1,0 +1,245 @@
+"""`prshots check`: what it finds, what it repairs, and what it leaves alone while the service runs."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from sqlalchemy import text
+
+from prshots.contract.errors import ForeignStoreError, StoreError, WrongClockError
+from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.domain.models import Image, Project, WrongTotal
+from prshots.server.domain.reconciliation import CheckReport, Finding, Installation, check, repair
+from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS, MASS
+from support.stores_and_records import DAY, NOW, DiskStoreAt, a_project, an_image, open_records
+
+OLD = NOW - LEFTOVER_AGE_SECONDS - 1
+
+
+class Place(NamedTuple):
+    """An installation on SQLite and a disk, whose clocks stand at NOW."""
+
+    installation: Installation
+    records: SqlRecords
+    store: DiskStoreAt
+    project: Project
+
+    async def images(self, number: int, **changes: object) -> list[Image]:
+        """Upload images, more than an hour ago."""
+        images = [an_image(self.project, **changes) for _ in range(number)]
+        for image in images:
+            self.file(image.key)
+        await asyncio.gather(*(self.records.add_image(image) for image in images))
+        return images
+
+    def file(self, key: str, written_at: float = OLD) -> Path:
+        path = self.store.root / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+        os.utime(path, (written_at, written_at))
+        return path
+
+    async def check(self) -> tuple[CheckReport, list[Finding]]:
+        found: list[Finding] = []
+        return await check(self.installation, found.append, clock=lambda: NOW), found
+
+    async def repaired(self, *, force: bool = False) -> CheckReport:
+        report, _ = await self.check()
+        await repair(self.installation, report, force=force, clock=lambda: NOW)
+        return report
+
+    async def change(self, statement: str) -> None:
+        await self.records._database.write(lambda connection: connection.execute(text(statement)))
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    records, store, project = open_records(tmp_path), DiskStoreAt(tmp_path / "images"), a_project()
+    await records.add_project(project)
+    await store.owner(await records.installation_id())
+    yield Place(Installation(records, SqlUpkeep(records._database), store), records, store, project)
+    await records.close()
+    store.close()
+
+
+async def test_a_sound_installation_has_no_findings(place: Place) -> None:
+    images = await place.images(20)
+    place.file(images[0].thumbnail_key)
+    assert await place.check() == (CheckReport(records=20, files=21), [])
+
+
+async def test_an_empty_installation_has_no_findings(place: Place) -> None:
+    assert await place.check() == (CheckReport(), [])
+
+
+@pytest.mark.parametrize("batch", [2, 4000])
+async def test_every_record_without_bytes_and_every_file_without_record_is_found(
+    place: Place, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    """A window may end between any two of them."""
+    monkeypatch.setattr("prshots.server.domain.reconciliation.BATCH", batch)
+    images = sorted(await place.images(30), key=lambda image: image.id)
+    missing = [images[0], *images[10:14], images[-1]]
+    for image in missing:
+        (place.store.root / image.key).unlink()
+    ids = ["00" * 16, *(secrets.token_hex(16) for _ in range(5)), "ff" * 16]
+    orphans = [origin_key(image_id, ext) for image_id in ids for ext in ("png", THUMBNAIL_EXT)]
+    for key in orphans:
+        place.file(key)
+    report, found = await place.check()
+    assert [finding.id for finding in found if isinstance(finding, Image)] == [image.id for image in missing]
+    assert {finding for finding in found if isinstance(finding, str)} == set(orphans)
+    assert (report.records, report.files) == (30, 24 + len(orphans))
+    assert len(await place.records.known_ids([image.id for image in images])) == 30  # nothing was changed
+
+
+async def test_findings_are_repaired_and_totals_follow(place: Place) -> None:
+    images = await place.images(10)
+    for image in images[:4]:
+        (place.store.root / image.key).unlink()
+    left_behind = place.file(images[0].thumbnail_key)
+    orphan = place.file(origin_key(secrets.token_hex(16), "png"))
+    report = await place.repaired()
+    assert (report.found, report.repaired, report.failed, report.refused) == (5, 5, 0, [])
+    assert not orphan.exists()
+    assert not left_behind.exists()
+    assert await place.installation.upkeep.stored() == (6, 6000)
+    assert await place.check() == (CheckReport(records=6, files=6), [])
+
+
+class TestWhileTheServiceRuns:
+    async def test_uploads_and_expiries_in_progress_are_no_findings(self, place: Place) -> None:
+        young = place.file(origin_key(secrets.token_hex(16), "png"), NOW - 10)  # its record comes next
+        (uploaded,) = await place.images(1)
+        place.file(uploaded.key, NOW - 10)  # too young to be listed
+        (expiring,) = await place.images(1)
+        await place.records.schedule([expiring.id], NOW)
+        (place.store.root / expiring.key).unlink()  # its record goes next
+        report = await place.repaired()
+        assert (report.found, report.repaired) == (0, 0)
+        assert young.exists()
+
+    async def test_an_image_deleted_during_the_check_is_no_finding(
+        self, place: Place, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its file was listed; by the time its record is read, both are gone."""
+        (image,) = await place.images(1)
+        listing = place.store.stored_before
+
+        async def listed_then_deleted(cutoff: float) -> AsyncIterator[list[str]]:
+            async for keys in listing(cutoff):
+                (place.store.root / image.key).unlink(missing_ok=True)
+                await place.records.remove_images([image.id])
+                yield keys
+
+        monkeypatch.setattr(place.store, "stored_before", listed_then_deleted)
+        assert (await place.check())[0].found == 0
+
+    async def test_checks_beside_uploads_and_deletes_find_nothing(self, place: Place) -> None:
+        async def upload_and_delete() -> None:
+            for _ in range(20):
+                image = an_image(place.project)
+                await place.store.put(image.key, [b"x"])
+                await place.records.add_image(image)
+                await place.records.schedule([image.id], NOW)
+                await place.store.delete(image.keys)
+                await place.records.remove_images([image.id])
+
+        await place.images(5)
+        place.store.now = None  # these files are written now
+        found: list[Finding] = []
+        work = asyncio.gather(*(upload_and_delete() for _ in range(4)))
+        while not work.done():
+            await check(place.installation, found.append)
+        await work
+        assert found == []
+
+
+class TestWrongTotals:
+    async def test_are_found_and_repaired(self, place: Place) -> None:
+        for number in range(1, 4):
+            await place.images(number, pr_number=number)
+        await place.change("UPDATE pulls SET images = images + 5 WHERE pr_number = 2")
+        await place.change("DELETE FROM pulls WHERE pr_number = 3")
+        await place.change("UPDATE uploads_by_day SET uploads = uploads - 1")
+        _, found = await place.check()
+        assert [(wrong.of, wrong.number) for wrong in found if isinstance(wrong, WrongTotal)] == [
+            ("pull request", 2),
+            ("pull request", 3),
+            ("day", NOW // DAY),
+            ("project", 0),
+        ]
+        assert found[0] == WrongTotal(
+            "pull request",
+            place.project.id,
+            2,
+            {"images": 7, "bytes": 2000},
+            {"images": 2, "bytes": 2000},
+        )
+        assert (await place.repaired()).failed == 0
+        assert (await place.check())[1] == []
+        assert await place.installation.upkeep.stored() == (6, 6000)
+
+    async def test_a_days_uploads_may_exceed_its_images(self, place: Place) -> None:
+        images = await place.images(3)
+        (place.store.root / images[0].key).unlink()
+        await place.records.remove_images([images[0].id])
+        assert (await place.check())[1] == []
+
+
+class TestBrake:
+    async def test_an_empty_store_does_not_expire_every_record(self, place: Place) -> None:
+        images = await place.images(MASS + 1)
+        for image in images:
+            (place.store.root / image.key).unlink()
+        report = await place.repaired()
+        assert (report.repaired, len(report.refused)) == (0, 1)
+        assert "101 of 101 images have no bytes: check that PRSHOTS_STORE_URL" in report.refused[0]
+        assert (await place.repaired(force=True)).repaired == len(images)
+
+    async def test_an_empty_database_does_not_delete_every_file(self, place: Place) -> None:
+        files = [place.file(origin_key(secrets.token_hex(16), "png")) for _ in range(MASS + 1)]
+        report = await place.repaired()
+        assert "101 of 101 files have no record: check that PRSHOTS_DATABASE_URL" in report.refused[0]
+        assert all(file.exists() for file in files)
+        assert (await place.repaired(force=True)).repaired == len(files)
+
+
+async def test_the_store_of_another_database_is_not_compared(place: Place) -> None:
+    (place.store.root / OWNER_MARK).write_text("another")
+    with pytest.raises(ForeignStoreError, match="belongs to another database: set PRSHOTS_DATABASE_URL"):
+        await place.check()
+
+
+async def test_a_wrong_clock_is_refused(place: Place) -> None:
+    with pytest.raises(WrongClockError, match="clock is 7,200 s ahead"):
+        await check(place.installation, clock=lambda: NOW + 7200)
+
+
+async def test_a_store_that_lists_out_of_order_is_refused(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def out_of_order(cutoff: float) -> AsyncIterator[list[str]]:
+        del cutoff
+        yield [origin_key("b" * 32, "png")]
+        yield [origin_key("a" * 32, "png")]
+
+    monkeypatch.setattr(place.store, "stored_before", out_of_order)
+    with pytest.raises(StoreError, match="in order"):
+        await place.check()
+
+
+async def test_a_file_that_cannot_be_deleted_is_reported(place: Place) -> None:
+    stuck = place.file(origin_key(secrets.token_hex(16), "png"))
+    report, _ = await place.check()
+    stuck.unlink()
+    stuck.mkdir()
+    os.utime(stuck, (OLD, OLD))
+    await repair(place.installation, report, clock=lambda: NOW)
+    assert report.repaired == 0
