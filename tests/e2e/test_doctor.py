@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from prshots.server.config.settings import Settings
+from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.examination import examine
 from support.engine_servers import PostgreSQL, SeaweedFS, Valkey
 from support.service import Service, upload
@@ -25,6 +26,12 @@ def diagnosis(service: Service, **settings: str) -> tuple[int, dict[str, str]]:
         if found["state"] != "ok":
             unwell[found["about"]] = unwell.get(found["about"], "") + f"{found['state']}: {found['words']}\n"
     return done.returncode, unwell
+
+
+async def store_finding(settings: Settings) -> str:
+    (finding,) = await Engines(settings).check_store()
+    assert finding.state == "problem"
+    return finding.words
 
 
 def test_a_healthy_service_passes_and_each_problem_is_found(service: Service) -> None:
@@ -103,3 +110,11 @@ async def test_other_engines_are_checked_and_passwords_are_hidden(
     found = {finding.about: finding async for finding in examine(replace(settings, **away), lambda _: None)}
     assert [found[about].state for about in ("database", "image store", "counter")] == ["problem"] * 3
     assert not [finding for finding in found.values() if "swordfish" in finding.words]
+    assert "nothing listens there: start the store" in found["image store"].words
+
+    wrong = replace(settings, store_url=seaweedfs.store_url("no-such-bucket"))
+    assert "the bucket does not exist: create it" in (await store_finding(wrong))
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    assert "the secret is wrong" in (await store_finding(settings))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "wrong")
+    assert "the store does not know this access key" in (await store_finding(settings))

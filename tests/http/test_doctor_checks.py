@@ -16,16 +16,19 @@ from typing import Any
 import pytest
 from PIL import Image as Picture
 
+from prshots.contract.errors import StoreError
 from prshots.server.adapters.keys import KeyFile
+from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, State
 from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines, described
 from prshots.server.doctor.examination import examine, examine_settings
 from prshots.server.doctor.image_proxy import fetched_as_by_github, png_of
+from prshots.server.doctor.stored_images import advice
 from prshots.server.domain.signing import Key, KeyRing
 from support.free_ports import free_port
-from support.stores_and_records import open_records, small_disk
+from support.stores_and_records import a_project, an_image, open_records, small_disk
 
 RING = KeyRing([Key("k1", b"s" * 32)])
 
@@ -320,6 +323,70 @@ class TestEngines:
         findings = [found async for found in examine(settings(tmp_path), lambda _: None)]
         assert "problem" in said(findings, "database")
         assert "not a database" in said(findings, "database")
+
+
+class TestStoredImages:
+    async def found(self, folder: Path) -> str:
+        engines = Engines(settings(folder))
+        await engines.check_database()
+        return said(await engines.check_store())
+
+    async def test_images_that_the_store_lacks_are_a_problem(self, tmp_path: Path) -> None:
+        records, project = open_records(tmp_path / "data"), a_project()
+        await records.add_project(project)
+        images = [an_image(project) for _ in range(120)]
+        await asyncio.gather(*(records.add_image(image) for image in images))
+        assert "problem the database has 120 images, but the store has none" in await self.found(tmp_path)
+        assert not (tmp_path / "data" / "images").exists()
+        (tmp_path / "data" / "images").mkdir()
+        words = await self.found(tmp_path)
+        assert "problem the database has 120 images, but the store has none" in words
+        assert "prshots check" in words
+        store = DiskStore(tmp_path / "data" / "images")
+        for image in images:
+            await store.put(image.key, [b"x"])
+        assert "and all are there" in await self.found(tmp_path)
+        await records.schedule([image.id for image in images[:60]], 1)  # these may lack their bytes
+        await store.delete([image.key for image in images[:60]])
+        assert "and all are there" in await self.found(tmp_path)
+        await store.delete([image.key for image in images[60:119]])
+        store.close()
+        await records.remove_images([image.id for image in images[:60]])
+        assert "problem 59 of 60 images that were looked up are not in the store" in await self.found(
+            tmp_path
+        )
+        await records.close()
+
+    @pytest.mark.parametrize(
+        ("answer", "words"),
+        [
+            ("404 NoSuchBucket", "the bucket does not exist: create it"),
+            ("403 AccessDenied", "s3:DeleteObject"),
+            ("403 RequestTimeTooSkewed", "use NTP"),
+            ("400 AuthorizationHeaderMalformed", "another region: set `region`"),
+            ("301 PermanentRedirect", "another region: set `region`"),
+            ("301", "another region: set `region`"),
+            ("403", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+            ("500 InternalError", "see the store's log"),
+        ],
+    )
+    async def test_an_error_of_the_store_comes_with_advice(
+        self, tmp_path: Path, answer: str, words: str
+    ) -> None:
+        on_s3 = settings(tmp_path, store_url="s3://shots?region=x")
+        assert words in await advice(StoreError(f"the store answered {answer}"), on_s3)
+
+    async def test_a_store_that_cannot_be_reached_comes_with_the_cause(self, tmp_path: Path) -> None:
+        async def cause(endpoint: str) -> str:
+            on_s3 = settings(tmp_path, store_url=f"s3://shots?endpoint={endpoint}&region=x")
+            return await advice(StoreError("Generic S3 error: error sending request"), on_s3)
+
+        assert "nothing listens there: start the store" in await cause(f"http://127.0.0.1:{free_port()}")
+        assert "unknown host name" in await cause("http://nowhere.invalid")
+        async with answering(lambda _: (200, {}, b"")) as url:
+            assert "does not speak TLS there" in await cause(url.replace("http", "https"))
+            assert "answers HTTP" in await cause(url)
+        assert "DNS" in await advice(StoreError("x"), settings(tmp_path, store_url="s3://shots?region=x"))
 
 
 class TestSettings:

@@ -81,7 +81,9 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
             name: figures[f'prshots_deliveries_total{{result="{name}"}}'] for name in metrics.DELIVERY_RESULTS
         }
 
-    before = shown(observed.base_url)
+    swept = 'prshots_sweeps_total{result="ok"}'
+    # The first sweep might otherwise expire the image before the request does.
+    before = wait_for_metrics(observed, lambda figures: figures[swept] > 0)
     image = png(5000)
     with observed.client(observed.new_token()) as client:
         uploaded = upload(client, image).json()
@@ -100,10 +102,8 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
         assert httpx.get(view_url, trust_env=False).status_code == 410
         assert upload(client, pr_number=9).status_code == 200
         assert client.post("/v1/expire", json={"pr_number": 9}).json()["expired"] == 1
-    swept = 'prshots_sweeps_total{result="ok"}'
     after = wait_for_metrics(
-        observed,
-        lambda figures: results(figures)["expired"] > results(before)["expired"] and figures[swept] > 0,
+        observed, lambda figures: results(figures)["expired"] > results(before)["expired"]
     )
     counted = {name: results(after)[name] - results(before)[name] for name in metrics.DELIVERY_RESULTS}
     assert {name: count for name, count in counted.items() if count} == {

@@ -4,15 +4,18 @@ import os
 import secrets
 import shutil
 import stat
+import time
 
 from prshots.contract.errors import SettingsError, StoreError
 from prshots.contract.object_names import OWNER_MARK, origin_key
+from prshots.contract.redaction import redact
 from prshots.server import wiring
 from prshots.server.adapters.sql.inspection import Condition, condition_of
 from prshots.server.adapters.sql.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
+from prshots.server.doctor.stored_images import advice, sampled
 from prshots.server.domain.ports import ObjectStore
 from prshots.server.domain.signing import KeyRing
 
@@ -25,6 +28,7 @@ class Engines:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._installation_id = ""
+        self._has_our_schema = False
         self.ring: KeyRing | None = None
         self.can_store = False
 
@@ -85,6 +89,7 @@ class Engines:
         finally:
             await database.close()
         self._installation_id = condition.installation_id
+        self._has_our_schema = condition.is_ours
         return [
             self._schema(condition),
             *self._clock(condition),
@@ -131,18 +136,42 @@ class Engines:
 
     async def check_store(self) -> list[Finding]:
         settings = self._settings
-        if settings.on_disk and not settings.store_path.exists():
-            words = f"{settings.store_path} does not exist yet: the first start creates it"
-            return [warning("image store", words)]
         store = wiring.open_store(settings)
         try:
+            if settings.on_disk and not settings.store_path.exists():
+                words = f"{settings.store_path} does not exist yet: the first start creates it"
+                return await self._sample(store) or [warning("image store", words)]
             await store.check()
             await _try_out(store)
             mark = await store.read(OWNER_MARK)
+            self.can_store = True
+            return [self._owner(mark), *await self._store_clock(store), *await self._sample(store)]
+        except StoreError as error:
+            what_to_do = await advice(error, settings)
+            words = f"{error}: {what_to_do}" if what_to_do else str(error)
+            return [problem("image store", redact(words))]
         finally:
             store.close()
-        self.can_store = True
-        return [self._owner(mark)]
+
+    async def _store_clock(self, store: ObjectStore) -> list[Finding]:
+        asked = time.time()
+        theirs = await store.time()
+        ahead = 0.0 if theirs is None else theirs - (asked + time.time()) / 2
+        if abs(ahead) <= CLOCK_SECONDS:
+            return []
+        words = (
+            f"its clock is {described(ahead)}: use NTP on both machines. A sweep refuses a difference of 60 s"
+        )
+        return [warning("image store", words)]
+
+    async def _sample(self, store: ObjectStore) -> list[Finding]:
+        if not self._has_our_schema:
+            return []
+        database = wiring.database_as_it_is(self._settings)
+        try:
+            return await sampled(database, store)
+        finally:
+            await database.close()
 
     def _owner(self, mark: bytes | None) -> Finding:
         works = "storing, reading and deleting work"

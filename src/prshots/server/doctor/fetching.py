@@ -32,8 +32,16 @@ class Response:
         return self.status == httpx.codes.OK
 
 
-async def fetch(url: str, headers: Mapping[str, str] | None = None, most_bytes: int = 64 * 1024) -> Response:
-    """Send one GET: no cookies, redirects or proxy, and at most `most_bytes` of body. Raises FetchError."""
+async def fetch(
+    url: str,
+    headers: Mapping[str, str] | None = None,
+    most_bytes: int = 64 * 1024,
+    to_start: str = "prshots serve",
+) -> Response:
+    """Send one GET: no cookies, redirects or proxy, and at most `most_bytes` of body. Raises FetchError.
+
+    `to_start` is what should be running there.
+    """
     started = time.time()
     client = httpx.AsyncClient(
         verify=_trusted(), trust_env=False, follow_redirects=False, timeout=REQUEST_SECONDS
@@ -52,7 +60,7 @@ async def fetch(url: str, headers: Mapping[str, str] | None = None, most_bytes: 
     except TimeoutError:
         raise FetchError(f"no answer within {REQUEST_SECONDS:.0f} s; {_CHECK_NETWORK}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise FetchError(_explained(error)) from error
+        raise FetchError(_explained(error, to_start)) from error
     ahead = _ahead(response.headers.get("Date"), (started + responded) / 2)
     return Response(response.status_code, response.headers, body, time.time() - started, ahead)
 
@@ -66,7 +74,7 @@ def _trusted() -> ssl.SSLContext:
 _CHECK_NETWORK = "check that the network and firewalls let the request through"
 
 
-def _explained(error: Exception) -> str:
+def _explained(error: Exception, to_start: str) -> str:
     causes = list(_causes(error))
     for kind, words in (
         (socket.gaierror, "unknown host name: check the URL and its DNS entry"),
@@ -75,7 +83,7 @@ def _explained(error: Exception) -> str:
             "its certificate is not valid for this name, or not from an authority that this machine trusts",
         ),
         (ssl.SSLError, "it does not speak TLS there: use http:// instead of https://, or another port"),
-        (ConnectionRefusedError, "nothing listens there: start prshots serve, or correct the URL"),
+        (ConnectionRefusedError, f"nothing listens there: start {to_start}, or correct the URL"),
         (TimeoutError, f"no answer; {_CHECK_NETWORK}"),
         (httpx.TimeoutException, f"no answer within {REQUEST_SECONDS:.0f} s; {_CHECK_NETWORK}"),
         (

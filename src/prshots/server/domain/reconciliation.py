@@ -188,14 +188,14 @@ async def _compared_between(
     while page_is_full:
         page = await installation.upkeep.images_by_id(after, until, BATCH)
         absent = [image for image in page if image.key not in listed.pop(image.id, ())]
-        yield _Window(len(page), 0, await _without_bytes(installation, absent), ())
+        yield _Window(len(page), 0, await without_bytes(installation, absent), ())
         page_is_full = len(page) == BATCH
         after = page[-1].id if page else after
     rest = [key for its_keys in listed.values() for key in its_keys]
     yield _Window(0, len(keys), (), await _without_record(installation, rest))
 
 
-async def _without_bytes(installation: Installation, images: list[Image]) -> list[Image]:
+async def without_bytes(installation: Installation, images: list[Image]) -> list[Image]:
     """Return those that are missing now. Images that are scheduled for expiry may lack their bytes.
 
     First the store, then the record: bytes that an expiry has just deleted belong to a marked record.
