@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import PrshotsError
+from prshots.server.backup.reading import members
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings
@@ -62,6 +63,13 @@ def backup(backed_up: tuple[Path, dict[str, bytes]], tmp_path: Path) -> Path:
 
 def settings_of(service: Service, **others: str) -> Settings:
     return Settings(data_dir=service.data_dir, **{name.lower(): value for name, value in others.items()})
+
+
+def precious_folder(tmp_path: Path) -> Path:
+    """Make a folder that a planted link points to."""
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thing").write_text("precious")
+    return tmp_path / "precious"
 
 
 def refused(service: Service, command: str, file: str, **settings: str) -> str:
@@ -280,6 +288,22 @@ class TestBackup:
         assert not target.exists()
         assert how == signal.SIGKILL or not list(tmp_path.glob(".b.tar*"))
 
+    def test_through_a_planted_link_is_refused(self, service: Service, backup: Path, tmp_path: Path) -> None:
+        restored(service, backup)
+        target, precious = tmp_path / "b.tar", precious_folder(tmp_path)
+        for name, place in ((".b.tar.unfinished", precious), ("b.tar", precious / "thing")):
+            (tmp_path / name).symlink_to(place)
+            assert "link" in refused(service, "backup", str(target))
+            (tmp_path / name).unlink()
+        os.mkfifo(target)
+        assert "is not a file" in refused(service, "backup", str(target))
+        target.unlink()
+        unfinished = tmp_path / ".b.tar.unfinished"
+        unfinished.mkdir()
+        os.chown(unfinished, 65534, 65534)
+        assert "belongs to another user" in refused(service, "backup", str(target))
+        assert (precious / "thing").read_text() == "precious"
+
     def test_of_a_newer_schema_is_refused(self, service: Service, backup: Path, tmp_path: Path) -> None:
         restored(service, backup)
         change_database(service, "UPDATE alembic_version SET version_num = '9999'")
@@ -335,7 +359,9 @@ class TestRestore:
             other.write_bytes(content)
             assert "not a complete prshots backup" in refused(service, "restore", str(other))
         assert "No such file" in refused(service, "restore", str(tmp_path / "missing"))
-        assert "Is a directory" in refused(service, "restore", str(tmp_path))
+        assert "is not a file" in refused(service, "restore", str(tmp_path))
+        os.mkfifo(tmp_path / "fifo")
+        assert "is not a file" in refused(service, "restore", str(tmp_path / "fifo"))
 
     @pytest.mark.parametrize(
         "name",
@@ -364,6 +390,63 @@ class TestRestore:
         member.type, member.linkname = kind, "/etc/passwd"
         remade(backup, member)
         assert "not a prshots backup" in refused(service, "restore", str(backup))
+
+    def test_of_an_archive_with_a_sparse_file_is_refused(self, service: Service, backup: Path) -> None:
+        """Its few bytes would become a file of 800 MB."""
+        name = f"images/ab/{ID}.png"
+        member = tarfile.TarInfo(name)
+        member.type = tarfile.GNUTYPE_SPARSE
+        sound = backup.read_bytes()
+        remade(backup, member)
+        assert f"{name!r}, a sparse file" in refused(service, "restore", str(backup))
+        member = tarfile.TarInfo(name)
+        member.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.realsize": "800000000"}
+        backup.write_bytes(sound)
+        remade(backup, member)
+        assert "a file with extended headers" in refused(service, "restore", str(backup))
+        assert not service.data_dir.exists()
+
+    @pytest.mark.parametrize("headers", [{"size": "-512"}, {"path": "../x"}, {"size": "1", "path": "x"}])
+    def test_of_an_archive_with_other_extended_headers_is_refused(
+        self, service: Service, backup: Path, headers: dict[str, str]
+    ) -> None:
+        member = tarfile.TarInfo(f"images/ab/{ID}.png")
+        member.pax_headers = headers
+        remade(backup, member)
+        assert "a file with extended headers" in refused(service, "restore", str(backup))
+
+    @pytest.mark.parametrize("size", [-512, 10**12])
+    def test_of_an_archive_with_a_false_size_is_refused(
+        self, service: Service, backup: Path, size: int
+    ) -> None:
+        whole = backup.read_bytes()
+        header = tarfile.TarInfo.frombuf(whole[:512], "utf-8", "strict")
+        header.size = size
+        backup.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + whole[512:])
+        assert "not a complete prshots backup" in refused(service, "restore", str(backup))
+
+    def test_of_an_archive_with_more_images_than_its_manifest_is_refused(
+        self, service: Service, backup: Path
+    ) -> None:
+        remade(backup, tarfile.TarInfo(f"images/ab/{ID}.png"))
+        assert "its manifest names other images" in refused(service, "restore", str(backup))
+        assert not service.data_dir.exists()
+
+    def test_reads_a_file_over_8_gb(self, tmp_path: Path) -> None:
+        member = tarfile.TarInfo("prshots.db")
+        member.size = 9 * 1024**3
+        archive = tmp_path / "large.tar"
+        archive.write_bytes(member.tobuf(tarfile.PAX_FORMAT))
+        os.truncate(archive, 1536 + member.size)  # a hole takes no space
+        with archive.open("rb") as file:
+            (found,) = members(file, archive.stat().st_size)
+        assert (found.name, found.start, found.size) == ("prshots.db", 1536, member.size)
+
+    def test_through_a_planted_link_is_refused(self, service: Service, backup: Path, tmp_path: Path) -> None:
+        service.data_dir.mkdir()
+        (service.data_dir / ".restoring").symlink_to(precious_folder(tmp_path))
+        assert "is a link or a file" in refused(service, "restore", str(backup))
+        assert (tmp_path / "precious" / "thing").exists()
 
     def test_of_an_archive_with_a_duplicate_file_is_refused(self, service: Service, backup: Path) -> None:
         remade(backup, tarfile.TarInfo("signing-keys"))
@@ -404,7 +487,7 @@ def remade(backup: Path, added: tarfile.TarInfo | None, change: dict[str, object
     with tarfile.open(backup) as tar:
         members = [(member, tar.extractfile(member).read()) for member in tar]  # type: ignore[union-attr]
     (last, text), out = members.pop(), io.BytesIO()
-    new = tarfile.open(fileobj=out, mode="w")  # noqa: SIM115 - closed below
+    new = tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT)  # noqa: SIM115 - closed below
     for member, content in members:
         new.addfile(member, io.BytesIO(content))
     if added:

@@ -279,6 +279,22 @@ class TestEngines:
         (tmp_path / "data").write_text("")
         assert "is a file" in said(await engines.check_data_folder())
 
+    async def test_files_that_every_user_can_read_are_a_warning(self, tmp_path: Path) -> None:
+        await open_records(tmp_path / "data").close()
+        engines, outside = Engines(settings(tmp_path)), tmp_path / "elsewhere"
+        assert "every user" not in said(await engines.check_data_folder())
+        (tmp_path / "data" / "prshots.db").chmod(0o644)  # nobody can reach it
+        assert "every user" not in said(await engines.check_data_folder())
+        (tmp_path / "data").chmod(0o755)
+        words = said(await engines.check_data_folder())
+        assert f"warning every user of this machine can read {tmp_path}/data" in words
+        assert f"chmod -R o-rwx {tmp_path}/data {tmp_path}/data/prshots.db" in words
+        (tmp_path / "data").chmod(0o710)
+        outside.mkdir()
+        outside.chmod(0o755)
+        engines = Engines(settings(tmp_path, store_url=f"file://{outside}"))
+        assert f"chmod -R o-rwx {outside} " in said(await engines.check_data_folder())
+
     async def test_signing_keys_are_checked_and_never_revealed(self, tmp_path: Path) -> None:
         engines = Engines(settings(tmp_path))
         assert "the first start creates" in said(await engines.check_keys())

@@ -13,6 +13,7 @@ import structlog
 
 from prshots.contract.errors import ConflictError, KeysError, NotFoundError, SettingsError
 from prshots.server.adapters.objects.disk import sync_folder
+from prshots.server.adapters.private_files import make_private_folder
 from prshots.server.domain.signing import Key, KeyRing
 
 RECHECK_SECONDS = 2.0
@@ -74,7 +75,7 @@ class KeyFile:
         """
         if self.path.exists():
             return False
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         with self._locked():
             if self.path.exists():
                 return False

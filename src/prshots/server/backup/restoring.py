@@ -4,18 +4,20 @@ import contextlib
 import errno
 import hashlib
 import os
-import shutil
-import tarfile
+import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from prshots.contract.errors import BackupError
-from prshots.contract.object_names import OWNER_MARK
+from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters.objects.disk import sync_folder
+from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
-from prshots.server.backup import DATABASE, IMAGE_MEMBER, IMAGES, KEYS, MANIFEST
+from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
+from prshots.server.backup.reading import IncompleteError, Member, members
 from prshots.server.backup.workplace import new_file, workplace
 from prshots.server.config.settings import Settings
 
@@ -31,12 +33,13 @@ _NOT_DATA = {_WORKPLACE, "lost+found"}
 def restore(settings: Settings, source: Path, progress: Progress = lambda _done, _all: None) -> Manifest:
     """Restore a backup into the data folder. Raises BackupError and then leaves the folder unchanged."""
     folder = _empty_data_folder(settings)
-    with _reporting_os_errors(source), source.open("rb") as file:
+    with _reporting_os_errors(source), _opened(source) as file:
         manifest = _checked(file, source)
         # Inside the folder, not beside it: the folder may be a separate disk.
         with _made(folder), workplace(folder / _WORKPLACE) as unpacked:
             _unpack(file, unpacked, manifest, progress)
-            (unpacked / IMAGES / OWNER_MARK).write_text(manifest.installation_id)
+            with new_file(unpacked / IMAGES / OWNER_MARK, IMAGE_FILE) as mark:
+                mark.write(manifest.installation_id.encode())
             os.sync()
             # The database last: without it, the rest does not count as an installation.
             for name in (KEYS, IMAGES, DATABASE):
@@ -75,18 +78,42 @@ def _empty_data_folder(settings: Settings) -> Path:
 
 def _checked(file: IO[bytes], source: Path) -> Manifest:
     """Check the whole archive. Raises BackupError if it is incomplete, not a backup, or too new."""
-    with _opened(file, source) as tar:
-        last, missing = None, {DATABASE, KEYS, MANIFEST}
-        for last in _members(tar):
-            _require_known(last)
+    last, missing, found = None, {DATABASE, KEYS, MANIFEST}, _Contents()
+    with _reporting_incomplete(source):
+        for last in members(file, _length(file)):
             missing.discard(last.name)
-        if last is None or missing or last.name != MANIFEST or last.size > _MANIFEST_BYTES:
-            raise _incomplete(source)
-        text = tar.extractfile(last)
-        manifest = _manifest(text.read() if text else b"", source)
+            found.add(last)
+    if last is None or missing or last.name != MANIFEST or last.size > _MANIFEST_BYTES:
+        raise _incomplete(source)
+    file.seek(last.start)
+    manifest = _manifest(file.read(last.size), source)
     if _sha256(file, last.offset) != manifest.sha256:
         raise BackupError(f"{source} is damaged: its checksum does not match; use another backup")
+    if found != _Contents(manifest.images, manifest.thumbnails, manifest.image_bytes):
+        raise BackupError(
+            f"{source} is damaged: its manifest names other images than it has; use another backup"
+        )
     return manifest
+
+
+@dataclass(slots=True)
+class _Contents:
+    """What an archive contains, to be compared with what its manifest says."""
+
+    images: int = 0
+    thumbnails: int = 0
+    bytes: int = 0
+
+    def add(self, member: Member) -> None:
+        if member.name.startswith(f"{IMAGES}/"):
+            is_thumbnail = member.name.endswith(f".{THUMBNAIL_EXT}")
+            self.thumbnails += is_thumbnail
+            self.images += not is_thumbnail
+            self.bytes += member.size
+
+
+def _length(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
 
 
 def _manifest(text: bytes, source: Path) -> Manifest:
@@ -112,42 +139,43 @@ def _sha256(file: IO[bytes], size: int) -> str:
 
 
 def _unpack(file: IO[bytes], folder: Path, manifest: Manifest, progress: Progress) -> None:
-    (folder / IMAGES).mkdir()
-    file.seek(0)
+    (folder / IMAGES).mkdir(mode=IMAGE_FOLDER)
     written = 0
-    with tarfile.open(fileobj=file, mode="r:") as tar:
-        for member in _members(tar):
-            if member.name == MANIFEST:
-                continue
-            place = folder / member.name
-            place.parent.mkdir(exist_ok=True)
-            content = tar.extractfile(member)
-            mode = 0o644 if IMAGE_MEMBER.fullmatch(member.name) else 0o600
-            with new_file(place, mode) as new:
-                shutil.copyfileobj(content, new, _CHUNK)  # type: ignore[arg-type]  # checked: it is a file
-            written += member.size
-            progress(min(written, manifest.image_bytes), manifest.image_bytes)
+    for member in members(file, _length(file)):
+        if member.name == MANIFEST:
+            continue
+        is_image = member.name.startswith(f"{IMAGES}/")
+        place = folder / member.name
+        if is_image:
+            place.parent.mkdir(mode=IMAGE_FOLDER, exist_ok=True)
+        with new_file(place, IMAGE_FILE if is_image else FILE) as new:
+            _copy(file, member, new)
+        written += member.size
+        progress(min(written, manifest.image_bytes), manifest.image_bytes)
 
 
-def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    while member := tar.next():
-        tar.members = []  # type: ignore[attr-defined]  # or it keeps one entry per image in memory
-        yield member
+def _copy(file: IO[bytes], member: Member, new: IO[bytes]) -> None:
+    file.seek(member.start)
+    left = member.size
+    while left and (data := file.read(min(_CHUNK, left))):
+        new.write(data)
+        left -= len(data)
 
 
-def _require_known(member: tarfile.TarInfo) -> None:
-    """Raise BackupError for anything that a backup does not contain: other names, folders, links, devices."""
-    known = member.name in {DATABASE, KEYS, MANIFEST} or IMAGE_MEMBER.fullmatch(member.name)
-    if not (known and member.isreg()):
-        raise BackupError(f"not a prshots backup: it contains {member.name[:200]!r}")
+def _opened(source: Path) -> IO[bytes]:
+    """Open the archive. Opening a FIFO would wait for a writer. Raises BackupError, OSError."""
+    fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise BackupError(f"{source} is not a file: store the backup in a file first")
+    return os.fdopen(fd, "rb")
 
 
 @contextlib.contextmanager
-def _opened(file: IO[bytes], source: Path) -> Iterator[tarfile.TarFile]:
+def _reporting_incomplete(source: Path) -> Iterator[None]:
     try:
-        with tarfile.open(fileobj=file, mode="r:") as tar:
-            yield tar
-    except tarfile.TarError as error:
+        yield
+    except IncompleteError as error:
         raise _incomplete(source) from error
 
 
@@ -162,7 +190,7 @@ def _incomplete(source: Path) -> BackupError:
 def _made(folder: Path) -> Iterator[Path]:
     """Create the data folder if it is missing, and remove it again if nothing was restored."""
     was_there = folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     try:
         yield folder
     finally:

@@ -1,6 +1,7 @@
 """A temporary folder on the same disk as the result, so that finished work is only renamed."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -16,9 +17,11 @@ def workplace(folder: Path) -> Iterator[Path]:
     """Create the folder, readable only by this user, and remove it at the end.
 
     Every target has its own folder name. So a second run for the same target is refused, and the next run
-    removes what a killed run left behind. Raises BackupError, OSError.
+    removes what a killed run left behind. A link that someone put there is refused: clearing it would empty
+    the folder that it points to. Raises BackupError, OSError.
     """
-    folder.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
     with _locked(folder):
         _clear(folder)
         try:
@@ -34,8 +37,16 @@ def new_file(path: Path, mode: int = 0o600) -> IO[bytes]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in {errno.ELOOP, errno.ENOTDIR}:
+            raise
+        raise BackupError(f"{folder} is a link or a file, but a folder is needed there: remove it") from None
+    try:
+        if os.fstat(lock).st_uid != os.geteuid():
+            raise BackupError(f"{folder} belongs to another user: remove it, or use another folder")
+        os.fchmod(lock, 0o700)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import io
 import os
+import stat
 import sys
 import tarfile
 import tempfile
@@ -47,8 +48,7 @@ def back_up(
     if target is None:
         with tempfile.TemporaryDirectory(prefix="prshots-backup-") as made, _reporting_os_errors(made):
             return _write(settings, Path(made), sys.stdout.buffer, progress)
-    if target.is_dir():
-        raise BackupError(f"{target} is a folder: give the name of a file")
+    _require_file_or_nothing(target)
     beside = target.with_name(f".{target.name}.unfinished")
     with _reporting_os_errors(target), workplace(beside) as folder:
         unfinished = folder / "archive"
@@ -59,6 +59,19 @@ def back_up(
         unfinished.replace(target)
         sync_folder(target.parent)
     return manifest
+
+
+def _require_file_or_nothing(target: Path) -> None:
+    try:
+        mode = target.lstat().st_mode
+    except OSError:  # it does not exist, or the backup will say why it cannot be written
+        return
+    if stat.S_ISLNK(mode):
+        raise BackupError(f"{target} is a symbolic link: give the name of the file itself")
+    if stat.S_ISDIR(mode):
+        raise BackupError(f"{target} is a folder: give the name of a file")
+    if not stat.S_ISREG(mode):
+        raise BackupError(f"{target} is not a file: give the name of one, or - for standard output")
 
 
 def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress) -> Manifest:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shlex
 import shutil
 import stat
 import time
@@ -50,6 +51,7 @@ class Engines:
             if existing == folder
             else warning("data folder", f"{folder} does not exist yet: the first start creates it")
         ]
+        found += self._open_to_everyone()
         free = shutil.disk_usage(existing).free
         space = f"{free / 1024**2:,.0f} MB free on the disk of {existing}"
         if free < DISK_FULL:
@@ -59,6 +61,23 @@ class Engines:
         elif free < DISK_NEARLY_FULL:
             found.append(warning("data folder", f"only {space}"))
         return found
+
+    def _open_to_everyone(self) -> list[Finding]:
+        """Warn about what other users of this machine can read: earlier versions created it that way."""
+        settings, folder = self._settings, self._settings.data_dir.absolute()
+        places = [folder]
+        if settings.on_sqlite:
+            places.append(settings.database_path.absolute())
+        if settings.on_disk:
+            places.append(settings.store_path.absolute())
+        readable = [place for place in places if place.exists() and place.stat().st_mode & stat.S_IRWXO]
+        if folder not in readable:  # nothing inside can be reached
+            readable = [place for place in readable if not place.is_relative_to(folder)]
+        if not readable:
+            return []
+        named = " ".join(shlex.quote(str(place)) for place in readable)
+        words = f"every user of this machine can read {named}: chmod -R o-rwx {named}"
+        return [warning("data folder", f"{words} (nginx reads images through its group)")]
 
     async def check_keys(self) -> list[Finding]:
         settings = self._settings

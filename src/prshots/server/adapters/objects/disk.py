@@ -17,6 +17,7 @@ import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import OBJECT_NAME, OWNER_MARK
+from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
 from prshots.server.domain.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 
@@ -208,7 +209,7 @@ class DiskStore:
         if not os.path.exists(parent):
             self._make_ready(parent)  # every new parent folder must survive a power cut too
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder)
+            os.mkdir(folder, IMAGE_FOLDER if f"{folder}/".startswith(self._root) else FOLDER)
         sync_folder(parent)
         self._ready_folders.add(folder)
 
@@ -257,7 +258,7 @@ def _older(entry: os.DirEntry[str], cutoff: float) -> bool:
 
 @contextlib.contextmanager
 def _new_file(path: str) -> Iterator[int]:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, IMAGE_FILE)
     try:
         yield fd
     finally:

@@ -20,6 +20,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from prshots.contract.errors import RecordsError, RecordsFullError
+from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 
 READERS = 4
@@ -35,7 +36,8 @@ T = TypeVar("T")
 
 
 def open_sqlite(path: Path) -> Engine:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
+    create_private_file(path)  # SQLite gives its other files the same mode
     engine = create_engine(
         URL.create("sqlite", database=str(path)),  # not as text: a path may contain URL syntax
         pool_size=READERS + 2,  # the two permanent connections for look-ups and writes

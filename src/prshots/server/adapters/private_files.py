@@ -1,0 +1,27 @@
+"""Folders and files that other users of the machine cannot read.
+
+Modes are given explicitly: they hold with any umask. Only what prshots creates gets them. A mode that an
+operator has set, such as for nginx's group, stays.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+FOLDER, FILE = 0o700, 0o600
+IMAGE_FOLDER, IMAGE_FILE = 0o750, 0o640
+"""For the group too: nginx, as a member of it, sends images itself."""
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents, for this user only. Raises OSError."""
+    for parent in reversed(folder.parents):
+        if not parent.exists():
+            parent.mkdir(mode=FOLDER, exist_ok=True)  # another process may be faster
+    folder.mkdir(mode=FOLDER, exist_ok=True)
+
+
+def create_private_file(path: Path) -> None:
+    """Create an empty file for this user only, unless it exists. Raises OSError."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE))
