@@ -1,6 +1,7 @@
 """SQLite that fails: callers see only our own errors."""
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,13 +9,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError
+from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError, SettingsError
 from prshots.server import wiring
 from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.free_pages import INCREMENTAL, KEPT_FREE
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Project
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 from support.every_port_call import EVERY_CALL, STORES
 from support.stores_and_records import a_project, an_image, filled_up, open_records, read_only, small_disk
@@ -134,3 +137,85 @@ async def test_with_an_invalid_file_every_call_is_a_records_error(tmp_path: Path
         with pytest.raises(RecordsError, match="file is not a database"):
             await call(database)
     await database.close()
+
+
+def pages(path: Path) -> tuple[int, int]:
+    """Return how many pages the file has, and how many of them are free."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        counted = [
+            database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count")
+        ]
+    return counted[0], counted[1]
+
+
+async def with_deleted_images(records: SqlRecords) -> Image:
+    """Add many images and delete all but one, which is returned."""
+    await records.add_project(PROJECT)
+    images = [an_image(PROJECT, name="n" * 200) for _ in range(4000)]
+    await asyncio.gather(*(records.add_image(image) for image in images))
+    for start in range(1, len(images), 2000):
+        await records.remove_images([image.id for image in images[start : start + 2000]])
+    return images[0]
+
+
+async def test_the_file_shrinks_when_images_are_deleted(records: SqlRecords, tmp_path: Path) -> None:
+    kept = await with_deleted_images(records)
+    large, free = pages(tmp_path / "prshots.db")
+    assert free > large * 0.8
+    given = await SqlUpkeep(records._database).give_back_space(60)
+    small, left = pages(tmp_path / "prshots.db")
+    assert given == (large - small) * 4096
+    assert left <= KEPT_FREE[0]
+    assert (tmp_path / "prshots.db").stat().st_size == small * 4096
+    assert await records.known_ids([kept.id]) == {kept.id}
+    assert await SqlUpkeep(records._database).give_back_space(60) == 0  # the rest is for new images
+
+
+async def test_uploads_go_on_while_the_file_shrinks(records: SqlRecords, tmp_path: Path) -> None:
+    await with_deleted_images(records)
+    other = open_records(tmp_path)
+    new = [an_image(PROJECT) for _ in range(50)]
+    giving = asyncio.create_task(SqlUpkeep(records._database).give_back_space(60))
+    for image in new:
+        await other.add_image(image)
+    assert await giving > 0
+    assert len(await records.known_ids([image.id for image in new])) == len(new)
+    await other.close()
+
+
+async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
+        database.execute("PRAGMA auto_vacuum = NONE")
+        database.execute("PRAGMA journal_mode = WAL")
+    records = open_records(tmp_path)
+    upkeep = SqlUpkeep(records._database)
+    kept = await with_deleted_images(records)
+    large, _ = pages(tmp_path / "prshots.db")
+    monkeypatch.setattr("prshots.server.adapters.sql.free_pages.REWRITTEN_BYTES", 1000)
+    assert await upkeep.give_back_space(60) == 0
+    assert pages(tmp_path / "prshots.db")[0] == large
+    monkeypatch.undo()
+    await upkeep.give_back_space(60)
+    assert pages(tmp_path / "prshots.db")[0] < large / 5
+    assert await records.known_ids([kept.id]) == {kept.id}
+    await records.add_image(an_image(PROJECT))
+    await records.close()
+    engine = open_sqlite(tmp_path / "prshots.db")
+    with engine.connect() as connection:
+        assert connection.execute(text("PRAGMA auto_vacuum")).scalar() == INCREMENTAL
+    engine.dispose()
+
+
+async def test_a_large_file_of_an_earlier_version_is_rewritten_on_request(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
+        database.execute("PRAGMA auto_vacuum = NONE")
+        database.execute("PRAGMA journal_mode = WAL")
+    records = open_records(tmp_path)
+    await with_deleted_images(records)
+    await records.close()
+    large, small = wiring.rewrite_database(Settings(data_dir=tmp_path))
+    assert small < large / 5
+    with pytest.raises(SettingsError, match="PostgreSQL reuses the space"):
+        wiring.rewrite_database(Settings(database_url="postgresql://u:swordfish@h/n"))

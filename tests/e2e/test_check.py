@@ -109,6 +109,11 @@ def test_a_sweep_of_most_images_needs_force(service: Service) -> None:
     assert json.loads(service.run("sweep", "--json", "--force").stdout)["expired"] == len(files)
 
 
+def test_migrate_compacts_the_database_file(service: Service) -> None:
+    filled(service, 1, 1)
+    assert "Rewrote it: 0.2 MB before, 0.2 MB now." in service.run("migrate", "--compact").stderr
+
+
 @pytest.mark.slow
 def test_images_lost_with_a_bucket_are_found_and_repaired(
     service: Service, postgresql: PostgreSQL, seaweedfs: SeaweedFS, monkeypatch: pytest.MonkeyPatch

@@ -1,16 +1,18 @@
 """`/readyz`: what it checks, how long it waits, and what it replies, with fake and with real engines."""
 
 import asyncio
+import re
 
 import httpx
 import pytest
 import structlog
 
-from prshots.contract.errors import RecordsError
+from prshots.contract.errors import PrshotsError, RecordsError, RecordsFullError, StoreFullError
 from prshots.server.http import readiness
 from prshots.server.http.readiness import Readiness
 from support.engine_servers import running_postgresql, running_valkey
 from support.service import Service
+from support.stores_and_records import small_disk
 from support.waiting import wait_until
 
 
@@ -115,6 +117,30 @@ async def test_while_stopping_it_is_not_ready_and_checks_no_engine() -> None:
     state.is_stopping = True
     assert await state.report() == (503, {"error": "not ready: stopping", "checks": {}})
     assert store.asked == 0
+
+
+@pytest.mark.parametrize("error", [StoreFullError("only 0 MB free"), RecordsFullError("only 0 MB free")])
+async def test_a_full_disk_is_degraded_not_down(error: PrshotsError) -> None:
+    async def full() -> None:
+        raise error
+
+    expected = {"status": "degraded", "checks": {"store": "degraded: only 0 MB free"}}
+    assert await Readiness({"store": full}).report() == (200, expected)
+
+
+@pytest.mark.slow
+def test_a_service_on_a_full_disk_is_degraded(service: Service) -> None:
+    with small_disk(service.data_dir, "20m"):
+        service.start()
+        try:
+            reply = becomes(service.base_url, 200, store="degraded: only ", database="degraded: only ")
+            assert reply.json()["status"] == "degraded"
+            shown = httpx.get(f"{service.web_url}/metrics", trust_env=False).text
+            free = re.findall(r'prshots_free_bytes{volume="(\w+)"} (\S+)', shown)
+            assert {volume for volume, _ in free} == {"database", "images"}
+            assert all(0 < float(value) < 20 * 1024**2 for _, value in free)
+        finally:
+            service.stop()
 
 
 # The running service

@@ -1,11 +1,21 @@
 """`prshots migrate`: upgrade the database to this version's schema."""
 
+from typing import Annotated
+
+import typer
+
 from prshots.cli.common import ConfigOption, say, settings_from
 
 
-def migrate(config: ConfigOption = None) -> None:
+def migrate(
+    *,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Then rewrite SQLite's file without free space. Uploads wait.")
+    ] = False,
+    config: ConfigOption = None,
+) -> None:
     """Upgrade the database to this version's schema. Starting the service does the same."""
-    from prshots.server.wiring import migrate_database
+    from prshots.server.wiring import migrate_database, rewrite_database
 
     settings = settings_from(config)
     before, now = migrate_database(settings)
@@ -15,3 +25,6 @@ def migrate(config: ConfigOption = None) -> None:
         say(f"{settings.database_place} is ready: schema {now}.")
     else:
         say(f"{settings.database_place} was upgraded from schema {before} to {now}.")
+    if compact:
+        large, small = rewrite_database(settings)
+        say(f"Rewrote it: {large / 1024**2:,.1f} MB before, {small / 1024**2:,.1f} MB now.")

@@ -187,6 +187,16 @@ class Settings:
         return self.store_url.startswith("file:")
 
     @property
+    def local_database(self) -> Path | None:
+        """The database's file; None on a server."""
+        return self.database_path if self.on_sqlite else None
+
+    @property
+    def local_store(self) -> Path | None:
+        """The folder of the images; None in a bucket."""
+        return self.store_path if self.on_disk else None
+
+    @property
     def database_place(self) -> str:
         """The database's location for messages: a path, or a server without the password."""
         if self.on_sqlite:

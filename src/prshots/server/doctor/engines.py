@@ -3,7 +3,6 @@
 import os
 import secrets
 import shlex
-import shutil
 import stat
 import time
 
@@ -19,8 +18,9 @@ from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.server.doctor.stored_images import advice, sampled
 from prshots.server.domain.ports import ObjectStore
 from prshots.server.domain.signing import KeyRing
+from prshots.server.observability.free_space import LOW_BYTES, free_bytes
 
-DISK_NEARLY_FULL, DISK_FULL = 1024**3, 100 * 1024**2
+DISK_NEARLY_FULL = 1024**3
 
 
 class Engines:
@@ -52,9 +52,9 @@ class Engines:
             else warning("data folder", f"{folder} does not exist yet: the first start creates it")
         ]
         found += self._open_to_everyone()
-        free = shutil.disk_usage(existing).free
+        free = free_bytes(existing)
         space = f"{free / 1024**2:,.0f} MB free on the disk of {existing}"
-        if free < DISK_FULL:
+        if free < LOW_BYTES:
             found.append(
                 problem("data folder", f"only {space}: free up space, or uploads will fail with 507")
             )

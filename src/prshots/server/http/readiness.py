@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from prshots.contract.errors import PrshotsError
+from prshots.contract.errors import PrshotsError, RecordsFullError, StoreFullError
 from prshots.contract.redaction import redact
 
 CHECK_SECONDS = 2.0
@@ -15,6 +15,8 @@ CHECK_SECONDS = 2.0
 
 KEPT_SECONDS = 1.0
 MAX_REASON_CHARACTERS = 200
+
+_DOWN, _DEGRADED = "down", "degraded"
 
 Check = Callable[[], Awaitable[None]]
 T = TypeVar("T")
@@ -60,7 +62,7 @@ class Readiness:
             return 503, {"error": "not ready: stopping", "checks": {}}
         states = await self._states.get()
         down = [name for name, state in states.items() if state != "ok"]
-        needed = [name for name in down if name not in self._optional]
+        needed = [name for name in down if name not in self._optional and states[name].startswith(_DOWN)]
         if needed:
             return 503, {"error": f"not ready: {', '.join(needed)}", "checks": states}
         return 200, {"status": "degraded" if down else "ok", "checks": states}
@@ -79,10 +81,14 @@ class Readiness:
         self._running[name] = running
         await asyncio.wait([running], timeout=CHECK_SECONDS)
         if not running.done():
-            return f"down: no answer within {CHECK_SECONDS:g} s"
+            return f"{_DOWN}: no answer within {CHECK_SECONDS:g} s"
         del self._running[name]
         error = running.exception()
-        return "ok" if error is None else f"down: {_reason(error)}"
+        if error is None:
+            return "ok"
+        # A full disk refuses uploads only. Everything else works, and deletes make room.
+        state = _DEGRADED if isinstance(error, StoreFullError | RecordsFullError) else _DOWN
+        return f"{state}: {_reason(error)}"
 
 
 async def _run(check: Check) -> None:

@@ -8,12 +8,13 @@ worker continues the counts of its predecessor.
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from prometheus_client import values
 
 from prshots import __version__
+from prshots.server.observability.free_space import free_bytes
 from prshots.server.observability.metrics_folder import FOLDER_VARIABLE, SLOT_VARIABLE
 
 FOLDER = Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None
@@ -133,6 +134,13 @@ SWEEP_REFUSED = Gauge(
     registry=_own,
     multiprocess_mode="mostrecent",
 )
+FREE_BYTES = Gauge(
+    "prshots_free_bytes",
+    "Free bytes on the local disks that hold the database and the images.",
+    ["volume"],
+    registry=_own,
+    multiprocess_mode="mostrecent",
+)
 STORED_BYTES = Gauge(
     "prshots_stored_bytes",
     "Bytes of all stored images, as of the last sweep.",
@@ -189,8 +197,23 @@ def add_observations(histogram: Histogram, in_buckets: Sequence[int], seconds: f
     histogram._sum.inc(seconds)  # noqa: SLF001 - see above
 
 
+def watch_disks(volumes: Mapping[str, Path | None]) -> None:
+    """Measure the free space of these paths at every scrape. None stands for a disk of another machine."""
+    _volumes.update({volume: path for volume, path in volumes.items() if path})
+
+
+_volumes: dict[str, Path] = {}
+
+
+def _measure_disks() -> None:
+    for volume, path in _volumes.items():
+        with contextlib.suppress(OSError):  # nothing is stored yet
+            FREE_BYTES.labels(volume).set(free_bytes(path))
+
+
 def render() -> bytes:
     """Return the metrics of all processes in the folder, or of this process only if there is no folder."""
+    _measure_disks()
     if FOLDER is None or not FOLDER.is_dir():
         return generate_latest(_own)
     combined = CollectorRegistry()

@@ -49,6 +49,7 @@ def main() -> None:
     hold(lifeline_fd)
     settings = settings_of_child()
     configure_logs(settings.log_format, part)
+    metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
     metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
     try:
         serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]

@@ -20,6 +20,7 @@ from prshots.server.wiring.engines import (
     opened_for_sweep,
     opened_projects,
     opened_trusts,
+    rewrite_database,
 )
 
 __all__ = [
@@ -42,5 +43,6 @@ __all__ = [
     "opened_projects",
     "opened_sign_in",
     "opened_trusts",
+    "rewrite_database",
     "web",
 ]

@@ -7,6 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prshots.contract.errors import PrshotsError, RecordsFullError, StoreFullError
 from prshots.server.wiring.engines import (
     awaited_keys,
     key_source,
@@ -17,7 +18,7 @@ from prshots.server.wiring.engines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 
     from starlette.routing import Route
 
@@ -172,9 +173,9 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
         readiness=Readiness(
             {
-                "database": records.check,
+                "database": with_space(settings.local_database, records.check, RecordsFullError),
                 **({"keys": shared_keys.check} if shared_keys else {}),
-                "store": store.check,
+                "store": with_space(settings.local_store, store.check, StoreFullError),
                 "counter": counter.check,
             },
             optional={"counter"},  # without it uploads continue, without a rate limit
@@ -182,6 +183,20 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         close=close,
         log_requests=settings.log_requests,
     )
+
+
+def with_space(
+    path: Path | None, check: Callable[[], Awaitable[None]], full: type[PrshotsError]
+) -> Callable[[], Awaitable[None]]:
+    """Extend an engine's check: raise `full` if the disk with its files is nearly full."""
+    from prshots.server.observability.free_space import shortage
+
+    async def check_both() -> None:
+        await check()
+        if path and (words := await asyncio.to_thread(shortage, path)):
+            raise full(words)
+
+    return check_both
 
 
 def _routes_for_people(

@@ -93,6 +93,24 @@ def migrate_database(settings: Settings) -> tuple[str | None, str]:
     return before, SCHEMA_VERSION
 
 
+def rewrite_database(settings: Settings) -> tuple[int, int]:
+    """Rewrite SQLite's file without free pages. Return both sizes. Raises like `open_database`."""
+    from prshots.server.adapters.sql.database import translating
+    from prshots.server.adapters.sql.free_pages import rewrite
+
+    if not settings.on_sqlite:
+        raise SettingsError("only SQLite's file can be rewritten: PostgreSQL reuses the space (autovacuum)")
+    database = open_database(settings)
+    before = settings.database_path.stat().st_size
+    with translating():
+        try:
+            with database.engine.connect() as connection:
+                rewrite(connection)
+        finally:
+            database.engine.dispose()
+    return before, settings.database_path.stat().st_size
+
+
 def _opened_database(settings: Settings) -> tuple[Database, str | None]:
     database = database_to_migrate(settings)
     try:

@@ -49,6 +49,7 @@ def open_sqlite(path: Path) -> Engine:
         connection.isolation_level = None  # we send BEGIN and COMMIT ourselves
         try:
             cursor = connection.cursor()
+            cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: lets the sweep shrink it
             _switch_to_wal(cursor)
             cursor.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
             cursor.execute("PRAGMA foreign_keys = ON")

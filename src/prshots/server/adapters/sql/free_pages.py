@@ -4,7 +4,11 @@ SQLite keeps the pages of deleted records for new ones, and never shrinks the fi
 vacuum it moves pages from the end of the file into free ones and cuts off the end, a few pages at a time.
 """
 
+from pathlib import Path
+
 from sqlalchemy import Connection
+
+from prshots.server.observability.free_space import free_bytes
 
 INCREMENTAL = 2
 STEP_PAGES = 256
@@ -29,9 +33,30 @@ def give_back_some(connection: Connection) -> int:
     surplus = free - max(KEPT_FREE[0], int(pages * KEPT_FREE[1]))
     if surplus <= 0:
         return 0
-    # It frees a page per row that is fetched.
-    connection.exec_driver_sql(f"PRAGMA incremental_vacuum({min(surplus, STEP_PAGES)})").all()
+    cursor = connection.connection.cursor()
+    cursor.execute(f"PRAGMA incremental_vacuum({min(surplus, STEP_PAGES)})")
+    cursor.fetchall()  # it frees a page per row, which is empty, so SQLAlchemy would not fetch it
+    cursor.close()
     return (pages - _pragma(connection, "page_count")) * _pragma(connection, "page_size")
+
+
+def is_small_enough_to_rewrite(connection: Connection) -> bool:
+    """Return whether the file cannot shrink yet, and rewriting it takes little time and fits on the disk."""
+    if connection.dialect.name != "sqlite" or _pragma(connection, "auto_vacuum") == INCREMENTAL:
+        return False
+    size = _pragma(connection, "page_count") * _pragma(connection, "page_size")
+    file = connection.exec_driver_sql("PRAGMA database_list").one()[2]
+    return size <= REWRITTEN_BYTES and free_bytes(Path(file)) > 3 * size
+
+
+def rewrite(connection: Connection) -> None:
+    """Rewrite the whole file, without free pages, so that it can shrink from now on. Blocks all writers.
+
+    Needs twice the size of the file. Call it outside of a transaction.
+    """
+    connection.exec_driver_sql("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.exec_driver_sql("VACUUM")
+    connection.exec_driver_sql(CHECKPOINT).all()
 
 
 def _pragma(connection: Connection, name: str) -> int:

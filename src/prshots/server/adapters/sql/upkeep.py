@@ -8,7 +8,12 @@ from sqlalchemy import Connection, func, select
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.due import count_due, overdue_in, projects_with_due
-from prshots.server.adapters.sql.free_pages import CHECKPOINT, give_back_some
+from prshots.server.adapters.sql.free_pages import (
+    CHECKPOINT,
+    give_back_some,
+    is_small_enough_to_rewrite,
+    rewrite,
+)
 from prshots.server.adapters.sql.inspection import server_time
 from prshots.server.adapters.sql.schema import images, project_totals
 from prshots.server.adapters.sql.wrong_totals import recompute, wrong_days, wrong_projects, wrong_pulls
@@ -64,6 +69,8 @@ class SqlUpkeep:
         await self._database.write(lambda connection: recompute(connection, wrong))
 
     async def give_back_space(self, seconds: float) -> int:
+        if await self._database.read(is_small_enough_to_rewrite):
+            await self._database.read(rewrite)  # from a version before files could shrink
         given, until = 0, time.monotonic() + seconds
         while some := await self._database.write(give_back_some):
             given += some

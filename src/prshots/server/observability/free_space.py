@@ -1,0 +1,25 @@
+"""Free space of the disks that hold the database and the images."""
+
+import os
+from pathlib import Path
+
+LOW_BYTES = 100 * 1024**2
+"""Below this, uploads are about to fail."""
+
+
+def free_bytes(path: Path) -> int:
+    """Return the space that this user can still fill on the disk of a path, or of the folder for it.
+
+    Raises OSError.
+    """
+    disk = os.statvfs(path if path.exists() else path.parent)
+    return disk.f_bavail * disk.f_frsize
+
+
+def shortage(path: Path) -> str:
+    """Return what is wrong if the disk of a path is nearly full, else ""."""
+    try:
+        free = free_bytes(path)
+    except FileNotFoundError:  # nothing is stored yet
+        return ""
+    return f"only {free / 1024**2:,.0f} MB free at {path}: free up space" if free < LOW_BYTES else ""
