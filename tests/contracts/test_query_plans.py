@@ -25,6 +25,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import Image, Project, Trust
 from prshots.server.domain.sweep import sweep
 from support.stores_and_records import a_project, a_token, an_image, engines_of
@@ -271,9 +272,19 @@ async def remove_project(stores: Stores) -> None:
     assert await stores.records.remove_project(project.id)
 
 
+async def look_after(stores: Stores) -> None:
+    """Ask what the sweep and `prshots check` ask, except for sums over all pull requests."""
+    upkeep = SqlUpkeep(stores.records._database)
+    page = await upkeep.images_by_id("8", "g", 50)
+    assert len(page) == 50
+    assert len(await upkeep.active_ids([image.id for image in page])) <= 50
+    assert (await upkeep.stored())[0] > 0
+    assert await upkeep.count_overdue(NOW - 86_400, 100) <= 100
+
+
 WORK = (
     *(upload, delete, close, look_at_token, exchange_token, sign_in, list_projects, list_pulls, list_images),
-    *(sweep_with_due, remove_project),
+    *(sweep_with_due, remove_project, look_after),
 )
 
 

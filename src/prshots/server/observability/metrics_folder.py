@@ -38,11 +38,16 @@ def metrics_folder(slots: Iterable[str]) -> Iterator[Path]:
         _remove_leftovers(folder.parent)
         for slot in slots:
             for kind, size in KINDS.items():
-                (folder / f"{kind}_{slot}.db").write_bytes(bytes(size))
+                with open(folder / f"{kind}_{slot}.db", "xb", opener=_private) as file:
+                    file.write(bytes(size))
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         os.close(lock)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _remove_leftovers(parent: Path) -> None:
