@@ -1,11 +1,14 @@
 """Real nginx with the configuration we ship. Only addresses and paths differ."""
 
+import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import pytest
 from support.engine_servers import Server
 from support.free_ports import free_port
 from support.service import Service
+from support.waiting import wait_until
 
 SHIPPED = Path(__file__).parents[2] / "deploy" / "nginx"
 _MACHINES_OWN = Path("/usr/sbin/nginx")
@@ -77,9 +81,9 @@ class Nginx:
         changes = {
             **self.changes,
             "listen 80;": f"listen 127.0.0.1:{self.port};",
-            "server 127.0.0.1:8080 fail_timeout=2s;": _servers(self.web),
-            "server 127.0.0.1:8081 fail_timeout=2s;": _servers(self.api),
-            "server 127.0.0.1:8082 fail_timeout=2s;": _servers(self.delivery),
+            "server 127.0.0.1:8080 max_fails=0;": _servers(self.web),
+            "server 127.0.0.1:8081 max_fails=0;": _servers(self.api),
+            "server 127.0.0.1:8082 max_fails=0;": _servers(self.delivery),
             "/var/lib/prshots/images": str(self.images),
             "/run/prshots-checks": str(self.folder / "checks"),
             "/var/log/nginx/": f"{self.folder}/",
@@ -114,4 +118,61 @@ class Nginx:
 
 
 def _servers(ports: Sequence[int]) -> str:
-    return " ".join(f"server 127.0.0.1:{port} fail_timeout=2s;" for port in ports)
+    return " ".join(f"server 127.0.0.1:{port} max_fails=0;" for port in ports)
+
+
+@contextlib.contextmanager
+def started(server: Server) -> Iterator[None]:
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def running_nginx(front: Nginx) -> Iterator[Nginx]:
+    with started(front.server()):
+        yield front
+
+
+def raw(port: int, head: bytes) -> bytes:
+    """Send exactly these bytes, and return everything until nginx closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(head)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def last_log(front: Nginx, path: str) -> str:
+    """Return the last log line for a path. nginx writes it after the reply."""
+    lines: list[str] = []
+
+    def is_there() -> bool:
+        lines[:] = [line for line in (front.folder / "access.log").read_text().splitlines() if path in line]
+        return bool(lines)
+
+    wait_until(is_there, f"a log line about {path}")
+    return lines[-1]
+
+
+class HangsUp:
+    """A component that accepts a request and closes the connection without a reply, as if killed."""
+
+    def __init__(self) -> None:
+        self.requests: list[bytes] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                with connection:
+                    self.requests.append(connection.recv(65536))
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(10)

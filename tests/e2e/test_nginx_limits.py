@@ -1,0 +1,167 @@
+"""What deploy/nginx/ limits, and how nginx refuses: in JSON, with the right method in the log and the right headers."""
+
+import contextlib
+import json
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.free_ports import free_port
+from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx
+from support.service import MAX_BYTES, PNG, upload
+
+ANOTHER_ADDRESS = "127.0.0.2"
+
+
+@pytest.fixture(params=NGINX_VERSIONS)
+def program(request: pytest.FixtureRequest) -> Path:
+    return NGINX[request.param]
+
+
+def silent_component() -> tuple[socket.socket, int]:
+    """Return the listener of a component that accepts connections and never answers, and its port.
+
+    Close it before nginx stops: nginx waits for the answers.
+    """
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    return listener, listener.getsockname()[1]
+
+
+def in_front_of(
+    folder: Path, ports: list[int], program: Path, changes: dict[str, str] | None = None
+) -> Nginx:
+    return Nginx(folder / "nginx", ports, ports, ports, folder, program=program, changes=changes or {})
+
+
+def request(method: str, path: str, body_bytes: int = 0) -> bytes:
+    head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {body_bytes}\r\n\r\n"
+    return head.encode() + b"x" * body_bytes
+
+
+def parsed(reply: bytes) -> tuple[int, dict[str, str], object]:
+    head, _, body = reply.decode().partition("\r\n\r\n")
+    first, *lines = head.split("\r\n")
+    fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    return int(first.split()[1]), fields, json.loads(body)
+
+
+def waiting(port: int, address: str = "127.0.0.1") -> socket.socket:
+    """Send a request that is never answered, and return its connection."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=(address, 0))
+    connection.sendall(request("GET", "/v1/comment"))
+    return connection
+
+
+def answer(connection: socket.socket) -> tuple[int, dict[str, str], object]:
+    return parsed(b"".join(iter(lambda: connection.recv(65536), b"")))
+
+
+def test_a_large_body_is_413_in_json_except_for_an_upload(tmp_path: Path, program: Path) -> None:
+    component = HangsUp()
+    try:
+        with running_nginx(in_front_of(tmp_path, [component.port], program)) as front:
+            for path in ("/v1/expire", "/auth/logout", "/", f"/i/{'0a' * 16}.png", "/i/x"):
+                status, fields, body = parsed(raw(front.port, request("POST", path, 64 * 1024 + 1)))
+                assert (status, body) == (413, {"error": "payload too large (max 64KB)"})
+                assert (fields["content-type"], fields["cache-control"]) == ("application/json", "no-store")
+                assert fields["connection"] == "close"
+                assert f'"POST {path} HTTP/1.1" 413' in last_log(front, f"{path} ")
+            assert component.requests == []
+    finally:
+        component.close()
+
+
+def test_an_upload_reaches_the_api_up_to_a_megabyte_over_the_image_limit(
+    tmp_path: Path, program: Path
+) -> None:
+    component = HangsUp()
+    try:
+        with (
+            running_nginx(in_front_of(tmp_path, [component.port], program)) as front,
+            httpx.Client(base_url=front.url, timeout=30) as client,
+        ):
+            assert upload(client, PNG + bytes(MAX_BYTES)).status_code == 502  # the component's doing
+            assert len(component.requests) == 1
+            refused = upload(client, PNG + bytes(MAX_BYTES + 1024**2))
+            assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
+            assert len(component.requests) == 1
+    finally:
+        component.close()
+
+
+def test_requests_in_progress_are_limited_by_address_and_in_all(tmp_path: Path, program: Path) -> None:
+    few = {
+        "limit_conn prshots_client 200;": "limit_conn prshots_client 2;",
+        "prshots_all 4000;": "prshots_all 3;",
+    }
+    silent, port = silent_component()
+    front = in_front_of(tmp_path, [port], program, few)
+    with running_nginx(front), silent, contextlib.ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(waiting(front.port))
+        status, fields, body = answer(stack.enter_context(waiting(front.port)))
+        assert (status, body) == (503, {"error": "too many requests at a time"})
+        assert (fields["retry-after"], fields["content-type"]) == ("5", "application/json")
+
+        stack.enter_context(waiting(front.port, ANOTHER_ADDRESS))  # the third of three
+        refused = answer(stack.enter_context(waiting(front.port, ANOTHER_ADDRESS)))
+        assert (refused[0], refused[2]) == (503, {"error": "too many requests at a time"})
+
+        silent.setblocking(False)
+        for _ in range(3):
+            stack.enter_context(silent.accept()[0])
+        with pytest.raises(BlockingIOError):  # the refused ones did not reach the component
+            silent.accept()
+        assert "limiting connections" not in front.logs  # an attack must not fill the error log
+
+
+def test_images_have_a_limit_of_their_own(tmp_path: Path, program: Path) -> None:
+    few = {"prshots_image_client 1000;": "prshots_image_client 1;"}
+    silent, port = silent_component()
+    front = in_front_of(tmp_path, [port], program, few)
+    image = f"/i/{'0a' * 16}.png"
+    with running_nginx(front), silent, contextlib.ExitStack() as stack:
+        stack.enter_context(waiting(front.port))
+        for first in (image, "/i/x"):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", front.port), timeout=60))
+            connection.sendall(request("GET", first))
+            status, fields, body = parsed(raw(front.port, request("GET", image)))
+            assert (status, body) == (503, {"error": "too many requests at a time"})
+            assert fields["retry-after"] == "5"
+            connection.close()
+
+
+def test_a_failed_post_says_close_and_is_logged_as_a_post(tmp_path: Path, program: Path) -> None:
+    front = in_front_of(tmp_path, [free_port()], program)
+    with running_nginx(front):
+        # `raw` returns when nginx closes the connection: the reply must say that it does.
+        status, fields, body = parsed(raw(front.port, request("POST", "/v1/expire", 1000)))
+        assert (status, body) == (502, {"error": "api unavailable"})
+        assert (fields["connection"], fields["retry-after"]) == ("close", "5")
+        assert '"POST /v1/expire HTTP/1.1" 502' in last_log(front, "/v1/expire")
+
+
+def test_every_request_is_tried_although_all_replicas_just_failed(tmp_path: Path, program: Path) -> None:
+    """Otherwise nginx answers "no live upstreams" for seconds after a moment in which all of them failed."""
+    parts = [HangsUp(), HangsUp()]
+    try:
+        with (
+            running_nginx(in_front_of(tmp_path, [part.port for part in parts], program)) as front,
+            httpx.Client(base_url=front.url, timeout=30) as client,
+        ):
+            assert {upload(client).status_code for _ in range(10)} == {502}
+            assert sum(len(part.requests) for part in parts) == 10
+            assert "no live upstreams" not in front.logs
+    finally:
+        for part in parts:
+            part.close()
+
+
+@pytest.mark.slow
+def test_a_half_sent_head_is_closed(tmp_path: Path, program: Path) -> None:
+    """Nginx ends it after client_header_timeout, here a second."""
+    short = {"client_header_timeout 10s;": "client_header_timeout 1s;"}
+    with running_nginx(in_front_of(tmp_path, [free_port()], program, short)) as front:
+        assert raw(front.port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
