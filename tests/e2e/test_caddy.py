@@ -1,5 +1,6 @@
 """Caddy as a reverse proxy, with deploy/caddy/Caddyfile. Only addresses differ."""
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -12,21 +13,28 @@ import pytest
 from support.engine_servers import Server
 from support.free_ports import free_port
 from support.service import MAX_BYTES, PNG, Service, png, upload
+from support.waiting import wait_until
 
 CADDY = Path(sys.executable).with_name("caddy")
 SHIPPED = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
 
 
-def caddy(folder: Path, port: int, parts: Mapping[int, str]) -> Server:
+def caddy(
+    folder: Path, port: int, parts: Mapping[int, str], changes: Mapping[str, str] | None = None
+) -> Server:
     """Set up Caddy in front of components, each keyed by its port in the shipped file."""
     text = SHIPPED.read_text()
-    changes = {f"127.0.0.1:{shipped}\n": f"{addresses}\n" for shipped, addresses in parts.items()}
-    for old, new in {"shots.example.com {": f"http://127.0.0.1:{port} {{", **changes}.items():
+    needed = {
+        "shots.example.com {": f"http://127.0.0.1:{port} {{",
+        # Turn off the admin API: its port is fixed, and several tests run at the same time.
+        "\n{\n": "\n{\n\tadmin off\n\tpersist_config off\n\tskip_install_trust\n",
+        **{f"127.0.0.1:{shipped}\n": f"{addresses}\n" for shipped, addresses in parts.items()},
+    }
+    for old, new in (needed | dict(changes or {})).items():
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     folder.mkdir()
-    # Turn off the admin API: its port is fixed, and several tests run at the same time.
-    (folder / "Caddyfile").write_text(f"{{\n\tadmin off\n\tpersist_config off\n}}\n{text}")
+    (folder / "Caddyfile").write_text(text)
 
     def is_ready() -> bool:
         with socket.socket() as probe:
@@ -87,6 +95,10 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
         for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second
             refused = upload(client, PNG + bytes(size - len(PNG)))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
+        for path in ("/v1/expire", "/v1/comment", "/"):
+            refused = client.post(path, content=bytes(64 * 1024 + 1))
+            assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 64KB)"})
+            assert refused.headers["content-type"] == "application/json"
 
         assert client.delete(f"/v1/images/{made['id']}").status_code == 200
         assert (get(made["view_url"]).status_code, get(made["view_url"]).json()) == (
@@ -96,6 +108,7 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
     assert "<!doctype html>" in get(f"{url}/").text.lower()
     assert get(f"{url}/auth/providers").json()["web_url"] == url
     assert get(f"{url}/openapi.json").json()["openapi"]
+    assert "strict-transport-security" not in get(f"{url}/").headers  # browsers ignore it without TLS
     for path in ("/metrics", "/readyz", "/%6detrics"):
         assert (get(url + path).status_code, get(url + path).json()) == (404, {"error": "not found"})
     logged = log.read_text()
@@ -120,5 +133,48 @@ def test_a_component_that_is_down_is_502_and_a_dead_replica_is_skipped(
             reply = get(url + path)
             assert (reply.status_code, reply.json()) == (502, {"error": f"{part} unavailable"})
             assert reply.headers["retry-after"] == "5"
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+def test_every_reply_over_https_has_hsts(front: tuple[Service, str, Path], tmp_path: Path) -> None:
+    service, _, _ = front
+    port, parts = free_port(), parts_of(service)
+    on_tls = {"shots.example.com {": f"https://localhost:{port} {{\n\ttls internal"}
+    redirects = {"\tservers {\n": "\tauto_https disable_redirects\n\tservers {\n"}
+    server = caddy(tmp_path / "caddy", port, parts, on_tls | redirects)
+    server.start()
+
+    def get_securely(path: str) -> httpx.Response:
+        return httpx.get(f"https://localhost:{port}{path}", timeout=30, trust_env=False, verify=False)
+
+    def has_a_certificate() -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return get_securely("/").is_success
+        return False
+
+    try:
+        wait_until(has_a_certificate, "Caddy's certificate")
+        for path, status in (("/", 200), ("/v1/comment", 401), ("/i/x", 404), ("/metrics", 404)):
+            reply = get_securely(path)
+            assert reply.status_code == status
+            assert reply.headers.get_list("strict-transport-security") == ["max-age=31536000"], path
+    finally:
+        server.stop()
+
+
+@pytest.mark.slow
+def test_a_half_sent_head_is_closed(front: tuple[Service, str, Path], tmp_path: Path) -> None:
+    """Caddy ends it after read_header, here a second."""
+    service, _, _ = front
+    port = free_port()
+    server = caddy(tmp_path / "caddy", port, parts_of(service), {"read_header 10s": "read_header 1s"})
+    server.start()
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+            said = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert b" 200 " not in said
     finally:
         server.stop()
