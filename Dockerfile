@@ -29,7 +29,7 @@ COPY deploy/docker/healthcheck.py /opt/prshots/healthcheck.py
 # A new volume inherits the folder's owner. Kubernetes needs a numeric user to verify that it is not root.
 RUN install --directory --owner=10001 --group=10001 --mode=0750 /data
 USER 10001:10001
-EXPOSE 8080 8081 8082
+EXPOSE 8080 8081 8082 8083
 HEALTHCHECK --interval=15s --timeout=10s --start-period=30s --retries=3 \
     CMD ["python", "/opt/prshots/healthcheck.py"]
 STOPSIGNAL SIGTERM

@@ -8,7 +8,12 @@ import http.client
 import os
 import sys
 
-PORTS = {"PRSHOTS_WEB_PORT": 8080, "PRSHOTS_API_PORT": 8081, "PRSHOTS_IMG_PORT": 8082}
+PORTS = {
+    "PRSHOTS_WEB_PORT": 8080,
+    "PRSHOTS_API_PORT": 8081,
+    "PRSHOTS_IMG_PORT": 8082,
+    "PRSHOTS_SWEEP_PORT": 8083,
+}
 SECONDS = 3
 
 

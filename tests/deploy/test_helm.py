@@ -120,7 +120,7 @@ def test_every_component_is_rendered_with_its_command(documents: list[dict[str, 
         "api": ["serve", "api"],
         "delivery": ["serve", "delivery"],
         "web": ["serve", "web"],
-        "sweep": ["serve", "api", "sweep"],
+        "sweep": ["serve", "sweep"],
         "migrate": ["migrate"],
     }
 
@@ -200,7 +200,7 @@ def test_every_variable_is_a_valid_setting(documents: list[dict[str, Any]]) -> N
 def test_probes_use_healthz_and_readyz_and_fail_before_the_drain_ends(
     documents: list[dict[str, Any]],
 ) -> None:
-    ports = {"api": 8081, "sweep": 8081, "delivery": 8082, "web": 8080}
+    ports = {"api": 8081, "sweep": 8083, "delivery": 8082, "web": 8080}
     for part, port in ports.items():
         [container] = pods(documents)[part]["containers"]
         assert container["ports"] == [{"name": "http", "containerPort": port}]

@@ -58,10 +58,16 @@ def test_every_variable_is_a_valid_setting(monkeypatch: pytest.MonkeyPatch) -> N
     settings = load_settings()
     assert (str(settings.data_dir), settings.host, settings.log_format) == ("/data", "0.0.0.0", "json")
     ports = re.findall(r"^EXPOSE (.+)$", DOCKERFILE, re.MULTILINE)[0].split()
-    assert {int(port) for port in ports} == {settings.web_port, settings.api_port, settings.img_port}
+    assert {int(port) for port in ports} == {
+        settings.web_port,
+        settings.api_port,
+        settings.img_port,
+        settings.sweep_port,
+    }
 
 
 def check(**ports: int) -> subprocess.CompletedProcess[str]:
+    ports = dict.fromkeys(("web", "api", "img", "sweep"), 1) | ports  # nothing listens on port 1
     variables = {f"{PREFIX}{name.upper()}_PORT": str(port) for name, port in ports.items()}
     return subprocess.run(
         [sys.executable, HEALTHCHECK], env=variables, capture_output=True, text=True, check=False, timeout=60
@@ -75,7 +81,7 @@ def patient_check(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     monkeypatch.setitem(script["problem_at"].__globals__, "SECONDS", 60)
 
     def check_here(**ports: int) -> None:
-        for name, port in ports.items():
+        for name, port in ({"sweep": 1} | ports).items():
             monkeypatch.setenv(f"{PREFIX}{name.upper()}_PORT", str(port))
         script["main"]()
 
@@ -93,14 +99,15 @@ def test_healthy_when_the_other_components_run_elsewhere(
 
 
 def test_unhealthy_when_nothing_listens() -> None:
-    done = check(web=1, api=1, img=1)
+    done = check()
     assert (done.returncode, done.stderr) == (1, "no component listens in this container\n")
 
 
-def test_unhealthy_when_one_component_hangs() -> None:
+@pytest.mark.parametrize("component", ["web", "sweep"])
+def test_unhealthy_when_one_component_hangs(component: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         port = hanging.getsockname()[1]
-        done = check(web=port, api=1, img=1)
+        done = check(**{component: port})
     assert (done.returncode, done.stderr) == (1, f"port {port}: timed out\n")
 
 
@@ -109,7 +116,8 @@ def test_unhealthy_when_a_port_answers_500() -> None:
         port = listener.getsockname()[1]
         asked = subprocess.Popen(
             [sys.executable, HEALTHCHECK],
-            env={f"{PREFIX}WEB_PORT": str(port), f"{PREFIX}API_PORT": "1", f"{PREFIX}IMG_PORT": "1"},
+            env={f"{PREFIX}WEB_PORT": str(port)}
+            | {f"{PREFIX}{name}_PORT": "1" for name in ("API", "IMG", "SWEEP")},
             stderr=subprocess.PIPE,
             text=True,
         )

@@ -29,6 +29,7 @@ CASES = {
     "API_PORT": Case(8081, "9001", 9001, "70000", PORT),
     "IMG_PORT": Case(8082, "9002", 9002, "0", PORT),
     "WEB_PORT": Case(8080, "9003", 9003, "http", PORT),
+    "SWEEP_PORT": Case(8083, "9004", 9004, "-1", PORT),
     "BASE_URL": Case(
         "http://localhost:8081",
         "https://shots.example.com/",
@@ -277,7 +278,9 @@ def test_default_urls_and_paths_follow_the_ports_and_data_dir(monkeypatch: pytes
 
 def test_an_unknown_setting_is_refused_by_name(config: Path) -> None:
     config.write_text('api_prot = "secret"')
-    assert error_of(config) == f"unknown setting API_PROT in {config}: see docs/run/settings.md"
+    assert error_of(config) == f"unknown setting API_PROT in {config}: did you mean API_PORT?"
+    config.write_text('favorite_color = "secret"')
+    assert error_of(config) == f"unknown setting FAVORITE_COLOR in {config}: see docs/run/settings.md"
 
 
 def test_an_unreadable_or_invalid_file_is_refused_by_name(config: Path) -> None:

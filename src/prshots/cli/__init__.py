@@ -22,6 +22,7 @@ from prshots.cli import (
     tokens,
     upload,
 )
+from prshots.cli.common import warn_about_unknown_variables
 from prshots.contract.errors import PrshotsError
 
 app = typer.Typer(
@@ -53,8 +54,12 @@ def _print_version(*, asked: bool) -> None:
         raise typer.Exit
 
 
+CLIENT_COMMANDS = {"upload", "comment", "expire", "delete"}
+
+
 @app.callback()
 def prshots(
+    context: typer.Context,
     *,
     version: bool = typer.Option(
         False,
@@ -70,6 +75,8 @@ def prshots(
     1 failure, 2 invalid arguments.
     """
     del version
+    if context.invoked_subcommand in CLIENT_COMMANDS:  # the others load the settings, which refuses them
+        warn_about_unknown_variables()
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Shared by the commands: options, tables, times, and running async code."""
 
 import json
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+
+from prshots.contract.variables import unknown_variables
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -25,12 +28,26 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 
 def settings_from(config: Path | None, part: str = "command") -> "Settings":
     """Load the settings and configure logging. Raises SettingsError."""
-    from prshots.server.config.settings import load_settings
+    import structlog
+
+    from prshots.server.config.settings import ignored_variables, load_settings
     from prshots.server.observability.logs import configure_logs
 
     settings = load_settings(config)
     configure_logs(settings.log_format, part)
+    for name in ignored_variables():
+        structlog.get_logger().warning("unknown variable, ignored: see docs/run/settings.md", variable=name)
     return settings
+
+
+def warn_about_unknown_variables() -> None:
+    """Name the PRSHOTS_ variables that nothing reads. A CI job may have its own, so they are not an error."""
+    if not unknown_variables(os.environ, ()):
+        return
+    from prshots.server.config.settings import SETTINGS  # only now: it takes time to load
+
+    for name, nearest in unknown_variables(os.environ, SETTINGS).items():
+        say(f"Warning: unknown variable {name} is ignored{f': did you mean {nearest}?' if nearest else '.'}")
 
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:

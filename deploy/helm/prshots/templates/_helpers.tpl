@@ -18,11 +18,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{/* The port of each component that has one. */}}
+{{/* The port of each component. */}}
 {{- define "prshots.ports" -}}
 api: 8081
 delivery: 8082
 web: 8080
+sweep: 8083
 {{- end }}
 
 {{- define "prshots.secret" -}}

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+from prshots.contract import variables
 from prshots.contract.errors import SettingsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.server.config import values
 from prshots.server.domain.signing import KeyRing
 
-PREFIX = "PRSHOTS_"
+PREFIX = variables.PREFIX
 PROVIDERS = ("github", "gitlab", "gitea", "oidc")
 GITHUB_ISSUER, GITLAB_ISSUER = "https://token.actions.githubusercontent.com", "https://gitlab.com"
 
@@ -67,6 +68,7 @@ class Settings:
     api_port: int = _port(8081)
     img_port: int = _port(8082)
     web_port: int = _port(8080)
+    sweep_port: int = _port(8083)
     base_url: str = _address()
     img_url: str = _address()
     web_url: str = _address()
@@ -226,8 +228,23 @@ def load_settings(config: Path | None = None) -> Settings:
     from_file = _read_toml(config) if config else {}
     for name in from_file:
         if name not in SETTINGS:
-            raise SettingsError(f"unknown setting {name.upper()} in {config}: see docs/run/settings.md")
+            nearest = variables.nearest_name(name, SETTINGS).upper()
+            raise SettingsError(f"unknown setting {name.upper()} in {config}: {_what_to_do(nearest)}")
+    for name, nearest in variables.unknown_variables(os.environ, SETTINGS).items():
+        if nearest:
+            raise SettingsError(f"unknown variable {name}: {_what_to_do(nearest)}")
     return Settings(**(from_file | _from_environment()))
+
+
+def ignored_variables() -> list[str]:
+    """Return the PRSHOTS_ variables that nothing reads and that resemble no setting."""
+    return [
+        name for name, nearest in variables.unknown_variables(os.environ, SETTINGS).items() if not nearest
+    ]
+
+
+def _what_to_do(nearest: str) -> str:
+    return f"did you mean {nearest}?" if nearest else "see docs/run/settings.md"
 
 
 def _from_environment() -> dict[str, str]:

@@ -52,7 +52,12 @@ def main() -> None:
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
     metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
     try:
-        serve = {"web": _serve_web, "api": _serve_api, "delivery": _serve_delivery}[part]
+        serve = {
+            "web": _serve_web,
+            "api": _serve_api,
+            "delivery": _serve_delivery,
+            "sweep": _serve_sweep_status,
+        }[part]
         raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
@@ -132,6 +137,14 @@ async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.
     from prshots.server.wiring import web
 
     await _serve_on_granian(web(settings), settings, listener, stop, ready_fd)
+
+
+async def _serve_sweep_status(
+    settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
+) -> None:
+    from prshots.server.processes.sweep_status import sweep_status
+
+    await _serve_on_granian(sweep_status(), settings, listener, stop, ready_fd)
 
 
 class App(Protocol):

@@ -1,0 +1,54 @@
+"""The names of PRSHOTS_ variables, and how to recognize a misspelled one.
+
+The settings of the service are in `server/config/settings.py`. This module has all others.
+"""
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+
+PREFIX = "PRSHOTS_"
+
+CLIENT = (
+    "URL",
+    "TOKEN",
+    "PROJECT",
+    "PR",
+    "COMMIT",
+    "ID_TOKEN",
+    "FORGE",
+    "FORGE_URL",
+    "FORGE_TOKEN",
+    "REPOSITORY",
+)
+"""Read by the client commands, the pytest plugin and the Playwright reporter."""
+
+OTHERS = (
+    *("CONFIG", "WITHOUT_DASHBOARD"),
+    *("METRICS_FOLDER", "METRICS_SLOT", "WORKER_RESTARTED"),  # from the supervisor to its children
+    *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY"),  # templates/prshots.yml
+    "VERSION",  # deploy/compose.yaml
+)
+ACTION_INPUT = "INPUT_"
+"""The start of the names that action.yml gives to the Action's inputs."""
+
+SIMILAR = 0.75
+"""How similar a misspelled name is to the right one, on difflib's scale: HOTS and HOST are 0.75."""
+
+
+def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> dict[str, str]:
+    """Return the PRSHOTS_ variables that nothing reads, each with the one it resembles, or "".
+
+    `settings` are the service's own, without the prefix. An empty variable counts as not set.
+    """
+    known = {*CLIENT, *OTHERS, *(name.upper() for name in settings)}
+    given = [name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name]]
+    return {
+        f"{PREFIX}{name}": nearest_name(name, known, PREFIX)
+        for name in sorted(given)
+        if name not in known and not name.startswith(ACTION_INPUT)
+    }
+
+
+def nearest_name(name: str, known: Collection[str], prefix: str = "") -> str:
+    """Return the known name that this one resembles, with the prefix; "" if there is none."""
+    return "".join(f"{prefix}{near}" for near in get_close_matches(name, known, n=1, cutoff=SIMILAR))
