@@ -17,6 +17,8 @@ from support.waiting import wait_until
 
 pytestmark = pytest.mark.slow  # starts processes
 
+SWEPT = 'prshots_sweeps_total{result="ok"} 1.0'
+
 
 @pytest.fixture
 def sweep(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
@@ -46,9 +48,7 @@ def test_health_readiness_and_the_metrics_of_the_sweep(sweep: tuple[subprocess.P
     process, url = sweep
     assert (get(f"{url}/healthz").status_code, get(f"{url}/healthz").json()) == (200, {"status": "ok"})
     assert (get(f"{url}/readyz").status_code, get(f"{url}/readyz").json()["status"]) == (200, "ok")
-    wait_until(
-        lambda: 'prshots_sweeps_total{result="ok"} 1.0' in get(f"{url}/metrics").text, "the first sweep"
-    )
+    wait_until(lambda: SWEPT in get(f"{url}/metrics").text, "the first sweep")
     assert "prshots_last_sweep_timestamp_seconds " in get(f"{url}/metrics").text
     for path in ("/", "/v1/comment", "/healthz/"):
         assert (get(url + path).status_code, get(url + path).json()) == (404, {"error": "not found"})
@@ -73,7 +73,7 @@ def test_beside_another_component_the_port_stays_closed(tmp_path: Path) -> None:
         service.start()
         try:
             wait_until(
-                lambda: 'prshots_sweeps_total{result="ok"} 1.0' in get(f"{service.web_url}/metrics").text,
+                lambda: SWEPT in get(f"{service.web_url}/metrics").text,
                 "the first sweep",
             )
         finally:
@@ -82,7 +82,7 @@ def test_beside_another_component_the_port_stays_closed(tmp_path: Path) -> None:
 
 def test_a_status_process_that_dies_is_restarted(sweep: tuple[subprocess.Popen[bytes], str]) -> None:
     process, url = sweep
-    assert get(f"{url}/healthz").status_code == 200
+    wait_until(lambda: SWEPT in get(f"{url}/metrics").text, "the first sweep, which starts when all is ready")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     [worker] = [
         int(child) for child in children if b"processes.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
