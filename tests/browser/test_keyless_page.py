@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from prshots import __version__
 from prshots.cli import app
 from support.chromium import chromium
 from support.service import Service
@@ -160,7 +161,7 @@ def check_workflow(text: str, *, keyless: bool) -> None:
     assert ("id-token" in workflow["permissions"]) == keyless
     assert ("PRSHOTS_TOKEN" in text) != keyless
     (job,) = workflow["jobs"].values()
-    (step,) = (step for step in job["steps"] if step.get("uses") == "prshots/prshots@v0")
+    (step,) = (step for step in job["steps"] if step.get("uses") == f"prshots/prshots@v{__version__}")
     assert set(step["with"]) <= set(yaml.safe_load((ROOT / "action.yml").read_text())["inputs"])
 
 

@@ -15,6 +15,7 @@ import typer
 import yaml
 from PIL import Image
 
+from prshots import __version__
 from prshots.cli import app
 from support.deploy_checkers import ROOT, TOOLS, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
@@ -25,7 +26,7 @@ DOCS = ROOT / "docs" / "use"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
 PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
-OURS = re.compile(r"(https://github\.com/)?prshots/prshots@v0")
+OURS = re.compile(rf"(https://github\.com/)?prshots/prshots@v{re.escape(__version__)}")
 
 
 @dataclass(frozen=True)
