@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prshots.server.config.settings import PREFIX, SETTINGS, load_settings
-from support.deploy_checkers import DEPLOY, passes
+from support.deploy_checkers import DEPLOY, ROOT, passes
 
 UNITS = DEPLOY / "systemd"
 PROGRAM = "/opt/prshots/bin/prshots"
@@ -62,6 +62,39 @@ def test_both_units_have_the_same_directives() -> None:
     whole, part = map(directives, NAMES)
     assert whole == part
     assert {"NoNewPrivileges=yes", "ProtectSystem=strict", "User=prshots", "KillMode=mixed"} <= set(whole)
+
+
+def test_only_the_service_reads_its_data_and_only_root_its_settings() -> None:
+    """Nginx, as a member of the group, may pass through the data folder. It may not list it."""
+    assert {"UMask=0027", "StateDirectoryMode=0710", "Group=prshots"} <= set(directives("prshots.service"))
+    for page in (*(UNITS / name for name in NAMES), ROOT / "docs/run/operate.md"):
+        [install] = re.findall(r"install -D .*prshots\.env /etc/prshots/prshots\.env", page.read_text())
+        assert install == "install -D -m 0600 prshots.env /etc/prshots/prshots.env", page
+
+
+def test_no_python_code_is_imported_from_the_working_directory() -> None:
+    assert "Environment=PYTHONSAFEPATH=1" in directives("prshots.service")
+
+
+@pytest.mark.slow
+def test_the_documented_second_api_is_a_valid_service(folder: Path) -> None:
+    commands = (ROOT / "docs/run/operate.md").read_text().partition("### Two APIs on one machine")[2]
+    [(written, file)] = re.findall(r"printf '([^']+)' \\\n +> (\S+)", commands)
+    [variables] = re.findall(r"echo (\S+) > /etc/prshots/api2\.env", commands)
+    assert variables.partition("=")[0].removeprefix(PREFIX).lower() in SETTINGS
+    drop_in = folder / Path(file).relative_to("/etc/systemd/system")
+    drop_in.parent.mkdir(exist_ok=True)
+    drop_in.write_text(written.replace("\\n", "\n").replace(PROGRAM, shutil.which("true") or "/bin/true"))
+    shutil.copy(folder / "prshots@.service", folder / "prshots@api2.service")
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", folder / "prshots@api2.service"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": os.environ["PATH"], "SYSTEMD_LOG_LEVEL": "warning"},
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")  # without `ExecStart=` there would be two
+    assert f"ExecStart={PROGRAM} serve api\\n" in written
 
 
 def test_the_units_start_prshots_serve() -> None:

@@ -276,6 +276,14 @@ def test_default_urls_and_paths_follow_the_ports_and_data_dir(monkeypatch: pytes
     assert loaded.signing_keys_file == Path("/srv/shots/signing-keys")
 
 
+def test_a_line_break_after_a_value_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kubernetes passes on a Secret's file as it is, and editors end files with a line break."""
+    monkeypatch.setenv("PRSHOTS_DATABASE_URL", "postgresql://ann:secret@db/prshots\n")
+    monkeypatch.setenv("PRSHOTS_API_PORT", " \n")
+    assert load_settings().database_url == "postgresql://ann:secret@db/prshots"
+    assert load_settings().api_port == 8081
+
+
 def test_an_unknown_setting_is_refused_by_name(config: Path) -> None:
     config.write_text('api_prot = "secret"')
     assert error_of(config) == f"unknown setting API_PROT in {config}: did you mean API_PORT?"

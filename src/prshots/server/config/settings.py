@@ -248,8 +248,9 @@ def _what_to_do(nearest: str) -> str:
 
 
 def _from_environment() -> dict[str, str]:
-    # An empty variable counts as unset, because compose files and CI systems pass unset ones on as empty.
-    given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "") for name in SETTINGS}
+    # An empty variable counts as unset, because compose files and CI systems pass unset ones on as empty. A
+    # value from a file, as in a Kubernetes Secret, ends with a line break.
+    given = {name: os.environ.get(f"{PREFIX}{name.upper()}", "").strip() for name in SETTINGS}
     return {name: text for name, text in given.items() if text}
 
 
