@@ -79,6 +79,8 @@ def test_every_package_has_this_version() -> None:
     node = json.loads((ROOT / "clients/playwright/package.json").read_text())["version"]
     chart = yaml.safe_load((ROOT / "deploy/helm/prshots/Chart.yaml").read_text())
     assert {python, node, chart["version"], chart["appVersion"]} == {__version__}
+    dashboard = (ROOT / "web/src/lib/version.ts").read_text()
+    assert f'export const VERSION = "{__version__}";' in dashboard  # the version in its snippets
 
 
 def test_the_readme_says_how_to_verify_a_release() -> None:

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type Access, keylessSnippet, shellWord, snippetsFor, WAYS, type Way } from "./snippets";
+import { VERSION } from "./version";
 
 const BASE = "https://shots.example";
 
 const code = (way: Way, access: Access, projectName = "web-shop") =>
-  snippetsFor(way, { baseUrl: BASE, access, projectName, version: "1.2.3" })
+  snippetsFor(way, { baseUrl: BASE, access, projectName })
     .map((snippet) => snippet.code)
     .join("\n");
 
@@ -19,19 +20,16 @@ describe.each(WAYS)("with $label", ({ id }) => {
   });
 
   it("gives each snippet a different title", () => {
-    const titles = snippetsFor(id, {
-      baseUrl: BASE,
-      access: "keyless",
-      projectName: "",
-      version: "1.2.3",
-    }).map(({ title }) => title);
+    const titles = snippetsFor(id, { baseUrl: BASE, access: "keyless", projectName: "" }).map(
+      ({ title }) => title,
+    );
     expect(new Set(titles).size).toBe(titles.length);
   });
 
   it("pins the version of everything that it installs", () => {
     const lines = code(id, "token").match(/.*(?:pip install|npm install|uses: prshots|remote:).*/g) ?? [];
     expect(lines.length > 0).toBe(id !== "curl");
-    for (const line of lines) expect(line).toContain("1.2.3");
+    for (const line of lines) expect(line).toContain(VERSION);
   });
 
   it("has no tabs or trailing spaces, which break YAML blocks", () => {

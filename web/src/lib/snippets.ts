@@ -1,6 +1,7 @@
 /** Ready-to-paste setup snippets for one project. Pure. Each works with the current client and API. */
 
 import type { Kind } from "./trusts";
+import { VERSION } from "./version";
 
 export interface Snippet {
   title: string;
@@ -17,8 +18,6 @@ export interface Setup {
   baseUrl: string;
   access: Access;
   projectName: string;
-  /** The service's version, which the snippets pin: CI jobs that hold secrets must not install just any newer one. */
-  version: string;
 }
 
 export const WAYS = [
@@ -87,7 +86,7 @@ function githubSnippets(setup: Setup): Snippet[] {
         run: npm ci && npm run screenshots
 
       - if: \${{ !cancelled() }}
-        uses: prshots/prshots@v${setup.version}
+        uses: prshots/prshots@v${VERSION}
         with:
 ${actionInputs(setup)}
           paths: screenshots`;
@@ -113,7 +112,7 @@ ${commands.map((command) => `          ${command}`).join("\n")}
           GITHUB_TOKEN: \${{ github.token }}
 
       - if: github.event.action == 'closed'
-        uses: prshots/prshots@v${setup.version}
+        uses: prshots/prshots@v${VERSION}
         with:
 ${actionInputs(setup)}`;
   return {
@@ -149,7 +148,7 @@ function actionInputs({ baseUrl, access }: Setup): string {
   return `          url: ${baseUrl}${access === "token" ? `\n          token: ${SECRET}` : ""}`;
 }
 
-function gitlabSnippets({ baseUrl, access, version }: Setup): Snippet[] {
+function gitlabSnippets({ baseUrl, access }: Setup): Snippet[] {
   const variables =
     access === "token"
       ? "Add PRSHOTS_TOKEN and GITLAB_TOKEN as CI/CD variables, masked but not protected."
@@ -160,7 +159,7 @@ function gitlabSnippets({ baseUrl, access, version }: Setup): Snippet[] {
       about: `Uploads the screenshots, keeps one comment up to date, and deletes the images when the merge request is merged or closed. ${variables} GITLAB_TOKEN is a project access token with the api scope; it writes the comment.`,
       file: ".gitlab-ci.yml",
       code: `include:
-  - remote: https://raw.githubusercontent.com/prshots/prshots/v${version}/templates/prshots.yml
+  - remote: https://raw.githubusercontent.com/prshots/prshots/v${VERSION}/templates/prshots.yml
     inputs:
       url: ${baseUrl}
       paths: screenshots
@@ -186,7 +185,7 @@ function playwrightSnippets(setup: Setup): Snippet[] {
       title: "Install the reporter",
       about:
         "Uploads the screenshots that tests attach during the run, and posts the comment at the end. Without a pull request, for example on your own machine, it does nothing.",
-      code: `npm install --save-dev --save-exact @prshots/playwright@${setup.version}`,
+      code: `npm install --save-dev --save-exact @prshots/playwright@${VERSION}`,
     },
     {
       title: "Add it to the configuration",
@@ -215,20 +214,20 @@ function pytestSnippets(setup: Setup): Snippet[] {
     shot(page, name="checkout/cart")`,
     },
     testsOnGithub(setup, [
-      `pip install . pytest-playwright 'prshots[pytest]==${setup.version}'`,
+      `pip install . pytest-playwright 'prshots[pytest]==${VERSION}'`,
       "playwright install --with-deps chromium",
       "pytest --prshots-post",
     ]),
   ];
 }
 
-function commandSnippets({ baseUrl, access, projectName, version }: Setup): Snippet[] {
+function commandSnippets({ baseUrl, access, projectName }: Setup): Snippet[] {
   const name = shellWord(projectName);
   return [
     {
       title: "Upload in a CI job",
       about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token of the forge, such as GITHUB_TOKEN.`,
-      code: `pip install prshots==${version}
+      code: `pip install prshots==${VERSION}
 export PRSHOTS_URL=${baseUrl}
 prshots upload screenshots
 prshots comment --post`,

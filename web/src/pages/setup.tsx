@@ -89,11 +89,11 @@ function WithoutToken({ projectId }: { projectId: string }) {
 }
 
 function Snippets({ way, access, projectName }: { way: Way; access: Access; projectName: string }) {
-  const { base_url: baseUrl, version } = useMe().service;
+  const { base_url: baseUrl } = useMe().service;
   return (
     <>
       <Local baseUrl={baseUrl} />
-      {snippetsFor(way, { baseUrl, access, projectName, version }).map((snippet) => (
+      {snippetsFor(way, { baseUrl, access, projectName }).map((snippet) => (
         <SnippetBlock key={snippet.title} snippet={snippet} />
       ))}
     </>

@@ -44,7 +44,7 @@ KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHO
 """For glibc's malloc: keep the memory of an upload's chunks for the next upload. Returning it to the kernel
 each time would cost a tenth of an upload in page faults."""
 
-SWEEP = SWEEP_SLOT = "sweep"
+SWEEP_SLOT = "sweep"
 HAS_SAID_WHY = 1
 """The exit code of a worker that cannot start and has logged why. After another code, or a signal such as the
 kernel's when memory runs out, the next start may succeed."""
@@ -111,8 +111,8 @@ def parts_of(settings: Settings, names: list[str]) -> list[Part]:
         "api": (settings.api_port, "PRSHOTS_API_PORT"),
         "delivery": (settings.img_port, "PRSHOTS_IMG_PORT"),
     }
-    if names == [SWEEP]:  # beside another component, that one's port shows the sweep's metrics
-        return [Part(SWEEP, listen(SWEEP, settings.host, settings.sweep_port, "PRSHOTS_SWEEP_PORT"), 1)]
+    if names == ["sweep"]:  # beside another component, that one's port shows the sweep's metrics
+        return [Part("sweep", listen("sweep", settings.host, settings.sweep_port, "PRSHOTS_SWEEP_PORT"), 1)]
     return [
         Part(name, listen(name, settings.host, *ports[name]), settings.workers)
         for name in names
