@@ -26,6 +26,7 @@ OTHERS = (
     *("CONFIG", "WITHOUT_DASHBOARD"),
     *("METRICS_FOLDER", "METRICS_SLOT", "WORKER_RESTARTED"),  # from the supervisor to its children
     *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY"),  # templates/prshots.yml
+    "PYTHON",  # action.yml
     "VERSION",  # deploy/compose.yaml
 )
 ACTION_INPUT = "INPUT_"
