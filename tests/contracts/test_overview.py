@@ -21,6 +21,7 @@ from prshots.server.domain.models import (
     User,
 )
 from prshots.server.domain.ports import Overview, People, Records
+from support.port_watch import PortWatch
 from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
 
 TODAY = NOW // DAY
@@ -38,7 +39,12 @@ class Stores(NamedTuple):
 @pytest.fixture(params=ENGINES)
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     database = opener(request, tmp_path)()
-    made = Stores(SqlRecords(database), SqlPeople(database), SqlOverview(database))
+    watch = PortWatch()
+    made = Stores(
+        watch.over(SqlRecords(database), Records),
+        watch.over(SqlPeople(database), People),
+        watch.over(SqlOverview(database), Overview),
+    )
     for user in (ANN, BOB):
         await made.people.add_user(user, None)
     await made.people.set_member(LOCAL_ORGANIZATION, ANN.id, Role.OWNER)

@@ -12,13 +12,14 @@ from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.models import LOCAL_ORGANIZATION, LoginState, Organization, Role, Session, User
 from prshots.server.domain.ports import People
+from support.port_watch import PortWatch
 from support.stores_and_records import ENGINES, NOW, opener
 
 
 @pytest.fixture(params=ENGINES)
 async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[People]:
     database = opener(request, tmp_path)()
-    yield SqlPeople(database)
+    yield PortWatch().over(SqlPeople(database), People)
     await database.close()
 
 

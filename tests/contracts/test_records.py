@@ -13,6 +13,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
 from prshots.server.domain.ports import Records
+from support.port_watch import PortWatch
 from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
 
 
@@ -20,7 +21,7 @@ from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Records]:
     """Open the same database again, as another process would."""
     open_database = opener(request, tmp_path)
-    return lambda: SqlRecords(open_database())
+    return lambda: PortWatch().over(SqlRecords(open_database()), Records)
 
 
 @pytest.fixture

@@ -20,7 +20,9 @@ from prshots.server.adapters.identity.issuers import (
     STALE_SECONDS,
     CiIssuers,
 )
+from prshots.server.domain.ports import Issuers
 from support.http_server import QuietHandler, serving
+from support.port_watch import PortWatch
 
 NOW = 1_800_000_000
 
@@ -91,7 +93,10 @@ def issuer() -> Iterator[Keys]:
 class TestKeys:
     async def test_are_fetched_once_for_concurrent_requests(self, issuer: Keys) -> None:
         issuer.wait = 0.05
+        watch = PortWatch()
+        watch.over(issuer.issuers, Issuers)
         found = await asyncio.gather(*(issuer.claims(issuer.token()) for _ in range(10)))
+        assert watch.unseen == []
         assert [claims["sub"] for claims in found] == ["job"] * 10
         assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
 

@@ -27,6 +27,7 @@ from support.login_servers import (
     sign_in_at_github,
     sign_in_at_oidc,
 )
+from support.port_watch import PortWatch
 
 BACK = "http://127.0.0.1:9/auth/callback/here"
 VERIFIER, NONCE = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
@@ -77,8 +78,10 @@ async def refusal(provider: LoginProvider, code: str, **changes: str) -> Refusal
 
 class TestOidc:
     async def test_returns_the_identity_of_the_person_who_signed_in(self, issuer: str) -> None:
-        provider = an_issuer(issuer)
+        watch = PortWatch()
+        provider = watch.over(an_issuer(issuer), LoginProvider)
         ada = await identity(provider, await authorize(provider, sign_in_at_oidc, "ada"))
+        assert watch.unseen == []
         assert (ada.subject, ada.login, ada.name) == (f"{issuer}#ada", "lovelace", "Ada Lovelace")
         assert ada.avatar_url == f"{issuer}/ada.png"
         assert ada.organizations == {"engines", "example/web"}
@@ -126,8 +129,10 @@ class TestOidc:
 
 class TestGitHub:
     async def test_returns_the_identity_of_the_person_who_signed_in(self, github_url: str) -> None:
-        provider = a_github(github_url, asks_for_organizations=True)
+        watch = PortWatch()
+        provider = watch.over(a_github(github_url, asks_for_organizations=True), LoginProvider)
         octocat = await identity(provider, await authorize(provider, sign_in_at_github, "octocat"))
+        assert watch.unseen == []
         assert (octocat.login, octocat.name) == ("octocat", "The Octocat")
         assert octocat.subject.removeprefix(f"{github_url}#").isdigit()
         assert octocat.avatar_url == f"{github_url}/avatars/u/octocat"

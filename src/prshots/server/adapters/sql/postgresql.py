@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.adapt import Buffer, Dumper
+from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import Connection, Engine, Select, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
@@ -60,6 +60,7 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
         connection = _ImpatientConnection.connect(**parameters)
         connection.patience = timeouts.answer
         connection.adapters.register_dumper(str, _TextDumper)
+        connection.adapters.register_loader("numeric", _WholeLoader)
         return connection
 
     engine = create_engine(
@@ -140,6 +141,16 @@ class _TextDumper(Dumper):
 
     def dump(self, obj: str) -> Buffer:
         return obj.replace("\0", "\ufffd").encode()
+
+
+class _WholeLoader(Loader):
+    """Reads `numeric` as an int: PostgreSQL's sum of whole numbers is `numeric`, which JSON cannot encode.
+
+    No column has that type. A fraction is a mistake in the query, and raises an error.
+    """
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data))
 
 
 class _PostgresqlDatabase(Database):
