@@ -183,6 +183,13 @@ class TestRetries:
         front.will(refuse(503, body={"error": "expire failed, retry later"}), when="DELETE", times=TRIES)
         with pytest.raises(ExpireFailedError):
             client.delete(image_id)
+        front.will(
+            refuse(503, body={"error": "database unavailable, retry later"}), when="DELETE", times=TRIES
+        )
+        with pytest.raises(
+            CallError, match="answered 503: database unavailable"
+        ):  # nothing will retry this one
+            client.delete(image_id)
         with pytest.raises(InvalidInputError, match="32 hexadecimal"):
             client.delete("../expire")
 

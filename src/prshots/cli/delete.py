@@ -6,7 +6,13 @@ import typer
 
 from prshots.cli.common import say
 from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connected
-from prshots.contract.errors import ExpireFailedError, InvalidInputError, NotFoundError
+from prshots.contract.errors import (
+    CallError,
+    ExpireFailedError,
+    InvalidInputError,
+    NotFoundError,
+    UnreachableError,
+)
 
 IdsArgument = Annotated[
     list[str], typer.Argument(metavar="ID…", help="Image ids, as printed by `prshots upload --format json`.")
@@ -27,10 +33,12 @@ def delete(
                 client.delete(image_id)
             except NotFoundError:
                 problem = "not found in this project"
-            except InvalidInputError as error:
-                problem = str(error)
             except ExpireFailedError:
                 problem = "could not be deleted now: the service retries within the hour"
+            except UnreachableError:
+                raise
+            except (InvalidInputError, CallError) as error:
+                problem = str(error)
             else:
                 say(f"{image_id}: deleted")
                 continue

@@ -16,6 +16,7 @@ from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.errors import (
+    EXPIRE_FAILED,
     CallError,
     ExpireFailedError,
     InvalidInputError,
@@ -169,7 +170,7 @@ class Client:
             raise UnauthorizedError(
                 f"{self.url} refused the token: it is wrong or revoked, or belongs to another service"
             )
-        if method == "DELETE" and status == httpx.codes.SERVICE_UNAVAILABLE:
+        if words == EXPIRE_FAILED:
             raise ExpireFailedError(words)
         raise _ERRORS.get(status, CallError)(f"{self.url} answered {status}: {words}")
 

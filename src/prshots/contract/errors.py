@@ -7,6 +7,7 @@ PrshotsError
 ├── UnsupportedTypeError     not a supported image type, or not the type it was declared as
 ├── RequestTimeoutError      the client stopped sending halfway
 ├── RateLimitedError         too many uploads for this project in the last minute
+├── BusyError                too many request bodies are under way
 ├── UnauthorizedError        missing or invalid token
 ├── ForbiddenError           may be seen but not changed by this person; or a request from another site
 ├── SignInRefusedError       the sign-in failed; its `refusal` says why
@@ -20,7 +21,7 @@ PrshotsError
 │   └── PictureTooLargeError     … because that takes too much time or memory
 ├── PictureWorkerError       an image was not decoded now; a later try may succeed
 │   └── PictureWorkerDiedError   … because the process died or was too slow, maybe because of this image
-├── ExpireFailedError        the bytes could not be deleted; the image stays scheduled
+├── ExpireFailedError        not deleted now, but scheduled: the sweep finishes it
 ├── StoreError               the origin store failed
 │   ├── StoreFullError       … because it is full
 │   └── ForeignStoreError    … because it belongs to another database
@@ -39,6 +40,9 @@ PrshotsError
 
 from enum import StrEnum
 from typing import ClassVar, Literal
+
+EXPIRE_FAILED = "expire failed, retry later"
+"""The message of ExpireFailedError. Other failures of a delete promise nothing."""
 
 
 class PrshotsError(Exception):

@@ -176,7 +176,8 @@ _DELETE: dict[str, Any] = {
         "404": _error("The project has no such image.", "not found"),
         "500": _FAULT,
         "503": _error(
-            "The image could not be deleted now. The hourly sweep retries.",
+            "The image could not be deleted now. After `expire failed`, the hourly sweep deletes it. After "
+            "`database unavailable`, delete it again.",
             "expire failed, retry later",
             "database unavailable, retry later",
             retry_after=True,

@@ -1,7 +1,6 @@
 """The image service: upload, delete, comment, expire."""
 
 import asyncio
-import contextlib
 import re
 import secrets
 import time
@@ -12,6 +11,7 @@ import structlog
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.errors import (
+    EXPIRE_FAILED,
     CounterUnavailableError,
     ExpireFailedError,
     InvalidInputError,
@@ -104,20 +104,36 @@ class Images:
         return self._signed(image, THUMBNAIL_EXT)
 
     async def delete(self, project: Project, image_id: str) -> None:
-        """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError."""
+        """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
+
+        ExpireFailedError promises that the sweep finishes it. Without the mark that the sweep looks for, it
+        raises RecordsError instead.
+        """
         image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
         if image is None:
             raise NotFoundError("not found")
-        try:
-            # On a full disk even the mark cannot be written. Deleting the bytes makes room.
-            with contextlib.suppress(RecordsFullError):
+        is_marked = await self._marked(image)
+        if await self._expired_now(image):
+            return
+        if not is_marked:
+            await self._records.schedule([image.id], self._now())
+        raise ExpireFailedError(EXPIRE_FAILED)
+
+    async def _marked(self, image: Image) -> bool:
+        """Schedule the image. On a full disk, return False: deleting the bytes may make room for the mark."""
+        if image.scheduled_at is None:
+            try:
                 await self._records.schedule([image.id], self._now())
-            outcome = await self._expire_now([image])
+            except RecordsFullError:
+                return False
+        return True
+
+    async def _expired_now(self, image: Image) -> bool:
+        try:
+            return not (await self._expire_now([image])).failed
         except (RecordsError, StoreError) as error:
             _log.error("expiry did not complete", image=image.id, reason=str(error))
-            raise ExpireFailedError("expire failed, retry later") from error
-        if outcome.failed:
-            raise ExpireFailedError("expire failed, retry later")
+            return False
 
     async def comment(self, project: Project, pr_number: int) -> str:
         """Return the pull request's comment as the specification has it."""
@@ -169,7 +185,7 @@ class Images:
             batch = await self._records.scheduled("", EXPIRE_BATCH, project.id)
             outcome = await self._expire_now(batch)
             if outcome.failed:
-                raise ExpireFailedError("expire failed, retry later")
+                raise ExpireFailedError(EXPIRE_FAILED)
         return 0 if await self._records.remove_project(project.id) else 1
 
     async def _make_room(self, project: Project, pr_number: int) -> bool:
