@@ -18,18 +18,19 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 
 from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import ORIGIN_KEY, OWNER_MARK, content_type_of
-from prshots.server.adapters.objects.cloud_client import Limits, first_line, open_client
+from prshots.server.adapters.deadlines import DELIVERY_SECONDS, STORE_SECONDS, for_bytes, for_objects
+from prshots.server.adapters.objects.cloud_client import STREAM_SECONDS, Limits, first_line, open_client
 from prshots.server.domain.ports import ObjectStream
-from prshots.server.observability.metrics import STORE_SECONDS, timed
+from prshots.server.observability import metrics
 
 if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore import GetOptions, GetResult, ObjectMeta
 
-READING = Limits(silence_seconds=3, total_seconds=8)
-"""For delivery. GitHub's image proxy gives up after 10 s, and a 503 is better than no response."""
+READING = Limits(silence_seconds=3, total_seconds=DELIVERY_SECONDS)
+"""For delivery. After 3 s of silence it retries: another node of the store may answer."""
 
-WRITING = Limits(silence_seconds=10, total_seconds=25)
-"""For everything else. Uploading clients wait for about 30 s."""
+WRITING = Limits(silence_seconds=STREAM_SECONDS, total_seconds=STORE_SECONDS)
+"""For everything else. The store is silent while a large image is on its way, so only the deadline counts."""
 
 CHUNK_BYTES = 64 * 1024
 """The minimum read size. A slow reader of an image takes no more memory than this."""
@@ -64,11 +65,12 @@ class CloudReader:
 
     async def size(self, key: str) -> int | None:
         """Send a HEAD. On 404 send a GET, because only that tells a missing object from a missing bucket."""
-        with _asking("get"), contextlib.suppress(FileNotFoundError):
+        with _asking("get"):
             async with asyncio.timeout(self._limits.total_seconds):
-                return (await obstore.head_async(self._client, key))["size"]
-        found = await self._get(key)
-        return None if found is None else found.meta["size"]
+                with contextlib.suppress(FileNotFoundError):
+                    return (await obstore.head_async(self._client, key))["size"]
+                found = await self._found(key)
+                return None if found is None else found.meta["size"]
 
     async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
         found = await self._get(key, part)
@@ -79,15 +81,18 @@ class CloudReader:
         await self._get(OWNER_MARK)
 
     async def _get(self, key: str, part: range | None = None) -> "GetResult | None":
-        options: GetOptions = {"range": (part.start, part.stop)} if part else {}
         with _asking("get"):
-            try:
-                async with asyncio.timeout(self._limits.total_seconds):
-                    return await obstore.get_async(self._client, key, options=options)
-            except FileNotFoundError as error:
-                if _code(error) not in _NO_SUCH_OBJECT:
-                    raise
-                return None
+            async with asyncio.timeout(self._limits.total_seconds):
+                return await self._found(key, part)
+
+    async def _found(self, key: str, part: range | None = None) -> "GetResult | None":
+        options: GetOptions = {"range": (part.start, part.stop)} if part else {}
+        try:
+            return await obstore.get_async(self._client, key, options=options)
+        except FileNotFoundError as error:
+            if _code(error) not in _NO_SUCH_OBJECT:
+                raise
+            return None
 
     async def _chunks(self, found: "GetResult") -> AsyncGenerator[bytes, None]:
         stream = found.stream(min_chunk_size=CHUNK_BYTES)
@@ -112,7 +117,7 @@ class CloudStore(CloudReader):
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
         with _asking("put"):
-            async with asyncio.timeout(self._limits.total_seconds):
+            async with asyncio.timeout(for_bytes(sum(map(len, chunks)), self._limits.total_seconds)):
                 await obstore.put_async(
                     self._client,
                     key,
@@ -196,7 +201,7 @@ class CloudStore(CloudReader):
     async def _send_delete(self, keys: list[str]) -> None:
         with _asking("delete"):
             try:
-                async with asyncio.timeout(self._limits.total_seconds):
+                async with asyncio.timeout(for_objects(len(keys), self._limits.total_seconds)):
                     await obstore.delete_async(self._client, keys)
             except FileNotFoundError as error:
                 if _code(error) not in _NO_SUCH_OBJECT:
@@ -221,7 +226,7 @@ def _is_about_one_object(error: BaseException) -> bool:
 
 @contextlib.contextmanager
 def _asking(operation: str) -> Iterator[None]:
-    with timed(STORE_SECONDS, operation, "store"), _translating():
+    with metrics.timed(metrics.STORE_SECONDS, operation, "store"), _translating():
         yield
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:  # obstore has these for type checkers only
 CONNECT_SECONDS = 2
 """A store is close and answers a handshake in milliseconds. One that takes longer is down."""
 
+IDLE_SECONDS = 30
+"""How long an idle connection is kept. Firewalls drop idle ones without a word, some after a minute."""
+
 STREAM_SECONDS = 24 * 3600
 """The limit for a whole response. It is generous, because a slow reader slows down the transfer."""
 
@@ -32,7 +35,7 @@ _URL_QUERY = re.compile(r"\?[^\s)]*")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long the store may be silent in one attempt, and how long a request may take with all retries."""
+    """How long the store may be silent in one attempt, and the deadline of a call with all its retries."""
 
     silence_seconds: float
     total_seconds: float
@@ -144,6 +147,7 @@ def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
     return {
         "allow_http": endpoint is not None and endpoint.startswith("http://"),  # the operator chose it
         "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+        "pool_idle_timeout": timedelta(seconds=IDLE_SECONDS),
         "read_timeout": timedelta(seconds=limits.silence_seconds),
         "timeout": timedelta(seconds=STREAM_SECONDS),
     }

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import re
 import secrets
@@ -17,12 +18,16 @@ import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import OBJECT_NAME, OWNER_MARK
+from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
 from prshots.server.domain.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 
 WRITERS = 16
 """Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
+
+HOWEVER_LONG = math.inf
+"""For the sweep's lists: a folder may hold any number of files, and nobody waits."""
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
 _IOV_MAX = 1024
@@ -79,7 +84,8 @@ class DiskStore:
         self._threads.shutdown()
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
-        await self._in_thread("put", lambda: self._put(key, chunks))
+        seconds = deadlines.for_bytes(sum(map(len, chunks)))
+        await self._in_thread("put", lambda: self._put(key, chunks), seconds)
 
     async def read(self, key: str) -> bytes | None:
         def read() -> bytes | None:
@@ -129,13 +135,16 @@ class DiskStore:
         by_shard: dict[str, list[str]] = {}
         for key in keys:
             by_shard.setdefault(key.rpartition("/")[0], []).append(key)
-        failed = await asyncio.gather(
-            *(
-                self._in_thread("delete", partial(self._delete_in, shard, its_keys))
-                for shard, its_keys in by_shard.items()
-            )
-        )
-        return set().union(*failed)
+        seconds = deadlines.for_objects(len(keys))
+
+        async def failed_in(shard: str, its_keys: list[str]) -> set[str]:
+            try:
+                return await self._in_thread("delete", partial(self._delete_in, shard, its_keys), seconds)
+            except StoreError as error:
+                _log.error("image bytes could not be deleted", objects=len(its_keys), reason=str(error))
+                return set(its_keys)
+
+        return set().union(*await asyncio.gather(*(failed_in(*entry) for entry in by_shard.items())))
 
     async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
         for shard in await self._in_thread("list", lambda: sorted(_names(self.root, _SHARD))):
@@ -146,6 +155,7 @@ class DiskStore:
                     for name in sorted(_names(self.root / shard, OBJECT_NAME, written_before=cutoff))
                     if name.startswith(shard)
                 ],
+                HOWEVER_LONG,
             )
 
     async def owner(self, claimant: str) -> str:
@@ -175,12 +185,16 @@ class DiskStore:
                 for name in _names(folder, _UNFINISHED, written_before=cutoff)
             )
 
-        return await self._in_thread("delete", discard)
+        return await self._in_thread("delete", discard, HOWEVER_LONG)
 
-    async def _in_thread(self, operation: str, work: Callable[[], T]) -> T:
+    async def _in_thread(
+        self, operation: str, work: Callable[[], T], seconds: float = deadlines.STORE_SECONDS
+    ) -> T:
         with timed(STORE_SECONDS, operation, "store"):
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+                return await deadlines.in_thread(self._threads, work, seconds)
+            except deadlines.OverdueError as error:
+                raise StoreError(f"{self.root} did not answer: {error}") from error
             except OSError as error:
                 kind = StoreFullError if error.errno in _DISK_FULL else StoreError
                 raise kind(f"{error.strerror}: {error.filename or self.root}") from error

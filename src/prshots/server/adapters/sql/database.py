@@ -4,7 +4,6 @@ SQLAlchemy runs synchronously in our own threads. That takes one switch to a thr
 driver switches once per statement, and again for BEGIN, COMMIT and cleanup. A look-up by key does not switch.
 """
 
-import asyncio
 import contextlib
 import sqlite3
 import time
@@ -19,13 +18,15 @@ from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from prshots.contract.errors import RecordsError, RecordsFullError
+from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsureError
+from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 
 READERS = 4
-BUSY_SECONDS = 10
-"""How long a writer waits for the transaction of another process. All of ours are short."""
+BUSY_SECONDS = 8
+"""How long a writer waits for the transaction of another process. Less than the deadline of the call, so that
+SQLite reports first."""
 
 # Looked up once: for every request, finding a metric by its labels would cost as much as updating it.
 LOOK_UP, READ, WRITE = (DATABASE_SECONDS.labels(operation) for operation in ("look_up", "read", "write"))
@@ -88,10 +89,17 @@ class Database:
     `postgresql.py` has the same interface for a server.
     """
 
-    def __init__(self, engine: Engine, readers: int = READERS, writers: int = 1) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        readers: int = READERS,
+        writers: int = 1,
+        call_seconds: float = deadlines.DATABASE_SECONDS,
+    ) -> None:
         self.engine = engine
         self.not_open = ""
         """Why the database cannot be used yet. Unless it is empty, all work raises RecordsError with it."""
+        self.call_seconds = call_seconds
         self._looking_up = _PermanentConnection(engine)
         self._texts: dict[Select[Any], tuple[str, list[str]]] = {}
         self._writing = _PermanentConnection(engine.execution_options(writes=True))
@@ -122,12 +130,12 @@ class Database:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         with timed(READ):
-            return await self._in_thread(self._readers, lambda: self._read(work))
+            return await self._in_thread(self._readers, lambda: self._read(work), RecordsError)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run in a transaction that is durably committed on return. The work may run more than once."""
         with timed(WRITE):
-            return await self._in_thread(self._writers, lambda: self._write(work))
+            return await self._in_thread(self._writers, lambda: self._write(work), RecordsUnsureError)
 
     async def check(self) -> None:
         await self.read(lambda connection: connection.execute(text("SELECT 1")))
@@ -151,10 +159,17 @@ class Database:
         with self._writing.connection() as connection, connection.begin():
             return work(connection)
 
-    async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    async def _in_thread(
+        self, threads: ThreadPoolExecutor, work: Callable[[], T], overdue: type[RecordsError]
+    ) -> T:
+        """Run work with the deadline of a call. Work that has begun by then ends in `overdue`."""
         with translating():
             self._require_open()
-            return await asyncio.get_running_loop().run_in_executor(threads, work)
+            try:
+                return await deadlines.in_thread(threads, work, self.call_seconds)
+            except deadlines.OverdueError as error:
+                kind = overdue if error.has_begun else RecordsError
+                raise kind(f"the database did not answer: {error}") from error
 
 
 class _PermanentConnection:

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Engine, Select, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError, SettingsError
+from prshots.server.adapters.deadlines import DATABASE_SECONDS, seconds_left
 from prshots.server.adapters.sql.database import LOOK_UP, Database, timed
 
 LOOKERS, READERS, WRITERS = 2, 3, 3
@@ -34,6 +35,9 @@ ATTEMPTS = 4
 MIGRATION_LOCK = 0x7072_7368_6F74_7301
 """The number of the advisory lock for migrations. Any number works, as long as nothing else uses it."""
 
+REPORT_SECONDS = 0.5
+"""How long before its deadline a call stops waiting for the server, to end with a known outcome."""
+
 _RETRYABLE = {"40001", "40P01"}  # serialization failure, deadlock
 
 T = TypeVar("T")
@@ -41,13 +45,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Timeouts in seconds, each for a different way to hang."""
+    """Timeouts in seconds. All but the last fit into `call`, so that most failures have a known reason."""
 
     connect: int = 3
     lock: float = 5  # another transaction does not end
-    statement: float = 10  # a query takes too long; the server cancels it
-    answer: float = 12  # the server is silent; longer than `statement`, so that the server reports first
-    queue: float = 12  # all our threads wait for one of the above
+    statement: float = 9  # a query takes too long; the server cancels it
+    call: float = DATABASE_SECONDS  # the deadline for everything, also waiting for a thread and retries
     idle_in_transaction: float = 30  # one of our processes hangs; the server releases its locks
 
 
@@ -58,7 +61,7 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
 
     def connect() -> _ImpatientConnection:
         connection = _ImpatientConnection.connect(**parameters)
-        connection.patience = timeouts.answer
+        connection.patience = timeouts.call
         connection.adapters.register_dumper(str, _TextDumper)
         connection.adapters.register_loader("numeric", _WholeLoader)
         return connection
@@ -76,7 +79,7 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
         if connection.get_execution_options().get("migrates"):
             _lock_for_migration(connection)
 
-    return _PostgresqlDatabase(engine, timeouts.queue)
+    return _PostgresqlDatabase(engine, timeouts.call)
 
 
 def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
@@ -103,7 +106,7 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
-        "tcp_user_timeout": int(timeouts.answer * 1000),
+        "tcp_user_timeout": int(timeouts.call * 1000),
     }
     return ours | given | {"client_encoding": "UTF8", "options": f"{options} {given.get('options', '')}"}
 
@@ -123,17 +126,25 @@ class NoAnswerError(psycopg.OperationalError):
 
 
 class _ImpatientConnection(psycopg.Connection[Any]):
-    """Waits at most `patience` seconds. A hanging server's kernel still acknowledges, so TCP cannot tell."""
+    """Waits until the call's deadline. A hanging server's kernel still acknowledges, so TCP cannot tell.
+
+    Outside of a call, it waits for `patience` seconds.
+    """
 
     patience = math.inf
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        patience = self.patience if timeout is None else timeout
+        patience = min(self.patience, seconds_left() - REPORT_SECONDS) if timeout is None else timeout
+        if patience <= 0:  # nobody waits for the result any more, so nothing is sent
+            raise self._no_answer()
         try:
             return super().wait(gen, interval, None if patience == math.inf else patience)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 - it has no public name
-            self.pgconn.finish()  # a late answer would be read as the answer to the next query
-            raise NoAnswerError(f"no answer within {patience:g} s") from None
+            raise self._no_answer() from None
+
+    def _no_answer(self) -> "NoAnswerError":
+        self.pgconn.finish()  # a late answer would be read as the answer to the next query
+        return NoAnswerError("no answer in time")
 
 
 class _TextDumper(Dumper):
@@ -154,11 +165,10 @@ class _WholeLoader(Loader):
 
 
 class _PostgresqlDatabase(Database):
-    def __init__(self, engine: Engine, longest_in_queue: float) -> None:
-        super().__init__(engine, READERS, WRITERS)
+    def __init__(self, engine: Engine, call_seconds: float) -> None:
+        super().__init__(engine, READERS, WRITERS, call_seconds)
         self._reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")  # no BEGIN, no ROLLBACK
         self._lookers = ThreadPoolExecutor(LOOKERS, thread_name_prefix="records-look-up")
-        self._longest_in_queue = longest_in_queue
 
     async def look_up(self, query: Select[Any], **parameters: object) -> Sequence[Any] | None:
         """Read a row by its key in a thread, so that the event loop never waits for the network."""
@@ -167,7 +177,7 @@ class _PostgresqlDatabase(Database):
             return connection.execute(query, parameters).first()
 
         with timed(LOOK_UP):
-            return await self._in_thread(self._lookers, lambda: self._read(first))
+            return await self._in_thread(self._lookers, lambda: self._read(first), RecordsError)
 
     async def close(self) -> None:
         self._lookers.shutdown()
@@ -195,16 +205,6 @@ class _PostgresqlDatabase(Database):
                     raise
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - avoids the same conflict
         return _with_another_connection(write)
-
-    async def _in_thread(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
-        latest = time.monotonic() + self._longest_in_queue
-
-        def work_unless_too_late() -> T:
-            if time.monotonic() > latest:
-                raise RecordsError(f"the database was busy for more than {self._longest_in_queue:g} s")
-            return work()
-
-        return await super()._in_thread(threads, work_unless_too_late)
 
 
 def _with_another_connection(work: Callable[[], T]) -> T:

@@ -93,7 +93,16 @@ class SqlRecords:
         self._arriving.append((image, done))
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_arriving())
-        await done
+        try:
+            async with asyncio.timeout(self._database.call_seconds):
+                await done
+        except TimeoutError:
+            if (image, done) not in self._arriving:
+                raise RecordsUnsureError(
+                    "the database did not answer: it may still commit the record"
+                ) from None
+            self._arriving.remove((image, done))
+            raise RecordsError("the database did not answer: an earlier commit has not ended") from None
 
     async def _commit_arriving(self) -> None:
         try:

@@ -1,0 +1,84 @@
+"""How long a call to an engine may take in all. The table in docs/run/engines.md has the same numbers.
+
+A deadline covers everything: waiting for a thread or a connection, connecting, retries, and the answer. What
+moves more data gets more time, in proportion, so that only a lack of progress fails a call.
+"""
+
+import asyncio
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+DATABASE_SECONDS = 10.0
+STORE_SECONDS = 10.0
+DELIVERY_SECONDS = 8.0
+"""For delivery's reads. GitHub's image proxy gives up after 10 s, and a 503 is better than no response."""
+
+SWEEP_SECONDS = 120.0
+"""For the sweep's calls to the database, which handle thousands of images each. Nobody waits for them."""
+
+BYTES_PER_SECOND = 1024**2
+OBJECTS_PER_SECOND = 100
+"""What a store must achieve beyond its fixed time. Every store that works is much faster."""
+
+T = TypeVar("T")
+
+
+class OverdueError(Exception):
+    """The deadline passed. `has_begun`: the work goes on in its thread and may still succeed."""
+
+    def __init__(self, seconds: float, *, has_begun: bool) -> None:
+        super().__init__(f"no answer within {seconds:g} s" if has_begun else f"busy for {seconds:g} s")
+        self.has_begun = has_begun
+
+
+def for_bytes(count: int, fixed: float = STORE_SECONDS) -> float:
+    return fixed + count / BYTES_PER_SECOND
+
+
+def for_objects(count: int, fixed: float = STORE_SECONDS) -> float:
+    return fixed + count / OBJECTS_PER_SECOND
+
+
+async def in_thread(threads: ThreadPoolExecutor, work: Callable[[], T], seconds: float) -> T:
+    """Run the work in a thread. Raises OverdueError. Work that has not begun by then never runs."""
+    until, has_begun = time.monotonic() + seconds, False
+
+    def begin() -> T:
+        nonlocal has_begun
+        has_begun = True
+        with _ending_at(until):
+            return work()
+
+    try:
+        async with asyncio.timeout(None if seconds == math.inf else seconds) as limit:
+            return await asyncio.get_running_loop().run_in_executor(threads, begin)
+    except TimeoutError as error:
+        if not limit.expired():  # the work itself raised it
+            raise
+        raise OverdueError(seconds, has_begun=has_begun) from error
+
+
+class _Thread(threading.local):
+    until = math.inf
+
+
+_this_thread = _Thread()
+
+
+@contextlib.contextmanager
+def _ending_at(until: float) -> Iterator[None]:
+    _this_thread.until = until
+    try:
+        yield
+    finally:
+        _this_thread.until = math.inf
+
+
+def seconds_left() -> float:
+    """Return how long the work in this thread may still take; infinity outside of `in_thread`."""
+    return _this_thread.until - time.monotonic()
