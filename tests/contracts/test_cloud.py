@@ -55,9 +55,10 @@ async def everything_fails(store: CloudStore, reader: CloudReader) -> list[str]:
         return_exceptions=True,
     )
     assert {type(answer) for answer in told} == {StoreError}
+    assert all(answer.count_request for answer in told if isinstance(answer, StoreError))
     with structlog.testing.capture_logs() as logs:
         assert await store.delete([key, a_key()]) >= {key}
-    assert {entry["event"] for entry in logs} == {"image bytes could not be deleted"}
+    assert logs == []  # the outage has its line
     return [str(error) for error in told]
 
 

@@ -6,6 +6,7 @@ Valkey may take longer, and the service then correctly accepts the upload uncoun
 
 import contextlib
 import os
+import re
 import secrets
 import signal
 import socket
@@ -116,6 +117,8 @@ def test_uploads_are_unlimited_while_valkey_is_down_and_limited_again_after(
         assert service.log.count(GONE) - before <= WORKERS
         wait_until(lambda: limits_again(service), "uploads to be limited again")
         assert service.log.count(BACK) >= 1
+        uncounted = re.findall(rf"{BACK}.*failed_requests=(\d+)", service.log)
+        assert sum(map(int, uncounted)) > 0
 
 
 @contextlib.contextmanager

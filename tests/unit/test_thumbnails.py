@@ -141,7 +141,7 @@ async def test_an_unreadable_image_is_retried_at_the_next_view(place: Place) -> 
     path.mkdir()  # a folder in its place: it exists, but cannot be read
     with structlog.testing.capture_logs() as logs:
         assert await place.thumbnails.make([stuck, fine]) == {stuck.id: "later", fine.id: "made"}
-    assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
+    assert "storage unavailable" in [entry["event"] for entry in logs]
     unmarked = await place.now(stuck)
     assert unmarked is not None
     assert unmarked.thumbnail is None
@@ -275,7 +275,7 @@ async def test_with_a_full_disk_the_thumbnail_is_retried_later(place: Place, tmp
         image = await full.image()
         with filled_up(disk), structlog.testing.capture_logs() as logs:
             assert await full.thumbnails.make([image]) == {image.id: "later"}
-        assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
+        assert [entry["event"] for entry in logs] == ["storage unavailable"]
         assert full.files() == {image.key}
         assert await full.thumbnails.make([image]) == {image.id: "made"}  # the disk has space again
         await full.thumbnails.close()
@@ -290,7 +290,7 @@ async def test_a_thumbnail_that_cannot_be_recorded_is_not_kept(place: Place) -> 
     )
     with structlog.testing.capture_logs() as logs:
         assert await place.thumbnails.make([image]) == {image.id: "later"}
-    assert [entry["event"] for entry in logs] == ["thumbnail failed, retrying at the next view"]
+    assert [entry["event"] for entry in logs] == ["database unavailable"]
     assert place.files() == {image.key}
 
 

@@ -38,6 +38,7 @@ PrshotsError
         └── ForgeRefusedError  … because the forge token lacks permission
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar, Literal
 
@@ -46,7 +47,13 @@ EXPIRE_FAILED = "expire failed, retry later"
 
 
 class PrshotsError(Exception):
-    """The base of all errors that prshots raises on purpose."""
+    """The base of all errors that prshots raises on purpose.
+
+    `count_request` is set if the error is part of an outage, which has its own line in the log. Call it for
+    each request that fails with the error, instead of logging another line.
+    """
+
+    count_request: Callable[[], None] | None = None
 
 
 class SettingsError(PrshotsError):

@@ -20,6 +20,7 @@ from prshots.contract.object_names import CONTENT_TYPES, THUMBNAIL_EXT, origin_k
 from prshots.server.domain.ports import FileReader, KeySource, OpenObject, RemoteReader
 from prshots.server.domain.signing import KeyRing, Verdict, check
 from prshots.server.http.headers import names_tag
+from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096
 """How many checked URLs are cached; they take about 3 MB."""
@@ -145,7 +146,7 @@ class Delivery:
         self._keys = keys
         self._cache_seconds = cache_seconds
         self._clock = clock
-        self._storage_works = True
+        self._outage = Outage("storage unavailable", "storage is back")
         self._verified: dict[str, _Verified] = {}
         self._verified_with: KeyRing | None = None
         self._find = self._on_disk(reader) if isinstance(reader, FileReader) else self._remotely(reader)
@@ -161,9 +162,10 @@ class Delivery:
         return _without_body_for_head(request, reply) if isinstance(reply, Reply) else reply
 
     def storage_failed(self, error: StoreError) -> Reply:
-        if self._storage_works:  # one log line per outage, not per request
-            _log.error("the origin store does not answer", reason=str(error))
-        self._storage_works = False
+        if not error.count_request:  # a remote reader notes its own outages
+            self._outage.note("read", error)
+        if error.count_request:
+            error.count_request()
         return STORAGE_UNAVAILABLE
 
     def _answer(self, request: Request) -> Reply | Pending:
@@ -230,7 +232,7 @@ class Delivery:
                 file = reader.open(image.key)
             except StoreError as error:
                 return self.storage_failed(error)
-            self._storage_works = True
+            self._outage.works("read")
             if file is None:
                 return EXPIRED
             fields = self._fields(image, now)
@@ -253,7 +255,7 @@ class Delivery:
         except Exception:  # noqa: BLE001 - see `respond`
             reply = _internal_error(request)
         else:
-            self._storage_works = True
+            self._outage.works("read")
         return _without_body_for_head(request, reply)
 
     async def _fetch(self, reader: RemoteReader, request: Request, image: "_Verified") -> Reply:

@@ -70,4 +70,5 @@ class LastUse:
         try:
             await self._touch(key, now)
         except RecordsError as error:  # no reason to fail the request
-            _log.warning(f"last use of a {self._kind} not recorded", reason=str(error), **named)
+            if not error.count_request:
+                _log.warning(f"last use of a {self._kind} not recorded", reason=str(error), **named)

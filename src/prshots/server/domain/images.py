@@ -1,6 +1,7 @@
 """The image service: upload, delete, comment, expire."""
 
 import asyncio
+import contextlib
 import re
 import secrets
 import time
@@ -85,7 +86,6 @@ class Images:
         self._max_image_bytes = max_image_bytes
         self._on_expired = on_expired
         self._clock = clock
-        self._counter_is_down = False
 
     async def upload(self, project: Project, form: UploadForm) -> Uploaded:
         """Validate, count and store an image. If it raises an error, nothing is left behind."""
@@ -132,7 +132,10 @@ class Images:
         try:
             return not (await self._expire_now([image])).failed
         except (RecordsError, StoreError) as error:
-            _log.error("expiry did not complete", image=image.id, reason=str(error))
+            if error.count_request:
+                error.count_request()
+            else:
+                _log.error("expiry did not complete", image=image.id, reason=str(error))
             return False
 
     async def comment(self, project: Project, pr_number: int) -> str:
@@ -232,19 +235,10 @@ class Images:
         )
 
     async def _count_upload(self, project: Project) -> None:
-        """Count the upload. If the counter does not respond, accept it. Log outages once."""
-        try:
-            allowed = await self._counter.hit(project.id)
-        except CounterUnavailableError as error:
-            if not self._counter_is_down:
-                _log.error("rate counter unavailable, uploads are not limited", reason=str(error))
-            self._counter_is_down, allowed = True, True
-        else:
-            if self._counter_is_down:
-                _log.info("rate counter is back, uploads are limited again")
-            self._counter_is_down = False
-        if not allowed:
-            raise RateLimitedError("rate limited")
+        """Count the upload. If the counter does not respond, accept it: the counter logs its outages."""
+        with contextlib.suppress(CounterUnavailableError):
+            if not await self._counter.hit(project.id):
+                raise RateLimitedError("rate limited")
 
     async def _keep(self, image: Image, file: UploadedFile) -> None:
         await self._store.put(image.key, file.chunks)
@@ -257,9 +251,8 @@ class Images:
             raise
 
     async def _discard(self, image: Image) -> None:
-        """Delete the bytes again. If that fails, the sweep deletes them."""
-        if await self._store.delete([image.key]):
-            _log.error("bytes without a record left for the sweep", image=image.id)
+        """Delete the bytes again. If that fails, which the store logs, the sweep deletes them."""
+        await self._store.delete([image.key])
 
     def _signed(self, image: Image, ext: str) -> str:
         return self._img_url + self._keys.ring().sign(image.id, ext, image.url_expires_at, image.kid)

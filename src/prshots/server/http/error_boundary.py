@@ -79,7 +79,9 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
     kind = next(base for base in type(error).__mro__ if base in STATUS)
     status = STATUS[kind]
     message = PUBLIC_MESSAGE.get(kind)
-    if message:
+    if error.count_request:
+        error.count_request()
+    elif message:
         _log.error(message, status=status, reason=str(error))
     return status, message or str(error), HEADERS.get(status, {})
 

@@ -17,6 +17,7 @@ import structlog
 from starlette.exceptions import HTTPException
 
 from prshots.server.http.error_boundary import REQUEST_ID, Message, Receive, Send, leave_body_unread
+from prshots.server.observability.outages import Outage
 
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 150.0
@@ -96,7 +97,7 @@ class Relay:
         self._address = address.hostname, address.port or (443 if self._tls else 80)
         self._prefix = address.path.encode()
         self._idle: list[_Connection] = []
-        self._is_up = True
+        self._outage = Outage("api unavailable", "api is back")
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         try:
@@ -106,9 +107,10 @@ class Relay:
         try:
             connection, response = await self._ask(request, receive if has_body else None)
         except (OSError, h11.RemoteProtocolError) as error:
-            self._note(error)
+            self._outage.failed("request", str(error) or type(error).__name__)
+            self._outage.count_request()
             raise HTTPException(502, "api unavailable", {"Cache-Control": "no-store"}) from error
-        self._note(None)
+        self._outage.works("request")
         leave_body_unread(scope)  # the API has waited for it
         # The API uses our request id, and the error boundary adds it to the reply.
         headers = [header for header in end_to_end(response.headers) if header[0] != REQUEST_ID]
@@ -174,12 +176,6 @@ class Relay:
             self._idle.append(connection)
         else:
             connection.close()
-
-    def _note(self, error: Exception | None) -> None:
-        """Log an outage once, not for each request."""
-        if error is not None and self._is_up:
-            _log.error("api unavailable", reason=str(error) or type(error).__name__)
-        self._is_up = error is None
 
 
 class _Connection:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.error_boundary import ErrorBoundary
     from prshots.server.http.readiness import Readiness
+    from prshots.server.observability.outages import Outage
     from prshots.server.web.app import Web
 
 
@@ -96,12 +97,28 @@ class _LazyIssuers:
     def __init__(self, addresses: Collection[str]) -> None:
         self._addresses = addresses
         self._issuers: Issuers | None = None
+        self._outages: dict[str, Outage] = {}
 
     async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
         if self._issuers is None:
             loaded = await asyncio.to_thread(self._load)  # in a thread, so that other requests continue
             self._issuers = self._issuers or loaded
-        return await self._issuers.verified_claims(issuer, id_token)
+        return await self._noting_outages(issuer, self._issuers.verified_claims(issuer, id_token))
+
+    async def _noting_outages(self, issuer: str, verifying: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+        from prshots.contract.errors import ProviderError
+        from prshots.server.observability.outages import Outage
+
+        outage = self._outages.setdefault(
+            issuer, Outage(f"issuer {issuer} unavailable", f"issuer {issuer} is back")
+        )
+        try:
+            claims = await verifying
+        except ProviderError as error:
+            outage.note("verify", error)
+            raise
+        outage.works("verify")
+        return claims
 
     def _load(self) -> Issuers:
         from prshots.server.adapters.identity.issuers import CiIssuers

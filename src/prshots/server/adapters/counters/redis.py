@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.server.adapters.counters.memory import WINDOW_SECONDS
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
+from prshots.server.observability.outages import Outage
 
 HIT_SECONDS = (0.02, 0.01, 0.005, 0.005)
 """How long an upload waits for the counter: a little less than the 50 ms that it may cost.
@@ -92,20 +93,28 @@ class RedisCounter:
         self._is_silent = False  # the server has not answered since then
         self._asks_again_at = 0.0
         self._reason = ""
+        self._outage = Outage(
+            "rate counter unavailable, uploads are not limited",
+            "rate counter is back, uploads are limited again",
+        )
 
     async def hit(self, project_id: str) -> bool:
         if self._is_pausing():
             UNLIMITED_UPLOADS.inc()
+            self._outage.count_request()
             raise CounterUnavailableError(self._reason)
         try:
             allowed = await self._ask(project_id, self._patience)
-        except CounterUnavailableError:
+        except CounterUnavailableError as error:
             if not self._is_down:
                 COUNTER_OUTAGES.inc()
             self._is_down = self._is_silent = True
             UNLIMITED_UPLOADS.inc()
+            self._outage.note("hit", error)
+            self._outage.count_request()
             raise
         self._is_down = False
+        self._outage.works("hit")
         return allowed
 
     async def check(self) -> None:

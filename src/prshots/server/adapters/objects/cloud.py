@@ -20,6 +20,7 @@ from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import ORIGIN_KEY, OWNER_MARK, content_type_of
 from prshots.server.adapters.deadlines import DELIVERY_SECONDS, STORE_SECONDS, for_bytes, for_objects
 from prshots.server.adapters.objects.cloud_client import STREAM_SECONDS, Limits, first_line, open_client
+from prshots.server.adapters.objects.disk import store_outage
 from prshots.server.domain.ports import ObjectStream
 from prshots.server.observability import metrics
 
@@ -62,10 +63,11 @@ class CloudReader:
     def __init__(self, url: str, limits: Limits = READING) -> None:
         self._limits = limits
         self._client = open_client(url, limits)
+        self._outage = store_outage()
 
     async def size(self, key: str) -> int | None:
         """Send a HEAD. On 404 send a GET, because only that tells a missing object from a missing bucket."""
-        with _asking("get"):
+        with self._asking("get"):
             async with asyncio.timeout(self._limits.total_seconds):
                 with contextlib.suppress(FileNotFoundError):
                     return (await obstore.head_async(self._client, key))["size"]
@@ -81,7 +83,7 @@ class CloudReader:
         await self._get(OWNER_MARK)
 
     async def _get(self, key: str, part: range | None = None) -> "GetResult | None":
-        with _asking("get"):
+        with self._asking("get"):
             async with asyncio.timeout(self._limits.total_seconds):
                 return await self._found(key, part)
 
@@ -97,13 +99,26 @@ class CloudReader:
     async def _chunks(self, found: "GetResult") -> AsyncGenerator[bytes, None]:
         stream = found.stream(min_chunk_size=CHUNK_BYTES)
         while True:
-            with _translating():
+            with self._outage.watching("chunk"), _translating():
                 try:
                     async with asyncio.timeout(self._limits.total_seconds):
                         chunk = await anext(stream)
                 except StopAsyncIteration:
                     return
             yield bytes(chunk)
+
+    @contextlib.contextmanager
+    def _asking(self, operation: str) -> Iterator[None]:
+        with metrics.timed(metrics.STORE_SECONDS, operation, "store"):
+            try:
+                with _translating():
+                    yield
+            except _ObjectRefusedError:
+                raise
+            except StoreError as error:
+                self._outage.note(operation, error)
+                raise
+            self._outage.works(operation)
 
 
 class CloudStore(CloudReader):
@@ -116,7 +131,7 @@ class CloudStore(CloudReader):
         """Do nothing: connections close with the client."""
 
     async def put(self, key: str, chunks: Sequence[bytes]) -> None:
-        with _asking("put"):
+        with self._asking("put"):
             async with asyncio.timeout(for_bytes(sum(map(len, chunks)), self._limits.total_seconds)):
                 await obstore.put_async(
                     self._client,
@@ -163,7 +178,7 @@ class CloudStore(CloudReader):
     async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
         pages = obstore.list(self._client, chunk_size=PAGE)
         while True:
-            with _asking("list"):
+            with self._asking("list"):
                 try:
                     async with asyncio.timeout(self._limits.total_seconds):
                         page = await anext(pages)
@@ -177,7 +192,7 @@ class CloudStore(CloudReader):
         return 0
 
     async def _claim(self, claimant: str) -> None:
-        with _asking("put"):
+        with self._asking("put"):
             async with asyncio.timeout(self._limits.total_seconds):
                 with contextlib.suppress(AlreadyExistsError):  # another process was faster
                     await obstore.put_async(
@@ -194,12 +209,13 @@ class CloudStore(CloudReader):
             first, second = await asyncio.gather(self._delete(keys[:middle]), self._delete(keys[middle:]))
             return first | second
         except StoreError as error:
-            _log.error("image bytes could not be deleted", objects=len(keys), reason=str(error))
+            if not error.count_request:
+                _log.error("image bytes could not be deleted", objects=len(keys), reason=str(error))
             return set(keys)
         return set()
 
     async def _send_delete(self, keys: list[str]) -> None:
-        with _asking("delete"):
+        with self._asking("delete"):
             try:
                 async with asyncio.timeout(for_objects(len(keys), self._limits.total_seconds)):
                     await obstore.delete_async(self._client, keys)
@@ -207,12 +223,17 @@ class CloudStore(CloudReader):
                 if _code(error) not in _NO_SUCH_OBJECT:
                     raise
             except BaseError as error:
-                if len(keys) > 1 and _is_about_one_object(error):
-                    raise _SomeFailedError from None
-                raise
+                if not _is_about_one_object(error):
+                    raise
+                kind = _SomeFailedError if len(keys) > 1 else _ObjectRefusedError
+                raise kind(first_line(error)) from None
 
 
-class _SomeFailedError(StoreError):
+class _ObjectRefusedError(StoreError):
+    """A store that works refused to delete an object."""
+
+
+class _SomeFailedError(_ObjectRefusedError):
     """Some of the objects in one request could not be deleted."""
 
 
@@ -222,12 +243,6 @@ def _is_ours(entry: "ObjectMeta", cutoff: float) -> bool:
 
 def _is_about_one_object(error: BaseException) -> bool:
     return "DeleteObjects request failed for key" in str(error)
-
-
-@contextlib.contextmanager
-def _asking(operation: str) -> Iterator[None]:
-    with metrics.timed(metrics.STORE_SECONDS, operation, "store"), _translating():
-        yield
 
 
 @contextlib.contextmanager

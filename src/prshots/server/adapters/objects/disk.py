@@ -22,6 +22,7 @@ from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
 from prshots.server.domain.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
+from prshots.server.observability.outages import Outage
 
 WRITERS = 16
 """Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
@@ -78,6 +79,7 @@ class DiskStore:
         self._root = f"{root}/"
         self._reader = DiskReader(root)
         self._ready_folders: set[str] = set()
+        self._outage = store_outage()
         self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="disk")
 
     def close(self) -> None:
@@ -138,11 +140,12 @@ class DiskStore:
         seconds = deadlines.for_objects(len(keys))
 
         async def failed_in(shard: str, its_keys: list[str]) -> set[str]:
+            failed: set[str] = set()
             try:
-                return await self._in_thread("delete", partial(self._delete_in, shard, its_keys), seconds)
-            except StoreError as error:
-                _log.error("image bytes could not be deleted", objects=len(its_keys), reason=str(error))
-                return set(its_keys)
+                await self._in_thread("delete", partial(self._delete_in, shard, its_keys, failed), seconds)
+            except StoreError:
+                return failed or set(its_keys)
+            return failed
 
         return set().union(*await asyncio.gather(*(failed_in(*entry) for entry in by_shard.items())))
 
@@ -190,7 +193,7 @@ class DiskStore:
     async def _in_thread(
         self, operation: str, work: Callable[[], T], seconds: float = deadlines.STORE_SECONDS
     ) -> T:
-        with timed(STORE_SECONDS, operation, "store"):
+        with timed(STORE_SECONDS, operation, "store"), self._outage.watching(operation):
             try:
                 return await deadlines.in_thread(self._threads, work, seconds)
             except deadlines.OverdueError as error:
@@ -227,25 +230,40 @@ class DiskStore:
         sync_folder(parent)
         self._ready_folders.add(folder)
 
-    def _delete_in(self, shard: str, keys: Collection[str]) -> set[str]:
-        failed = {key for key in keys if not _unlinked(self._root + key)}
+    def _delete_in(self, shard: str, keys: Collection[str], failed: set[str]) -> None:
+        """Delete all that can be deleted, and add the others to `failed`. Raises the last OSError."""
+        problem: OSError | None = None
+        for key in keys:
+            try:
+                _unlink(self._root + key)
+            except OSError as error:  # the others must still be deleted
+                problem = error
+                failed.add(key)
         try:
             sync_folder(self._root + shard)
         except FileNotFoundError:
             pass  # no folder, so no files either
         except OSError as error:
-            _log.error("cannot sync the folder after a delete", folder=shard, reason=error.strerror)
+            problem = error
             failed.update(keys)
-        return failed
+        if problem:
+            raise problem
+
+
+def store_outage() -> Outage:
+    return Outage("storage unavailable", "storage is back")
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _unlinked(path: str) -> bool:
     try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
-    except OSError as error:  # the others must still be deleted
-        _log.error("image bytes could not be deleted", file=path, reason=error.strerror)
+        _unlink(path)
+    except OSError as error:  # the next sweep tries again
+        _log.error("an unfinished file could not be deleted", file=path, reason=error.strerror)
         return False
     return True
 

@@ -22,6 +22,7 @@ from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsur
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
+from prshots.server.observability.outages import Outage
 
 READERS = 4
 BUSY_SECONDS = 8
@@ -100,6 +101,7 @@ class Database:
         self.not_open = ""
         """Why the database cannot be used yet. Unless it is empty, all work raises RecordsError with it."""
         self.call_seconds = call_seconds
+        self.outage = Outage("database unavailable", "database is back")
         self._looking_up = _PermanentConnection(engine)
         self._texts: dict[Select[Any], tuple[str, list[str]]] = {}
         self._writing = _PermanentConnection(engine.execution_options(writes=True))
@@ -114,7 +116,11 @@ class Database:
         """
         self._require_open()
         text, names = self._as_text(query)
-        with timed(LOOK_UP), translating(), self._looking_up.connection() as connection:
+        with (
+            timed(LOOK_UP, self.outage, "look_up"),
+            translating(),
+            self._looking_up.connection() as connection,
+        ):
             cursor = connection.connection.cursor()
             cursor.execute(text, [parameters[name] for name in names])
             row = cursor.fetchone()
@@ -129,12 +135,12 @@ class Database:
         return self._texts[query]
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        with timed(READ):
+        with timed(READ, self.outage, "read"):
             return await self._in_thread(self._readers, lambda: self._read(work), RecordsError)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run in a transaction that is durably committed on return. The work may run more than once."""
-        with timed(WRITE):
+        with timed(WRITE, self.outage, "write"):
             return await self._in_thread(self._writers, lambda: self._write(work), RecordsUnsureError)
 
     async def check(self) -> None:
@@ -196,15 +202,15 @@ class _PermanentConnection:
 
 
 class timed:  # noqa: N801 - used like a function: with timed(READ)
-    """Times an operation, and counts database failures. Rejected data is not a failure.
+    """Times an operation, counts database failures and notes outages. Rejected data is not a failure.
 
     A class, because a generator would take longer than the measurement itself.
     """
 
-    __slots__ = ("_seconds", "_started")
+    __slots__ = ("_operation", "_outage", "_seconds", "_started")
 
-    def __init__(self, seconds: Histogram) -> None:
-        self._seconds = seconds
+    def __init__(self, seconds: Histogram, outage: Outage, operation: str) -> None:
+        self._seconds, self._outage, self._operation = seconds, outage, operation
 
     def __enter__(self) -> None:
         self._started = time.perf_counter()
@@ -213,6 +219,9 @@ class timed:  # noqa: N801 - used like a function: with timed(READ)
         self._seconds.observe(time.perf_counter() - self._started)
         if isinstance(error, RecordsError) and not is_refusal(error):
             _FAILURES.inc()
+            self._outage.note(self._operation, error)
+        elif error is None:
+            self._outage.works(self._operation)
 
 
 @contextlib.contextmanager

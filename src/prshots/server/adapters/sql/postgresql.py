@@ -176,7 +176,7 @@ class _PostgresqlDatabase(Database):
         def first(connection: Connection) -> Sequence[Any] | None:
             return connection.execute(query, parameters).first()
 
-        with timed(LOOK_UP):
+        with timed(LOOK_UP, self.outage, "look_up"):
             return await self._in_thread(self._lookers, lambda: self._read(first), RecordsError)
 
     async def close(self) -> None:

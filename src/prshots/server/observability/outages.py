@@ -1,0 +1,69 @@
+"""One log line when an engine goes away and one when it is back, however many requests fail in between."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from prshots.contract.errors import PrshotsError
+
+QUIET_SECONDS = 10.0
+"""An engine that fails again this soon is back only after so long without a failure."""
+
+_log = structlog.get_logger()
+
+
+class Outage:
+    """The state of one engine, as this process sees it.
+
+    An outage ends when every operation that failed has worked again: on a full disk, reads work all the time.
+    """
+
+    def __init__(self, away: str, back: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._away, self._back = away, back
+        self._clock = clock
+        self._is_away = False
+        self._is_repeated = False
+        self._failing: set[str] = set()
+        self._began_at = self._failed_at = self._ended_at = float("-inf")
+        self._requests = 0
+
+    def failed(self, operation: str, reason: str) -> None:
+        now = self._clock()
+        if not self._is_away:
+            self._is_away, self._is_repeated = True, now - self._ended_at < QUIET_SECONDS
+            self._began_at, self._requests = now, 0
+            _log.error(self._away, reason=reason)
+        self._failing.add(operation)
+        self._failed_at = now
+
+    def works(self, operation: str) -> None:
+        if not self._is_away:  # the usual case, and all that it costs
+            return
+        self._failing.discard(operation)
+        now = self._clock()
+        if (self._failing or self._is_repeated) and now - self._failed_at < QUIET_SECONDS:
+            return
+        self._is_away, self._ended_at = False, now
+        self._failing.clear()
+        seconds = round(now - self._began_at, 1)
+        _log.info(self._back, seconds=seconds, failed_requests=self._requests)
+
+    def count_request(self) -> None:
+        """Count a request that failed because of this outage."""
+        self._requests += 1
+
+    @contextlib.contextmanager
+    def watching(self, operation: str) -> Iterator[None]:
+        """Watch an operation. Its error knows that it is in the log."""
+        try:
+            yield
+        except PrshotsError as error:
+            self.note(operation, error)
+            raise
+        self.works(operation)
+
+    def note(self, operation: str, error: PrshotsError) -> None:
+        self.failed(operation, str(error))
+        error.count_request = self.count_request
