@@ -7,11 +7,11 @@ import httpx
 import pytest
 import structlog
 
-from prshots.contract.errors import PrshotsError, RecordsError, RecordsFullError, StoreFullError
+from prshots.contract.errors import DegradedError, RecordsError
 from prshots.server.http import readiness
 from prshots.server.http.readiness import Readiness
 from support.engine_servers import running_postgresql, running_valkey
-from support.service import Service
+from support.service import Service, upload
 from support.stores_and_records import small_disk
 from support.waiting import wait_until
 
@@ -61,6 +61,17 @@ async def test_without_an_optional_engine_it_is_ready_but_degraded() -> None:
     assert content["checks"]["counter"] == "down: gone"
     both = ready(("counter",), database=Engine(RecordsError("gone")), counter=counter)
     assert (await both.report())[1]["error"] == "not ready: database"
+
+
+async def test_an_engine_that_needs_attention_is_degraded_but_never_not_ready() -> None:
+    filling = Engine(DegradedError("0 bytes free"))
+    with structlog.testing.capture_logs() as log:
+        status, content = await ready(database=Engine(), store=filling).report()
+    assert (status, content) == (
+        200,
+        {"status": "degraded", "checks": {"database": "ok", "store": "degraded: 0 bytes free"}},
+    )
+    assert [(entry["event"], entry["log_level"]) for entry in log] == [("ready, but degraded", "warning")]
 
 
 async def test_concurrent_and_repeated_requests_share_one_check(monkeypatch) -> None:
@@ -119,15 +130,6 @@ async def test_while_stopping_it_is_not_ready_and_checks_no_engine() -> None:
     assert store.asked == 0
 
 
-@pytest.mark.parametrize("error", [StoreFullError("only 0 MB free"), RecordsFullError("only 0 MB free")])
-async def test_a_full_disk_is_degraded_not_down(error: PrshotsError) -> None:
-    async def full() -> None:
-        raise error
-
-    expected = {"status": "degraded", "checks": {"store": "degraded: only 0 MB free"}}
-    assert await Readiness({"store": full}).report() == (200, expected)
-
-
 @pytest.mark.slow
 def test_a_service_on_a_full_disk_is_degraded(service: Service) -> None:
     with small_disk(service.data_dir, "20m"):
@@ -180,22 +182,27 @@ def test_every_component_reports_that_it_is_ready(shared_service: Service) -> No
         assert (refused.status_code, refused.json()) == (405, {"error": "method not allowed"})
 
 
-def test_a_missing_store_makes_api_and_delivery_not_ready(service: Service) -> None:
+def test_a_missing_store_makes_delivery_not_ready_and_the_api_degraded(service: Service) -> None:
     service.start()
+    token = service.new_token()
     service.images_dir.mkdir(exist_ok=True)
     aside = service.images_dir.rename(service.folder / "aside")
     service.images_dir.write_text("a file in place of the folder")
-    for address in (service.base_url, service.img_url):
-        reply = becomes(address, 503)
-        assert reply.json()["error"] == "not ready: store"
-        assert reply.json()["checks"]["store"].startswith("down: ")
-        assert reply.headers["retry-after"] == "5"
-        assert httpx.get(f"{address}/healthz", trust_env=False).status_code == 200
+    reply = becomes(service.img_url, 503)
+    assert reply.json()["error"] == "not ready: store"
+    assert reply.json()["checks"]["store"].startswith("down: ")
+    assert reply.headers["retry-after"] == "5"
+    assert httpx.get(f"{service.img_url}/healthz", trust_env=False).status_code == 200
+    reply = becomes(service.base_url, 200, store="down: ", database="ok")
+    assert reply.json()["status"] == "degraded"
+    with service.client(token) as client:
+        assert upload(client).json() == {"error": "storage unavailable, retry later"}
+        assert client.get("/v1/comment?pr_number=7").status_code == 200
     assert readyz(service.web_url).status_code == 200  # web needs only the API, which answers
     service.images_dir.unlink()
     aside.rename(service.images_dir)
     for address in (service.base_url, service.img_url):
-        becomes(address, 200)
+        assert becomes(address, 200, store="ok").json()["status"] == "ok"
 
 
 @pytest.mark.parametrize("listens", [True, False])

@@ -31,6 +31,7 @@ PrshotsError
 │   └── SchemaTooNewError    … because a newer version has migrated it
 ├── CounterUnavailableError  the rate counter did not answer
 ├── WrongClockError          clocks differ too much to tell which files are old
+├── DegradedError            a check found an engine that works, but not for long or not for everything
 ├── BackupError              a backup or restore failed
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
@@ -194,6 +195,10 @@ class CounterUnavailableError(PrshotsError):
 
 
 class WrongClockError(PrshotsError):
+    pass
+
+
+class DegradedError(PrshotsError):
     pass
 
 

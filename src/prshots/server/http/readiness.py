@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from prshots.contract.errors import PrshotsError, RecordsFullError, StoreFullError
+from prshots.contract.errors import DegradedError, PrshotsError
 from prshots.contract.redaction import redact
 
 CHECK_SECONDS = 2.0
@@ -16,7 +16,8 @@ CHECK_SECONDS = 2.0
 KEPT_SECONDS = 1.0
 MAX_REASON_CHARACTERS = 200
 
-_DOWN, _DEGRADED = "down", "degraded"
+OK, DEGRADED, DOWN = "ok", "degraded: ", "down: "
+"""The state of an engine. The last two continue with the reason."""
 
 Check = Callable[[], Awaitable[None]]
 T = TypeVar("T")
@@ -47,13 +48,16 @@ class BrieflyCached(Generic[T]):
 
 
 class Readiness:
-    """Checks all engines of a component concurrently. It stays ready if an optional one is down."""
+    """Checks all engines of a component concurrently.
+
+    It stays ready, but degraded, if an optional engine is down, or if a check raises DegradedError.
+    """
 
     def __init__(self, checks: Mapping[str, Check], optional: Collection[str] = ()) -> None:
         self._checks, self._optional = checks, optional
         self._running: dict[str, asyncio.Future[None]] = {}
         self._states = BrieflyCached(self._check_all)
-        self._last_down: list[str] = []
+        self._last_not_ok: list[str] = []
         self.is_stopping = False
 
     async def report(self) -> tuple[int, dict[str, Any]]:
@@ -61,19 +65,31 @@ class Readiness:
         if self.is_stopping:
             return 503, {"error": "not ready: stopping", "checks": {}}
         states = await self._states.get()
-        down = [name for name, state in states.items() if state != "ok"]
-        needed = [name for name in down if name not in self._optional and states[name].startswith(_DOWN)]
-        if needed:
+        if needed := self._needed(states):
             return 503, {"error": f"not ready: {', '.join(needed)}", "checks": states}
-        return 200, {"status": "degraded" if down else "ok", "checks": states}
+        return 200, {"status": "degraded" if _not_ok(states) else "ok", "checks": states}
+
+    def _needed(self, states: Mapping[str, str]) -> list[str]:
+        """Return the engines that are down and without which the component is of no use."""
+        return [
+            name for name, state in states.items() if state.startswith(DOWN) and name not in self._optional
+        ]
 
     async def _check_all(self) -> dict[str, str]:
         states = dict(zip(self._checks, await asyncio.gather(*map(self._check, self._checks)), strict=True))
-        down = [name for name, state in states.items() if state != "ok"]
-        if down != self._last_down:  # one log line per outage, not per request
-            (_log.error if down else _log.info)("not ready" if down else "ready again", checks=states)
-        self._last_down = down
+        not_ok = _not_ok(states)
+        if not_ok != self._last_not_ok:  # one log line per outage, not per request
+            self._log_change(states)
+        self._last_not_ok = not_ok
         return states
+
+    def _log_change(self, states: Mapping[str, str]) -> None:
+        if self._needed(states):
+            _log.error("not ready", checks=states)
+        elif _not_ok(states):
+            _log.warning("ready, but degraded", checks=states)
+        else:
+            _log.info("ready again", checks=states)
 
     async def _check(self, name: str) -> str:
         # While an engine hangs, only one check of it runs, because some checks would each block a thread.
@@ -81,14 +97,16 @@ class Readiness:
         self._running[name] = running
         await asyncio.wait([running], timeout=CHECK_SECONDS)
         if not running.done():
-            return f"{_DOWN}: no answer within {CHECK_SECONDS:g} s"
+            return f"{DOWN}no answer within {CHECK_SECONDS:g} s"
         del self._running[name]
         error = running.exception()
         if error is None:
-            return "ok"
-        # A full disk refuses uploads only. Everything else works, and deletes make room.
-        state = _DEGRADED if isinstance(error, StoreFullError | RecordsFullError) else _DOWN
-        return f"{state}: {_reason(error)}"
+            return OK
+        return f"{DEGRADED if isinstance(error, DegradedError) else DOWN}{_reason(error)}"
+
+
+def _not_ok(states: Mapping[str, str]) -> list[str]:
+    return [name for name, state in states.items() if state != OK]
 
 
 async def _run(check: Check) -> None:

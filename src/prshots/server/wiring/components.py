@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prshots.contract.errors import PrshotsError, RecordsFullError, StoreFullError
+from prshots.contract.errors import DegradedError
 from prshots.server.wiring.engines import (
     awaited_keys,
     key_source,
@@ -190,28 +190,28 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
         readiness=Readiness(
             {
-                "database": with_space(settings.local_database, records.check, RecordsFullError),
+                "database": with_space(settings.local_database, records.check),
                 **({"keys": shared_keys.check} if shared_keys else {}),
-                "store": with_space(settings.local_store, store.check, StoreFullError),
+                "store": with_space(settings.local_store, store.check),
                 "counter": counter.check,
             },
-            optional={"counter"},  # without it uploads continue, without a rate limit
+            # Without a counter uploads continue, without a rate limit. Without a store only uploads and
+            # deletes fail: lists, comments and sign-in still work, so no load balancer should stop them.
+            optional={"counter", "store"},
         ),
         close=close,
         log_requests=settings.log_requests,
     )
 
 
-def with_space(
-    path: Path | None, check: Callable[[], Awaitable[None]], full: type[PrshotsError]
-) -> Callable[[], Awaitable[None]]:
-    """Extend an engine's check: raise `full` if the disk with its files is nearly full."""
+def with_space(path: Path | None, check: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    """Extend an engine's check: raise DegradedError if the disk with its files is nearly full."""
     from prshots.server.observability.free_space import shortage
 
     async def check_both() -> None:
         await check()
         if path and (words := await asyncio.to_thread(shortage, path)):
-            raise full(words)
+            raise DegradedError(words)
 
     return check_both
 
