@@ -31,6 +31,11 @@ SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_url
         (f"http://localhost:8080/sign-in#{SESSION}", SESSION),
         ("postgresql://ann:pa%20ss@db/prshots", "pa%20ss"),
         ("redis://:hunter2@cache:6379", "hunter2"),
+        ("postgresql://ann:first@second@db/x", "first"),
+        ("postgresql://ann:first@second@db/x", "second"),
+        ("cannot open 'redis://ann:a/b#c?d:e@f@cache:1/0': refused", "a/b#c?d:e@f"),
+        ("postgresql://ann:qu\"ot'e\\d@db/x", "ot'e"),
+        ("https://ghp_token@github.com/o/r", "ghp_token"),
         (f"k1:{HEX}", HEX),
         (f"k1:{HEX * 2}", HEX),
         ("client_secret=abc", "abc"),
@@ -55,6 +60,8 @@ def test_a_secret_is_hidden(text, secret):
         "commit 0123456789abcdef0123456789abcdef01234567 of msr_…abcd",
         "PostgreSQL at db.example.org:5432/prshots: connection refused",
         "the kid eyJ.x is not known",
+        "http://127.0.0.1:8081/v1/comment?pr_number=7 by ann@example.org",
+        "git@github.com:o/r.git and https://github.com/@ann",
     ],
 )
 def test_other_text_is_unchanged(text):

@@ -1,6 +1,7 @@
 """Settings: where they come from, and the error when one is wrong."""
 
 import os
+import traceback
 from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 
@@ -52,7 +53,8 @@ CASES = {
         "sqlite:////srv/a.db",
         "sqlite:////srv/a.db",
         "mysql://db",
-        "sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>",
+        "sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>; "
+        "in the password, write everything but letters and digits as %XX, for example @ as %40",
     ),
     "STORE_URL": Case(
         f"file://{Path.cwd()}/data/images",
@@ -66,7 +68,8 @@ CASES = {
         "redis://cache:6379/1",
         "redis://cache:6379/1",
         "memory://here",
-        "memory:// or redis://<host>:<port> (rediss, valkey, valkeys)",
+        "memory:// or redis://<user>:<password>@<host>:<port> (rediss, valkey, valkeys); "
+        "in the password, write everything but letters and digits as %XX, for example @ as %40",
     ),
     "SIGNING_KEYS": Case("", KEYS, KEYS, "", ""),
     "SIGNING_KEYS_FILE": Case(Path("data/signing-keys"), "/run/keys", Path("/run/keys"), "", ""),
@@ -264,6 +267,53 @@ def test_an_invalid_url_is_refused_without_showing_its_password(
     monkeypatch.setenv(f"PRSHOTS_{name}", url)
     assert error_of().startswith(f"PRSHOTS_{name}: got '")
     assert "pass/w" not in error_of()
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("DATABASE_URL", "postgresql"), ("COUNTER_URL", "redis")])
+@pytest.mark.parametrize("mark", ["@", "/", "#", "?", "/?", "@/", "?x=", "/7?x=", "[", "@@"])
+@pytest.mark.parametrize("rest", ["@db.test:5432/shots", "@db.test/shots?sslmode=require"])
+def test_an_unescaped_character_in_a_password_is_refused_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, name: str, scheme: str, mark: str, rest: str
+) -> None:
+    monkeypatch.setenv(f"PRSHOTS_{name}", f"{scheme}://ann:first{mark}second{rest}")
+    said = error_of()
+    assert said.startswith(f"PRSHOTS_{name}: got '{scheme}://…', takes ")
+    assert "for example @ as %40" in said
+    assert not any(part in said for part in ("first", "second", "ann"))
+    with pytest.raises(SettingsError) as raised:
+        load_settings()
+    assert not any(part in "".join(traceback.format_exception(raised.value)) for part in ("first", "second"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:a%40b%2Fc%23d%3Fe:f;g=h&i@one:5432,[::1]:5433,two/shots?application_name=a@b",
+        "postgresql://%2Frun%2Fpostgresql/shots",
+        "postgresql:///shots?user=ann@corp",
+    ],
+)
+def test_an_encoded_password_and_marks_outside_of_it_are_accepted(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("PRSHOTS_DATABASE_URL", url)
+    assert load_settings().database_url == url
+    assert "a%40b" not in load_settings().database_place
+
+
+@pytest.mark.parametrize("value", ["postgresql:ann:word@db", "word", "my secret://word@db/x", "://word"])
+def test_nothing_of_a_secret_value_that_is_no_url_is_shown(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    for name in ("DATABASE_URL", "STORE_URL", "COUNTER_URL"):
+        monkeypatch.setenv(f"PRSHOTS_{name}", value)
+        assert error_of().startswith(f"PRSHOTS_{name}: got an invalid value, takes ")
+        monkeypatch.delenv(f"PRSHOTS_{name}")
+
+
+def test_a_password_in_a_url_that_takes_none_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRSHOTS_BASE_URL", "https://ann:pa@word@shots.test")
+    assert error_of().startswith("PRSHOTS_BASE_URL: got 'https://ann:[hidden]@shots.test', takes ")
 
 
 def test_default_urls_and_paths_follow_the_ports_and_data_dir(monkeypatch: pytest.MonkeyPatch) -> None:

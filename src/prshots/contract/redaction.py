@@ -17,7 +17,8 @@ _SECRETS = re.compile(
     | (?P<signature> \b (?: token | sig | signature | x-amz-[a-z-]+ | password | client_secret ) = ["']? )
       [^\s"'\\&;,]+
     | (?P<sign_in> [?&\#] (?: code | state | link ) = ) [^\s"'\\&;,]+
-    | (?P<password> :// [^\s/:@"'\\]* : ) [^\s/@"'\\]+ (?= @ )
+    | (?P<password> :// [^\s/:@"'\\]* : ) [^\s]+ (?= @ )    # up to the last @: it may have unescaped ones
+    | (?P<user> :// ) [^\s/:@"'\\]+ (?= @ )                # a token in place of the user
     | (?<! [\w-] ) [0-9a-fA-F]{64,} (?! [\w-] )    # a key, a hash or a signature in hex
     | (?<! [\w-] ) [\w-]{43} (?! [\w-] )           # 256 bits in base64: a session, a sign-in code
     """,

@@ -12,12 +12,16 @@ from urllib.parse import urlsplit
 from prshots.contract import variables
 from prshots.contract.errors import SettingsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.redaction import redact
 from prshots.server.config import values
 from prshots.server.domain.signing import KeyRing
 
 PREFIX = variables.PREFIX
 PROVIDERS = ("github", "gitlab", "gitea", "oidc")
 GITHUB_ISSUER, GITLAB_ISSUER = "https://token.actions.githubusercontent.com", "https://gitlab.com"
+
+_SCHEME = re.compile(r"[a-z0-9+]{1,16}://|/")
+_NO_PASSWORD = re.compile(r"[A-Za-z0-9._/-]*")
 
 T = TypeVar("T")
 
@@ -76,7 +80,7 @@ class Settings:
     database_url: str = _setting(
         values.database_url,
         "",
-        "sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>",
+        f"sqlite:///<path> or postgresql://<user>:<password>@<host>/<name>; {values.PERCENT_ENCODE}",
         secret=True,
     )
     store_url: str = _setting(
@@ -85,7 +89,8 @@ class Settings:
     counter_url: str = _setting(
         values.counter_url,
         "memory://",
-        "memory:// or redis://<host>:<port> (rediss, valkey, valkeys)",
+        "memory:// or redis://<user>:<password>@<host>:<port> (rediss, valkey, valkeys); "
+        + values.PERCENT_ENCODE,
         secret=True,
     )
     signing_keys: str = _setting(_keys, "", "kid:hex,kid:hex; the first signs, all verify", secret=True)
@@ -262,7 +267,7 @@ def _read(known: Field[Any], given: object) -> object:
     except ValueError as error:
         raise SettingsError(
             f"{PREFIX}{known.name.upper()}: got {_shown(known, given)}, takes {known.metadata['takes']}"
-        ) from error
+        ) from (error if known.repr else None)  # its text may quote a part of the secret
 
 
 def _read_toml(config: Path) -> dict[str, Any]:
@@ -282,7 +287,10 @@ def _takes(name: str) -> str:
 def _shown(known: Field[Any], value: object) -> str:
     """Return the given value for a message, with secrets removed."""
     if known.repr:
-        return repr(value)
-    if known.name.endswith("_url") and isinstance(value, str):
-        return repr(re.sub(r"\?.*", "?…", re.sub(r"//.*@", "//…@", value)))
-    return "an invalid value"
+        return redact(repr(value))
+    # A URL that we can't read may have a password in any part of it but the scheme. A path has none.
+    is_url = known.name.endswith("_url") and isinstance(value, str)
+    begin = _SCHEME.match(str(value)) if is_url else None
+    if begin is None:
+        return "an invalid value"
+    return repr(value if _NO_PASSWORD.fullmatch(str(value), begin.end()) else f"{begin[0]}…")

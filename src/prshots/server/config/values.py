@@ -121,7 +121,7 @@ def store_url(given: object) -> str:
 
 
 def counter_url(given: object) -> str:
-    return _either(text(1)(given), "memory:", _memory, _one_of("redis", "rediss", "valkey", "valkeys"))
+    return _either(text(1)(given), "memory:", _memory, _redis)
 
 
 Check = Callable[[str], None]
@@ -145,6 +145,25 @@ def _postgresql(url: str) -> None:
     # The query may name the server, as a socket or as several hosts. The database is always the path.
     if not url.startswith("postgresql://") or not urlsplit(url).path.strip("/"):
         raise ValueError("not postgresql://<host>/<name>")
+    _check_password_is_encoded(url)
+
+
+PERCENT_ENCODE = "in the password, write everything but letters and digits as %XX, for example @ as %40"
+
+_HOSTS = re.compile(r"(?:\[[^\]]*\]|[^\[\]:@,]*)(?::[0-9]*)?")
+
+
+def _check_password_is_encoded(url: str) -> None:
+    """Refuse a URL whose password has an unescaped @, /, ? or #.
+
+    Such a character ends the password too early. Its rest would count as a part of the host or the path, and
+    appear in messages.
+    """
+    parts = urlsplit(url)
+    user, _, hosts = parts.netloc.rpartition("@")
+    is_plain = all(_HOSTS.fullmatch(host) for host in hosts.split(","))
+    if "@" in user + parts.path or "#" in url or not is_plain:
+        raise ValueError("the password is not percent-encoded")
 
 
 def _one_of(*schemes: str) -> Check:
@@ -156,6 +175,11 @@ def _one_of(*schemes: str) -> Check:
             raise ValueError(f"not a URL with one of the schemes {', '.join(schemes)}")
 
     return check
+
+
+def _redis(url: str) -> None:
+    _one_of("redis", "rediss", "valkey", "valkeys")(url)
+    _check_password_is_encoded(url)
 
 
 def _memory(url: str) -> None:

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 from prshots.contract.errors import RecordsError, RecordsUnsureError, SettingsError
 from prshots.server.adapters.deadlines import DATABASE_SECONDS, seconds_left
 from prshots.server.adapters.sql.database import LOOK_UP, Database, timed
+from prshots.server.config.values import PERCENT_ENCODE
 
 LOOKERS, READERS, WRITERS = 2, 3, 3
 """The number of threads, and so the maximum of connections, per process. Every request starts with a look-up,
@@ -89,8 +90,7 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
     except psycopg.ProgrammingError:  # its message may quote the password
         raise SettingsError(
             "PRSHOTS_DATABASE_URL: got an invalid value, takes "
-            "postgresql://<user>:<password>@<host>:<port>/<name>; "
-            "in the password, write everything but letters and digits as %XX"
+            f"postgresql://<user>:<password>@<host>:<port>/<name>; {PERCENT_ENCODE}"
         ) from None
     limits = {
         "statement_timeout": timeouts.statement,
