@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import CounterUnavailableError, SettingsError
+from prshots.server.adapters.counters import redis as redis_counter
 from prshots.server.adapters.counters.memory import WINDOW_SECONDS
 from prshots.server.adapters.counters.redis import HIT_SECONDS, RedisCounter
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
@@ -98,6 +99,39 @@ async def call_over(counter: RedisCounter) -> None:
 
 def test_an_upload_waits_less_than_50_ms_for_the_counter() -> None:
     assert sum(HIT_SECONDS) < 0.05
+
+
+async def test_a_busy_process_waits_until_it_can_read_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each turn of the event loop takes longer than the patience, and the answer takes eight turns."""
+    monkeypatch.setattr(redis_counter, "BUSY_SECONDS", NEVER)
+    answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+    async def other_uploads() -> None:
+        for _ in range(8):
+            time.sleep(2 * sum(HIT_SECONDS))
+            await asyncio.sleep(0)
+        answer.set_result(True)
+
+    busy = asyncio.create_task(other_uploads())
+    await redis_counter._wait(answer, HIT_SECONDS)
+    assert answer.done()
+    await busy
+
+
+async def test_a_busy_process_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_counter, "BUSY_SECONDS", 0.1)
+    answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+
+    async def other_uploads() -> None:
+        while not answer.cancelled():
+            time.sleep(2 * sum(HIT_SECONDS))
+            await asyncio.sleep(0)
+
+    busy = asyncio.create_task(other_uploads())
+    await redis_counter._wait(answer, HIT_SECONDS)
+    assert not answer.done()
+    answer.cancel()
+    await busy
 
 
 class TestSharedServer:

@@ -431,7 +431,8 @@ class RateCounter(Protocol):
     async def hit(self, project_id: str) -> bool:
         """Count one upload. Return False if the project has reached its limit for the last minute.
 
-        Raises CounterUnavailableError after at most 50 ms, so that a slow counter cannot delay uploads.
+        Raises CounterUnavailableError after at most 50 ms, so that a slow counter cannot delay uploads. The
+        time in which this process was busy does not count.
         """
 
     async def check(self) -> None:
