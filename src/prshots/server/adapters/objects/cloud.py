@@ -153,7 +153,7 @@ class CloudStore(CloudReader):
 
     async def time(self) -> float | None:
         """Write an object, and ask when that was: no client library passes on the `Date` of a reply."""
-        with contextlib.suppress(StoreFullError), _asking("put"):
+        with contextlib.suppress(StoreFullError), self._asking("put"):
             async with asyncio.timeout(self._limits.total_seconds):
                 await obstore.put_async(self._client, CLOCK_OBJECT, b"", use_multipart=False)
                 return (await obstore.head_async(self._client, CLOCK_OBJECT))["last_modified"].timestamp()
