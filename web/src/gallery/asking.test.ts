@@ -108,6 +108,8 @@ test("an image without a thumbnail says why, and is not requested again", async 
   await vi.runAllTimersAsync();
   expect(await first).toEqual({ missing: "damaged" });
   expect(await queue.want("a")).toEqual({ missing: "damaged" });
+  expect(queue.answered("a")).toEqual({ missing: "damaged" });
+  expect(queue.answered("b")).toBeUndefined();
   expect(requests).toBe(1);
 });
 

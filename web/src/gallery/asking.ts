@@ -25,6 +25,7 @@ export class ThumbnailQueue {
   private readonly ask: Ask;
   private readonly waiting = new Map<string, Wanted>();
   private readonly known = new Map<string, Promise<Answer>>();
+  private readonly answers = new Map<string, Answer>();
   private busy = false;
 
   constructor(ask: Ask) {
@@ -38,6 +39,11 @@ export class ThumbnailQueue {
     this.waiting.set(id, { promise, resolve, reject });
     if (!this.busy) this.start();
     return promise;
+  }
+
+  /** The answer to an earlier request, if there was one. */
+  answered(id: string): Answer {
+    return this.answers.get(id);
   }
 
   forget(id: string): void {
@@ -65,11 +71,16 @@ export class ThumbnailQueue {
       const reply = await this.ask(batch.map(([id]) => id));
       for (const [id, wanted] of batch) {
         if (reply.missing[id] === "later") this.failed(id, wanted, new Error("not made yet"));
-        else wanted.resolve(answerOf(reply.thumbnails[id], reply.missing[id]));
+        else this.succeeded(id, wanted, answerOf(reply.thumbnails[id], reply.missing[id]));
       }
     } catch (problem) {
       for (const [id, wanted] of batch) this.failed(id, wanted, problem);
     }
+  }
+
+  private succeeded(id: string, wanted: Wanted, answer: Answer): void {
+    this.answers.set(id, answer);
+    wanted.resolve(answer);
   }
 
   private failed(id: string, wanted: Wanted, problem: unknown): void {

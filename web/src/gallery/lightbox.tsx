@@ -10,10 +10,11 @@ import { afterDeleting, viewportLabel } from "./arrange";
 import { Bar, StepButtons } from "./bar";
 import { Details } from "./details";
 import { actionOf, type Step } from "./keys";
-import { LIGHTBOX_WORDS, missingOf } from "./missing";
+import { LIGHTBOX_WORDS } from "./missing";
 import { usePreloaded } from "./originals";
 import { type Shown, useShown } from "./shown";
 import { Stage } from "./stage";
+import { useMissing } from "./thumbnail";
 import { useNaturalSize, useZoom, type Zoom } from "./zooming";
 
 const PACE_MS = 120;
@@ -37,6 +38,7 @@ export function Lightbox(props: LightboxProps) {
   const dialog = useModal();
   const shown = useShown(opened, order, shots, at);
   const { image } = shown;
+  const missingOf = useMissing();
   const missing = image && missingOf(image);
   const natural = useNaturalSize(image);
   const zoom = useZoom(image, natural.size);
@@ -49,7 +51,8 @@ export function Lightbox(props: LightboxProps) {
   };
   const remove = useRemove(props, shown, show);
   const onKeyDown = useKeys(zoom, go, toggleDetails);
-  usePreloaded(Object.values(shown.neighbours), natural.arrived);
+  const quick = Object.values(shown.neighbours).filter((next) => next && missingOf(next) !== "too_large");
+  usePreloaded(quick, natural.arrived);
 
   return (
     <dialog
@@ -78,7 +81,14 @@ export function Lightbox(props: LightboxProps) {
             {LIGHTBOX_WORDS[missing]}
           </p>
         )}
-        <Stage image={image} zoom={zoom} natural={natural} go={go} onFailed={shown.lookAgain}>
+        <Stage
+          image={image}
+          missing={missing}
+          zoom={zoom}
+          natural={natural}
+          go={go}
+          onFailed={shown.lookAgain}
+        >
           <NoPicture waiting={shown.waiting} />
         </Stage>
         <StepButtons neighbours={shown.neighbours} go={go} />

@@ -20,8 +20,8 @@ export function usePreloaded(images: (Image | undefined)[], when: boolean): void
   }, [which, when]);
 }
 
-function preload({ id, url, thumbnail }: Image): void {
-  if (sizes.has(id) || thumbnail === "too_large") return; // decoding that one may take minutes
+function preload({ id, url }: Image): void {
+  if (sizes.has(id)) return;
   const picture = new window.Image();
   picture.onload = () => remember(id, { width: picture.naturalWidth, height: picture.naturalHeight });
   picture.src = url;

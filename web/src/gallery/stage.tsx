@@ -5,12 +5,15 @@ import type { Image } from "../lib/types";
 import { Button } from "../ui";
 import type { Size } from "./arrange";
 import { type Step, swiped } from "./keys";
+import type { Missing } from "./missing";
 import type { Natural, Zoom } from "./zooming";
 
 const STILL_A_CLICK = 4;
 
 interface StageProps {
   image: Image | null;
+  /** Why it has no thumbnail, which also says what to expect of the image. */
+  missing: Missing | null;
   zoom: Zoom;
   natural: Natural;
   go: (step: Step) => void;
@@ -20,7 +23,7 @@ interface StageProps {
   children: ComponentChildren;
 }
 
-export function Stage({ image, zoom, natural, go, onFailed, children }: StageProps) {
+export function Stage({ image, missing, zoom, natural, go, onFailed, children }: StageProps) {
   const hand = useHand(zoom, go);
   return (
     <section
@@ -39,7 +42,7 @@ export function Stage({ image, zoom, natural, go, onFailed, children }: StagePro
           class="picture"
           style={{ width: `${zoom.shown.width}px`, height: `${zoom.shown.height}px` }}
         >
-          <Picture key={image.id} image={image} natural={natural} onFailed={onFailed} />
+          <Picture key={image.id} image={image} missing={missing} natural={natural} onFailed={onFailed} />
         </div>
       ) : (
         children
@@ -49,10 +52,15 @@ export function Stage({ image, zoom, natural, go, onFailed, children }: StagePro
 }
 
 /** Shows the thumbnail until the image has loaded. */
-function Picture({ image, natural, onFailed }: { image: Image } & Pick<StageProps, "natural" | "onFailed">) {
+function Picture({
+  image,
+  missing,
+  natural,
+  onFailed,
+}: { image: Image } & Pick<StageProps, "missing" | "natural" | "onFailed">) {
   const [failed, setFailed] = useState(false);
   const [isWanted, setWanted] = useState(false);
-  if (image.thumbnail === "too_large" && !isWanted) {
+  if (missing === "too_large" && !isWanted) {
     return (
       <div class="picture-failed">
         <p>Showing it can keep your browser busy for minutes.</p>
@@ -64,7 +72,7 @@ function Picture({ image, natural, onFailed }: { image: Image } & Pick<StageProp
     return (
       <div class="picture-failed" role="alert">
         <p>Could not load this image.</p>
-        {image.thumbnail !== "damaged" && <Button onClick={() => setFailed(false)}>Try again</Button>}
+        {missing !== "damaged" && <Button onClick={() => setFailed(false)}>Try again</Button>}
       </div>
     );
   }

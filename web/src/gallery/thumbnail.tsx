@@ -6,7 +6,7 @@ import type { Image, ThumbnailUrls } from "../lib/types";
 import { viewportSize } from "./arrange";
 import { type Answer, ThumbnailQueue } from "./asking";
 import { filling } from "./filling";
-import { BOX_WORDS, missingOf } from "./missing";
+import { BOX_WORDS, type Missing, missingOf } from "./missing";
 import { whileNear } from "./near";
 
 const AGAIN_MS = 5_000;
@@ -85,6 +85,15 @@ function useAnswer(image: Image, box: RefObject<HTMLElement | null>): Answer {
     };
   }, [unknown, queue, id, attempt, box]);
   return answer;
+}
+
+/** A function that says why an image has no thumbnail, as far as this page knows; null: it has or may get one. */
+export function useMissing(): (image: Image) => Missing | null {
+  const queue = useContext(Thumbnails);
+  return (image) => {
+    const answer = knownAnswer(image) ?? queue?.answered(image.id); // the record may be older than the answer
+    return answer && "missing" in answer ? answer.missing : null;
+  };
 }
 
 /** What the image's own record says about its thumbnail. */
