@@ -252,7 +252,7 @@ async def sweep_with_due(stores: Stores) -> None:
     for key in (known.key, f"ff/{'f' * 32}.png"):
         await stores.disk.put(key, [b"bytes"])
         os.utime(stores.disk.root / key, (NOW - 7200, NOW - 7200))
-    report = await sweep(engines_of(stores.records, stores.disk), clock=lambda: NOW)
+    report = await sweep(engines_of(stores.records, stores.disk))
     assert (report.expired, report.failed, report.orphans) == (DUE + 1, 0, 1)
     assert await stores.records.schedule_due(NOW, DUE) == 0
     assert await stores.records.known_ids({known.id} | {secrets.token_hex(16) for _ in range(DUE)}) == {
