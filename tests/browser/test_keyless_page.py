@@ -110,7 +110,11 @@ def test_a_gitlab_trust_uses_gitlab_terms_and_cannot_be_added_twice(
     ]
     page.get_by_role("button", name="Copy", exact=True).click()
     lines = yaml.safe_load(page.evaluate("navigator.clipboard.readText()"))
-    assert lines == {"id_tokens": {"PRSHOTS_ID_TOKEN": {"aud": shared_service.base_url}}}
+    shown = ann.get_json(f"/projects/{project}")
+    assert lines == {
+        "id_tokens": {"PRSHOTS_ID_TOKEN": {"aud": shared_service.base_url}},
+        "variables": {"PRSHOTS_PROJECT": f"{shown['organization']['name']}/{shown['name']}"},
+    }
 
 
 def test_snippets_on_the_setup_page_use_only_existing_commands(

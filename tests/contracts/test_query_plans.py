@@ -27,6 +27,7 @@ from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import Image, Project, Trust
+from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.sweep import sweep
 from support.stores_and_records import a_project, a_token, an_image, engines_of
 
@@ -181,9 +182,9 @@ async def exchange_token(stores: Stores) -> None:
     await stores.trusts.add_trust(trust, anchor := f"repository={trust.id}", 50)
     assert await stores.trusts.is_trusted(GITHUB)
     assert not await stores.trusts.is_trusted("https://ci.example")
-    for project, found in ((None, 1), (BIG.name, 1), ("nobody", 0)):
-        asked = [anchor, "repository=growth/", "sub=repo:"]
-        assert len(await stores.trusts.trusts_by_anchor(GITHUB, asked, project)) == found
+    for project, found in (("", 1), (BIG.name, 1), (BIG.id, 1), (f"local/{BIG.name}", 1), ("nobody/x", 0)):
+        asked, named = [anchor, "repository=growth/", "sub=repo:"], ProjectReference.parse(project)
+        assert len(await stores.trusts.trusts_by_anchor(GITHUB, asked, named)) == found
     short = a_token(BIG, expires_at=NOW - 1, trust_id=trust.id)
     assert await stores.trusts.add_token_of_trust(short)
     await stores.trusts.touch_trust(trust.id, NOW)

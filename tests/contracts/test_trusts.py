@@ -17,9 +17,11 @@ from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.config.values import MAX_ISSUER
 from prshots.server.domain.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
 from prshots.server.domain.models import Project, Trust, UploadToken
+from prshots.server.domain.names import ProjectReference
 from support.stores_and_records import ENGINES, NOW, a_project, a_token, an_image, opener
 
 ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
+UNNAMED = ProjectReference.parse("")
 
 
 class Stores(NamedTuple):
@@ -93,7 +95,7 @@ class TestTrusts:
         anchor = f"{secrets.token_hex(MAX_NAME // 2)}={value}"
         claims = {f"{number:0{MAX_NAME}}": value for number in range(MAX_CLAIMS)}
         trust = await stores.trust(project, anchor, issuer=issuer, claims=claims)
-        assert await stores.trusts.trusts_by_anchor(issuer, [anchor], None) == [(trust, project)]
+        assert await stores.trusts.trusts_by_anchor(issuer, [anchor], UNNAMED) == [(trust, project)]
 
 
 class TestFindingTrusts:
@@ -104,11 +106,16 @@ class TestFindingTrusts:
         await stores.trust(other, "repository=other/app", claims={"repository": "other/app"})
         await stores.trust(other, issuer="https://other.example")
         asked = ["repository=octo/", ANCHOR, "sub=repo:"]
-        assert await stores.trusts.trusts_by_anchor(ISSUER, asked, None) == [(exact, project), (wide, other)]
-        for name in (other.name, other.id):
-            assert await stores.trusts.trusts_by_anchor(ISSUER, asked, name) == [(wide, other)]
-        assert await stores.trusts.trusts_by_anchor(ISSUER, asked, "nobody") == []
-        assert await stores.trusts.trusts_by_anchor(ISSUER, [], None) == []
+        assert await stores.trusts.trusts_by_anchor(ISSUER, asked, UNNAMED) == [
+            (exact, project),
+            (wide, other),
+        ]
+        for name in (other.name, other.id, f"local/{other.name}"):
+            asked_for = ProjectReference.parse(name)
+            assert await stores.trusts.trusts_by_anchor(ISSUER, asked, asked_for) == [(wide, other)]
+        for name in ("nobody", f"nobody/{other.name}", f"local/{other.id}"):
+            assert await stores.trusts.trusts_by_anchor(ISSUER, asked, ProjectReference.parse(name)) == []
+        assert await stores.trusts.trusts_by_anchor(ISSUER, [], UNNAMED) == []
 
     async def test_an_issuer_is_trusted_while_a_trust_names_it(self, stores: Stores) -> None:
         assert not await stores.trusts.is_trusted(ISSUER)
@@ -179,7 +186,7 @@ class TestRemovingAProject:
         await stores.records.add_image(image := an_image(project))
         assert await stores.records.retire_project(project.id, NOW, 10) == 1
         assert await stores.records.project_of_token(token.sha256) is None
-        assert await stores.trusts.trusts_by_anchor(ISSUER, [ANCHOR], None) == [(kept, other)]
+        assert await stores.trusts.trusts_by_anchor(ISSUER, [ANCHOR], UNNAMED) == [(kept, other)]
         await stores.records.remove_images([image.id])
         assert await stores.records.remove_project(project.id)
         assert await stores.trusts.trusts(project.id) == []

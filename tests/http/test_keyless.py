@@ -40,8 +40,10 @@ class World:
         self.project_id = self.person.project()
 
     @property
-    def project_name(self) -> str:
-        return str(self.person.get_json(f"/projects/{self.project_id}")["name"])
+    def full_name(self) -> str:
+        """The project's `organization/name`."""
+        project = self.person.get_json(f"/projects/{self.project_id}")
+        return f"{project['organization']['name']}/{project['name']}"
 
     def trust(self, project_id: str = "", issuer: str = "", **claims: str) -> str:
         """Make a project trust the repository, with these extra claims. Return the trust's id."""
@@ -56,7 +58,7 @@ class World:
         return self.issuer.id_token(audience or self.service.base_url, **said)
 
     def exchange(self, id_token: object, **more: object) -> httpx.Response:
-        return self.ask(json={"id_token": id_token, **more})
+        return self.ask(json={"id_token": id_token, "project": self.project_id, **more})
 
     def ask(self, **request: Any) -> httpx.Response:
         return self.issuer.client.post(f"{self.service.base_url}/v1/oidc/token", **request)
@@ -71,7 +73,7 @@ class World:
         return line
 
     def refusal(self, id_token: object, **more: object) -> str:
-        line = self.reason(json={"id_token": id_token, **more})
+        line = self.reason(json={"id_token": id_token, "project": self.project_id, **more})
         if isinstance(id_token, str) and id_token:
             assert not [part for part in id_token.split(".") if len(part) > 10 and part in line]
         return line
@@ -98,8 +100,9 @@ def test_a_job_uploads_with_its_id_token_until_the_trust_is_removed(world: World
     assert reply.status_code == 200
     assert reply.headers["cache-control"] == "no-store"
     granted = reply.json()
-    assert set(granted) == {"token", "expires_at", "project"}
-    assert granted["project"] == world.project_name
+    assert set(granted) == {"token", "expires_at", "project", "project_id", "organization"}
+    assert f"{granted['organization']}/{granted['project']}" == world.full_name
+    assert granted["project_id"] == world.project_id
     assert granted["expires_at"] == pytest.approx(time.time() + 900, abs=60)
     with world.service.client(granted["token"]) as client:
         assert upload(client).status_code == 200
@@ -139,23 +142,59 @@ def test_only_a_job_whose_claims_match_the_trust_gets_a_token(world: World) -> N
         ({"ref": "refs/heads/main"}, "do not match the trust: ref"),
         ({"environment": "production"}, "do not match the trust: environment"),
         ({"environment": None}, "do not match the trust: environment"),
-        ({"repository_id": 4712}, "no trust names this repository"),
+        ({"repository_id": 4712}, "names this repository"),
     ):
         assert reason in world.refusal(world.id_token(**changes))
 
 
-def test_a_job_trusted_by_several_projects_must_name_one(world: World) -> None:
-    other_id = world.person.project(other := f"project-{secrets.token_hex(4)}")
-    world.trust()
-    world.trust(other_id)
-    id_token = world.id_token()
-    assert "several projects" in world.refusal(id_token)
-    assert world.exchange(id_token, project=other).json()["project"] == other
-    assert world.exchange(id_token, project=world.project_id).json()["project"] == world.project_name
-    for project in ("nobody", 7, ["x"], "x" * 1000):
-        assert "project" in world.refusal(id_token, project=project)
-    half_a_character = json.dumps({"id_token": id_token, "project": "\udc80"}).encode()
-    assert "not a valid name or id" in world.reason(content=half_a_character)
+class TestTheProject:
+    def test_is_named_by_its_id_or_by_organization_and_name(self, world: World) -> None:
+        world.trust()
+        id_token = world.id_token()
+        for project in (world.project_id, world.full_name):
+            assert world.exchange(id_token, project=project).json()["project_id"] == world.project_id
+        for project in ("nobody/x", f"{world.full_name}x", secrets.token_hex(8), 7, ["x"], "x" * 1000):
+            assert "project" in world.refusal(id_token, project=project)
+        half_a_character = json.dumps({"id_token": id_token, "project": "\udc80"}).encode()
+        assert "not a valid name or id" in world.reason(content=half_a_character)
+
+    def test_of_a_stranger_with_the_same_name_gets_nothing(self, world: World) -> None:
+        """Anyone can add a trust for any repository to their own project of any name."""
+        organization, name = world.full_name.split("/")
+        world.trust(environment="production")
+        with sign_in(world.service) as stranger:
+            for taken in (name, world.project_id, world.full_name):
+                path = f"/projects/{stranger.project(taken)}/trusts"
+                claims = {"repository": world.repository}
+                assert stranger.ask("POST", path, issuer=world.issuer.url, claims=claims).status_code == 201
+            assert stranger.ask("POST", "/organizations", name=f"{organization}/x").status_code == 400
+            ours = world.id_token(environment="production")
+            # The stranger's trusts change nothing for our job, whether our own trust matches it or not.
+            for project in (world.project_id, world.full_name):
+                assert world.exchange(ours, project=project).json()["project_id"] == world.project_id
+                assert "environment" in world.refusal(world.id_token(), project=project)
+            for project in (None, "", name):
+                reply = world.exchange(world.id_token(), project=project)
+                assert reply.status_code == 400, reply.text
+                assert "set project to organization/name, or to the project's id" in reply.json()["error"]
+
+    def test_can_be_left_out_or_named_alone_only_in_the_operators_organization(
+        self, world: World, shared_service: Service
+    ) -> None:
+        world.trust()
+        with sign_in(shared_service, operator=True) as operator:
+            operator.organization_id = "local"
+            ours = World(world.service, world.issuer, operator, world.repository)
+            name = ours.full_name.removeprefix("local/")
+            assert ours.exchange(ours.id_token(), project=name).status_code == 400
+            ours.trust()
+            for project in (None, "", name, ours.full_name, ours.project_id):
+                granted = ours.exchange(ours.id_token(), project=project).json()
+                assert (granted["project_id"], granted["organization"]) == (ours.project_id, "local")
+            ours.trust(second := operator.project())
+            refused = ours.exchange(ours.id_token(), project=None)
+            assert (refused.status_code, "several projects" in refused.json()["error"]) == (400, True)
+            assert ours.exchange(ours.id_token(), project=second).json()["project_id"] == second
 
 
 def test_an_invalid_id_token_is_refused_and_the_reason_is_logged(world: World) -> None:
@@ -318,10 +357,10 @@ def test_the_client_gets_its_token_from_the_job_s_environment(world: World) -> N
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "opaque",
     }
     url = world.service.base_url
-    with Client(url, token_source(url, "", world.project_name, environ)) as client:
+    with Client(url, token_source(url, "", world.full_name, environ)) as client:
         assert client.comment(7).markdown.startswith("<!-- svc:pr-7 -->")
     with (
-        Client(url, token_source(url, "", "another project", environ)) as client,
+        Client(url, token_source(url, "", "another/project", environ)) as client,
         pytest.raises(UnauthorizedError, match="the service's log says why"),
     ):
         client.comment(7)

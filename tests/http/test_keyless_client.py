@@ -30,6 +30,7 @@ class Ground:
         self.audiences: list[str] = []
         self.granted: set[str] = set()
         self.reply: tuple[int, object] | None = None
+        self.organization = "local"
 
     def id_token(self, path: str, authorization: str) -> tuple[int, object]:
         if authorization != f"bearer {REQUEST_TOKEN}":
@@ -45,7 +46,8 @@ class Ground:
             return self.reply
         token = "msr_" + secrets.token_hex(32)
         self.granted.add(token)
-        return 200, {"token": token, "expires_at": 1_900_000_000, "project": "demo"}
+        named = {"project": "demo", "project_id": "0123456789abcdef", "organization": self.organization}
+        return 200, {"token": token, "expires_at": 1_900_000_000, **named}
 
     def comment(self, authorization: str) -> tuple[int, object]:
         if authorization.removeprefix("Bearer ") not in self.granted:
@@ -141,6 +143,32 @@ class TestExchange:
         assert source.token() in ground.granted
         assert ground.asked == [{"id_token": JWT, "project": "demo"}]
         assert ground.audiences == []
+
+    @pytest.mark.parametrize(
+        ("organization", "project", "is_asked"),
+        [
+            ("local", "demo", True),
+            ("octo", "octo/demo", True),
+            ("octo", "0123456789abcdef", True),
+            ("octo", "", True),
+            ("evil", "demo", False),
+            ("evil", "octo/demo", False),
+            ("octo", "0123456789abcde0", False),
+            ("", "demo", False),
+            (None, "demo", False),
+        ],
+    )
+    def test_a_token_of_another_project_is_not_used(
+        self, front: UnreliableProxy, ground: Ground, organization: str, project: str, *, is_asked: bool
+    ) -> None:
+        ground.organization = organization
+        source = token_source(front.url, "", project, in_actions(front))
+        if is_asked:
+            assert source.token() in ground.granted
+            return
+        with pytest.raises(CallError, match="so nothing is uploaded") as caught:
+            source.token()
+        assert not any(token in str(caught.value) for token in ground.granted)
 
     def test_many_threads_exchange_once(self, front: UnreliableProxy, ground: Ground) -> None:
         source = token_source(front.url, "", "", in_actions(front))

@@ -19,6 +19,7 @@ from prshots.server.domain.models import (
     User,
     WrongTotal,
 )
+from prshots.server.domain.names import ProjectReference
 from support.stores_and_records import NOW, a_project, a_token, an_image
 
 PROJECT = a_project()
@@ -100,7 +101,9 @@ TRUSTS: dict[str, Callable[[SqlTrusts], Awaitable[object]]] = {
     ),
     "trusts": lambda trusts: trusts.trusts(PROJECT.id),
     "is_trusted": lambda trusts: trusts.is_trusted("https://ci.example"),
-    "trusts_by_anchor": lambda trusts: trusts.trusts_by_anchor("https://ci.example", ["sub=x"], "web"),
+    "trusts_by_anchor": lambda trusts: trusts.trusts_by_anchor(
+        "https://ci.example", ["sub=x"], ProjectReference("octo", "web")
+    ),
     "remove_trust": lambda trusts: trusts.remove_trust("0"),
     "touch_trust": lambda trusts: trusts.touch_trust("0", NOW),
     "add_token_of_trust": lambda trusts: trusts.add_token_of_trust(a_token(PROJECT)),

@@ -89,14 +89,26 @@ async function exchanged(url: string, idToken: string, project: string, sender: 
     throw new UnauthorizedError(
       `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this ` +
         "issuer with the job's repository, ref and environment; that the ID token's audience is " +
-        `${url}; and, if several projects trust it, set project (PRSHOTS_PROJECT)`,
+        `${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`,
     );
-  const { token, error } = (jsonOf(reply, url) ?? {}) as { token?: unknown; error?: unknown };
+  const granted = (jsonOf(reply, url) ?? {}) as Record<string, unknown>;
+  const { token, error } = granted;
   if (reply.status !== 200)
     throw new CallError(
       `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`,
     );
   if (typeof token !== "string" || !UPLOAD_TOKEN.test(token))
     throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
+  if (project && !namesOfProject(granted).includes(project))
+    throw new CallError(
+      `${url} answered for the project ${granted.organization}/${granted.project}, not for ${project}, so nothing ` +
+        "is uploaded: set project (PRSHOTS_PROJECT) to organization/name or its id, and update the service",
+    );
   return token;
+}
+
+/** How a job can name the project that a token is for. A name alone counts in the organization `local` only. */
+function namesOfProject({ project_id, organization, project }: Record<string, unknown>): unknown[] {
+  if (!project_id || !organization) return []; // an older service, which could mean another organization's project
+  return [project_id, `${organization}/${project}`, ...(organization === "local" ? [project] : [])];
 }

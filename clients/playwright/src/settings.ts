@@ -12,7 +12,7 @@ export interface PrshotsOptions {
   url?: string;
   /** An upload token; default PRSHOTS_TOKEN. Without one, the reporter exchanges the job's ID token. */
   token?: string;
-  /** The project for keyless uploads, if several projects trust this repository; default PRSHOTS_PROJECT. */
+  /** The project for keyless uploads: organization/name or its id; default PRSHOTS_PROJECT. */
   project?: string;
   /** The pull request; default PRSHOTS_PR, then the CI's. Without one, the reporter does nothing. */
   prNumber?: number | string;

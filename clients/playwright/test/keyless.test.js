@@ -17,7 +17,7 @@ test("an ID token is exchanged once for all uploads, and again if the upload tok
       return { json: { value: `for ${asked.searchParams.get("audience")}` } };
     }
     assert.deepEqual(JSON.parse(body), { id_token: `for ${here}`, project: "shop" });
-    return { json: { token: token(++exchanges), expires_at: 0, project: "shop" } };
+    return { json: { token: token(++exchanges), project: "shop", project_id: "1", organization: "local" } };
   };
   await served(answer, async (url) => {
     here = url;
@@ -30,6 +30,20 @@ test("an ID token is exchanged once for all uploads, and again if the upload tok
     assert.equal(await tokens.renewed(token(1)), token(2));
     assert.equal(await tokens.renewed(token(1)), token(2));
   });
+});
+
+test("a token of another project is not used", async () => {
+  const token = `msr_${"0".repeat(64)}`;
+  const granted = { token, project: "shop", project_id: "0123456789abcdef", organization: "octo" };
+  await served(
+    () => ({ json: granted }),
+    async (url) => {
+      const asking = (project) => tokenSource(url, "", project, { PRSHOTS_ID_TOKEN: "ey.x" }, sender).token();
+      for (const project of ["", "octo/shop", "0123456789abcdef"]) assert.equal(await asking(project), token);
+      for (const project of ["shop", "evil/shop", "0123456789abcde0"])
+        await assert.rejects(asking(project), /answered for the project octo\/shop, not for/);
+    },
+  );
 });
 
 test("a refused ID token is reported without showing it", async () => {

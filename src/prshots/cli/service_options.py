@@ -42,7 +42,7 @@ ProjectOption = Annotated[
         "--project",
         envvar="PRSHOTS_PROJECT",
         metavar="NAME",
-        help="For keyless upload: the project, if several projects trust this repository.",
+        help="For keyless upload: the project, as organization/name or its id.",
     ),
 ]
 PrOption = Annotated[

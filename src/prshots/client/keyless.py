@@ -95,6 +95,13 @@ class ExchangedToken:
             raise CallError(
                 f"{self._url} answered without a token: is this the address of a prshots service?"
             )
+        if self._project and self._project not in _names_of_project(said):
+            given = f"{_text(said, 'organization')}/{_text(said, 'project')}"
+            raise CallError(
+                f"{self._url} answered for the project {given}, not for {self._project}, so "
+                "nothing is uploaded: set the project (--project, "
+                "PRSHOTS_PROJECT) to organization/name or its id, and update the service"
+            )
         return token
 
 
@@ -119,9 +126,24 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
     return from_actions
 
 
+def _names_of_project(said: Mapping[str, Any]) -> set[str]:
+    """Return how a job can name the project that a token is for. A name alone counts in `local` only."""
+    project_id, organization, name = (_text(said, key) for key in ("project_id", "organization", "project"))
+    if not (project_id and organization):  # an older service, which could mean another organization's project
+        return set()
+    return {project_id, f"{organization}/{name}", *([name] if organization == "local" else [])}
+
+
+def _text(said: Mapping[str, Any], key: str) -> str:
+    value = said.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def _refused(url: str, project: str) -> str:
     which = (
-        f"Is {project!r} the right project?" if project else "If several projects trust it, set --project."
+        f"Is {project!r} the right project?"
+        if project
+        else "Does the job name the project (--project ORGANIZATION/NAME)?"
     )
     return (
         f"{url} refused this job's ID token; the service's log says why. Check: does the project trust this "

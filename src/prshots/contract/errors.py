@@ -13,6 +13,7 @@ PrshotsError
 ├── SignInRefusedError       the sign-in failed; its `refusal` says why
 ├── ProviderError            a login provider or issuer did not answer, or broke its protocol
 ├── ExchangeRefusedError     an ID token gets no upload token; the reason goes to the log only
+│   └── ProjectUnclearError  … because the job does not say which project it means
 ├── NotFoundError            does not exist, or belongs to someone else
 ├── ConflictError            the name is taken
 ├── PictureError             an image cannot be decoded; its `reason` says why
@@ -120,6 +121,10 @@ class ExchangeRefusedError(PrshotsError):
     def __init__(self, reason: str, issuer: str = "", subject: str = "") -> None:
         super().__init__(reason)
         self.issuer, self.subject = issuer, subject
+
+
+class ProjectUnclearError(ExchangeRefusedError):
+    """The reason tells the job's owner what to set, and nothing about other projects."""
 
 
 class NotFoundError(PrshotsError):

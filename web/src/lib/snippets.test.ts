@@ -1,11 +1,27 @@
 import { describe, expect, it } from "vitest";
-import { type Access, keylessSnippet, shellWord, snippetsFor, WAYS, type Way } from "./snippets";
+import {
+  type Access,
+  keylessSnippet,
+  referenceTo,
+  shellWord,
+  snippetsFor,
+  WAYS,
+  type Way,
+  yamlWord,
+} from "./snippets";
 import { VERSION } from "./version";
 
 const BASE = "https://shots.example";
 
-const code = (way: Way, access: Access, projectName = "web-shop") =>
-  snippetsFor(way, { baseUrl: BASE, access, projectName })
+const named = (name: string, organization = "octo") => ({
+  id: "0123456789abcdef",
+  name,
+  organization: { name: organization },
+});
+const SHOP = named("web-shop");
+
+const code = (way: Way, access: Access, project = SHOP) =>
+  snippetsFor(way, { baseUrl: BASE, access, project })
     .map((snippet) => snippet.code)
     .join("\n");
 
@@ -20,7 +36,7 @@ describe.each(WAYS)("with $label", ({ id }) => {
   });
 
   it("gives each snippet a different title", () => {
-    const titles = snippetsFor(id, { baseUrl: BASE, access: "keyless", projectName: "" }).map(
+    const titles = snippetsFor(id, { baseUrl: BASE, access: "keyless", project: SHOP }).map(
       ({ title }) => title,
     );
     expect(new Set(titles).size).toBe(titles.length);
@@ -30,6 +46,11 @@ describe.each(WAYS)("with $label", ({ id }) => {
     const lines = code(id, "token").match(/.*(?:pip install|npm install|uses: prshots|remote:).*/g) ?? [];
     expect(lines.length > 0).toBe(id !== "curl");
     for (const line of lines) expect(line).toContain(VERSION);
+  });
+
+  it("names the project for a keyless upload, and only there", () => {
+    expect(code(id, "keyless")).toContain(id === "curl" ? SHOP.id : "octo/web-shop");
+    expect(code(id, "token")).not.toContain("octo/web-shop");
   });
 
   it("has no tabs or trailing spaces, which break YAML blocks", () => {
@@ -51,9 +72,19 @@ it("exchanges the ID token first if there is no client", () => {
 });
 
 it("shows what a keyless upload needs in the job", () => {
-  expect(keylessSnippet("github", BASE).code).toContain("id-token: write");
-  expect(keylessSnippet("gitlab", BASE).code).toContain(`PRSHOTS_ID_TOKEN:\n    aud: ${BASE}`);
-  expect(keylessSnippet("other", BASE).code).toContain(`audience ${BASE}`);
+  expect(keylessSnippet("github", BASE, SHOP).code).toContain("id-token: write");
+  expect(keylessSnippet("gitlab", BASE, SHOP).code).toContain(`PRSHOTS_ID_TOKEN:\n    aud: ${BASE}`);
+  expect(keylessSnippet("other", BASE, SHOP).code).toContain(`audience ${BASE}`);
+  for (const kind of ["github", "gitlab", "other"] as const)
+    expect(keylessSnippet(kind, BASE, SHOP).code).toMatch(/PRSHOTS_PROJECT.*octo\/web-shop/);
+});
+
+it("names a project by organization and name, or by its id where that is unclear", () => {
+  expect(referenceTo(named("a/b"))).toBe("octo/a/b");
+  expect(referenceTo(named("a", "x/y"))).toBe("0123456789abcdef");
+  expect(yamlWord("octo/web-shop")).toBe("octo/web-shop");
+  for (const text of ["7/web", "octo/web shop", "octo/a: b", "octo/a #b", 'octo/"'])
+    expect(JSON.parse(yamlWord(text))).toBe(text);
 });
 
 describe("shellWord", () => {
@@ -68,6 +99,6 @@ describe("shellWord", () => {
   });
 
   it("quotes the project's name", () => {
-    expect(code("cli", "token", "a; b")).toContain("'a; b'");
+    expect(code("cli", "token", named("a; b"))).toContain("'a; b'");
   });
 });

@@ -1,6 +1,7 @@
 /** Ready-to-paste setup snippets for one project. Pure. Each works with the current client and API. */
 
 import type { Kind } from "./trusts";
+import type { Project } from "./types";
 import { VERSION } from "./version";
 
 export interface Snippet {
@@ -17,8 +18,12 @@ export type Access = "token" | "keyless";
 export interface Setup {
   baseUrl: string;
   access: Access;
-  projectName: string;
+  project: NamedProject;
 }
+
+export type NamedProject = Pick<Project, "id" | "name"> & {
+  organization: Pick<Project["organization"], "name">;
+};
 
 export const WAYS = [
   { id: "github", label: "GitHub Actions" },
@@ -43,27 +48,32 @@ export function snippetsFor(way: Way, setup: Setup): Snippet[] {
 }
 
 /** What a job needs to get an ID token from its CI. */
-export function keylessSnippet(kind: Kind, baseUrl: string): Snippet {
+export function keylessSnippet(kind: Kind, baseUrl: string, project: NamedProject): Snippet {
   return {
     github: {
       title: "Add a permission",
       about:
-        "Lets the job request an ID token from GitHub. The action and the client use it. Don’t set PRSHOTS_TOKEN.",
+        "Lets the job request an ID token from GitHub, and names the project. The action and the client use both. Don’t set PRSHOTS_TOKEN.",
       file: ".github/workflows/screenshots.yml",
-      code: permissions("keyless"),
+      code: `${permissions("keyless")}
+
+env:
+  PRSHOTS_PROJECT: ${yamlWord(referenceTo(project))}`,
     },
     gitlab: {
       title: "Add an ID token",
       about:
-        "GitLab passes it to the job as an environment variable, which the client reads. Our template already contains these lines. Don’t set PRSHOTS_TOKEN.",
+        "GitLab passes it to the job as an environment variable, which the client reads. With our template, set its input project instead. Don’t set PRSHOTS_TOKEN.",
       file: ".gitlab-ci.yml",
-      code: idTokens(baseUrl),
+      code: `${idTokens(baseUrl)}
+variables:
+  PRSHOTS_PROJECT: ${yamlWord(referenceTo(project))}`,
     },
     other: {
       title: "Pass an ID token",
       about:
         "Let your CI issue a token for this audience and pass it in this environment variable. Don’t set PRSHOTS_TOKEN.",
-      code: `PRSHOTS_URL=${baseUrl}\nPRSHOTS_ID_TOKEN=<the ID token, with the audience ${baseUrl}>`,
+      code: `PRSHOTS_URL=${baseUrl}\nPRSHOTS_PROJECT=${referenceTo(project)}\nPRSHOTS_ID_TOKEN=<the ID token, with the audience ${baseUrl}>`,
     },
   }[kind];
 }
@@ -103,12 +113,16 @@ ${actionInputs(setup)}
 
 /** For clients that upload while the tests run: the action only handles closed pull requests. */
 function testsOnGithub(setup: Setup, commands: string[]): Snippet {
-  const secret = setup.access === "token" ? `\n          PRSHOTS_TOKEN: ${SECRET}` : "";
+  const access =
+    setup.access === "token"
+      ? `PRSHOTS_TOKEN: ${SECRET}`
+      : `PRSHOTS_PROJECT: ${yamlWord(referenceTo(setup.project))}`;
   const steps = `      - if: github.event.action != 'closed'
         run: |
 ${commands.map((command) => `          ${command}`).join("\n")}
         env:
-          PRSHOTS_URL: ${setup.baseUrl}${secret}
+          PRSHOTS_URL: ${setup.baseUrl}
+          ${access}
           GITHUB_TOKEN: \${{ github.token }}
 
       - if: github.event.action == 'closed'
@@ -144,11 +158,19 @@ ${steps}
 
 const SECRET = `\${{ secrets.PRSHOTS_TOKEN }}`;
 
-function actionInputs({ baseUrl, access }: Setup): string {
-  return `          url: ${baseUrl}${access === "token" ? `\n          token: ${SECRET}` : ""}`;
+function actionInputs({ baseUrl, access, project }: Setup): string {
+  const given = access === "token" ? `token: ${SECRET}` : `project: ${yamlWord(referenceTo(project))}`;
+  return `          url: ${baseUrl}
+          ${given}`;
 }
 
-function gitlabSnippets({ baseUrl, access }: Setup): Snippet[] {
+/** How a job names the project for keyless upload. The first slash ends the organization. */
+export function referenceTo({ id, name, organization }: NamedProject): string {
+  return organization.name.includes("/") ? id : `${organization.name}/${name}`;
+}
+
+function gitlabSnippets({ baseUrl, access, project }: Setup): Snippet[] {
+  const named = access === "token" ? "" : `\n      project: ${yamlWord(referenceTo(project))}`;
   const variables =
     access === "token"
       ? "Add PRSHOTS_TOKEN and GITLAB_TOKEN as CI/CD variables, masked but not protected."
@@ -161,7 +183,7 @@ function gitlabSnippets({ baseUrl, access }: Setup): Snippet[] {
       code: `include:
   - remote: https://raw.githubusercontent.com/prshots/prshots/v${VERSION}/templates/prshots.yml
     inputs:
-      url: ${baseUrl}
+      url: ${baseUrl}${named}
       paths: screenshots
 
 screenshots:
@@ -221,14 +243,15 @@ function pytestSnippets(setup: Setup): Snippet[] {
   ];
 }
 
-function commandSnippets({ baseUrl, access, projectName }: Setup): Snippet[] {
-  const name = shellWord(projectName);
+function commandSnippets({ baseUrl, access, project }: Setup): Snippet[] {
+  const name = shellWord(project.name);
+  const named = access === "token" ? "" : `\nexport PRSHOTS_PROJECT=${shellWord(referenceTo(project))}`;
   return [
     {
       title: "Upload in a CI job",
       about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token of the forge, such as GITHUB_TOKEN.`,
       code: `pip install prshots==${VERSION}
-export PRSHOTS_URL=${baseUrl}
+export PRSHOTS_URL=${baseUrl}${named}
 prshots upload screenshots
 prshots comment --post`,
     },
@@ -255,9 +278,9 @@ const NEEDS: Record<Access, string> = {
 
 const AUTHORIZATION = '-H "Authorization: Bearer $PRSHOTS_TOKEN"';
 
-function curlSnippets({ baseUrl, access }: Setup): Snippet[] {
+function curlSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
-    ...(access === "keyless" ? [exchange(baseUrl)] : []),
+    ...(access === "keyless" ? [exchange(baseUrl, project)] : []),
     {
       title: "Upload a screenshot",
       about: "Takes PNG, JPEG or WebP. The response contains the URL and markdown to paste.",
@@ -287,14 +310,19 @@ function curlSnippets({ baseUrl, access }: Setup): Snippet[] {
   ];
 }
 
-function exchange(baseUrl: string): Snippet {
+function exchange(baseUrl: string, { id }: NamedProject): Snippet {
   return {
     title: "Get a token for 15 minutes",
-    about: `Exchanges the job’s ID token. Its audience must be ${baseUrl}.`,
+    about: `Exchanges the job’s ID token. Its audience must be ${baseUrl}. The project is named by its id.`,
     code: `PRSHOTS_TOKEN=$(curl -sS --fail-with-body ${baseUrl}/v1/oidc/token \\
   -H "Content-Type: application/json" \\
-  -d "{\\"id_token\\": \\"$PRSHOTS_ID_TOKEN\\"}" | jq -r .token)`,
+  -d "{\\"id_token\\": \\"$PRSHOTS_ID_TOKEN\\", \\"project\\": \\"${id}\\"}" | jq -r .token)`,
   };
+}
+
+/** Quoted for YAML if needed. */
+export function yamlWord(text: string): string {
+  return /^[A-Za-z][\w./-]*$/.test(text) ? text : JSON.stringify(text);
 }
 
 /** Quoted for a shell if needed. */

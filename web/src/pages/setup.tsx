@@ -49,7 +49,7 @@ export function SetupPage({ projectId }: { projectId: string }) {
             current={way}
             href={(id) => at({ way: id, access })}
           />
-          <Snippets way={way} access={access} projectName={project?.name ?? ""} />
+          {project && <Snippets way={way} access={access} project={project} />}
         </div>
       </section>
     </>
@@ -88,12 +88,12 @@ function WithoutToken({ projectId }: { projectId: string }) {
   );
 }
 
-function Snippets({ way, access, projectName }: { way: Way; access: Access; projectName: string }) {
+function Snippets({ way, access, project }: { way: Way; access: Access; project: Project }) {
   const { base_url: baseUrl } = useMe().service;
   return (
     <>
       <Local baseUrl={baseUrl} />
-      {snippetsFor(way, { baseUrl, access, projectName }).map((snippet) => (
+      {snippetsFor(way, { baseUrl, access, project }).map((snippet) => (
         <SnippetBlock key={snippet.title} snippet={snippet} />
       ))}
     </>

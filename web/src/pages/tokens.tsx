@@ -50,7 +50,11 @@ export function TokensPage({ projectId }: { projectId: string }) {
         />
         <p class="lead">{ABOUT[kind]}</p>
       </div>
-      {kind === "keyless" ? <Trusts projectId={projectId} /> : <Tokens projectId={projectId} />}
+      {kind === "keyless" ? (
+        <Trusts projectId={projectId} project={project.data} />
+      ) : (
+        <Tokens projectId={projectId} />
+      )}
     </>
   );
 }

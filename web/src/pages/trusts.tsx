@@ -4,12 +4,12 @@ import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { keylessSnippet } from "../lib/snippets";
 import { issuerName, kindOf, nothingWanted, trustInWords } from "../lib/trusts";
-import type { Trust, TrustList } from "../lib/types";
+import type { Project, Trust, TrustList } from "../lib/types";
 import { Button, confirmDialog, Failed, Loading, Mono, SnippetBlock, Time, toast, useAct } from "../ui";
 import { TrustForm } from "./trust-form";
 
 /** Keyless upload: which CI jobs may upload, and what a job needs for it. */
-export function Trusts({ projectId }: { projectId: string }) {
+export function Trusts({ projectId, project }: { projectId: string; project: Project | undefined }) {
   const path = `/projects/${projectId}/trusts`;
   const { base_url: baseUrl, trusted_issuers: issuers } = useMe().service;
   const { data, error, loading, refresh } = useLive<TrustList>(path);
@@ -36,10 +36,10 @@ export function Trusts({ projectId }: { projectId: string }) {
           <TrustForm path={path} issuers={issuers} wanted={wanted} onChange={setWanted} onAdded={refresh} />
         )}
       </section>
-      {issuers.length > 0 && (
+      {issuers.length > 0 && project && (
         <section class="section split">
           <h2>Set up the job</h2>
-          <SnippetBlock snippet={keylessSnippet(kindOf(wanted.issuer), baseUrl)} />
+          <SnippetBlock snippet={keylessSnippet(kindOf(wanted.issuer), baseUrl, project)} />
         </section>
       )}
     </>

@@ -8,6 +8,7 @@ from starlette.routing import Route
 from prshots.contract.errors import (
     ExchangeRefusedError,
     InvalidInputError,
+    ProjectUnclearError,
     ProviderError,
     RecordsError,
     UnauthorizedError,
@@ -31,14 +32,22 @@ def keyless_routes(exchange: Exchange) -> list[Route]:
                 issuer=refused.issuer,
                 subject=refused.subject,
             )
-            # Every refusal looks the same, so that an attacker learns nothing from it.
+            if isinstance(refused, ProjectUnclearError):
+                raise InvalidInputError(str(refused)) from refused
+            # Every other refusal looks the same, so that an attacker learns nothing from it.
             raise UnauthorizedError("unauthorized") from refused
         except (ProviderError, RecordsError):
             metrics.EXCHANGES.labels("unavailable").inc()
             raise
         metrics.EXCHANGES.labels("granted").inc()
         return JSONResponse(
-            {"token": granted.secret, "expires_at": granted.expires_at, "project": granted.project.name},
+            {
+                "token": granted.secret,
+                "expires_at": granted.expires_at,
+                "project": granted.project.name,
+                "project_id": granted.project.id,
+                "organization": granted.project.organization,
+            },
             headers={"Cache-Control": "no-store"},
         )
 

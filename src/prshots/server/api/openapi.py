@@ -282,9 +282,12 @@ _EXCHANGE: dict[str, Any] = {
                     "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
                     "expires_at": {"type": "integer"},
                     "project": {"type": "string"},
+                    "project_id": {"type": "string"},
+                    "organization": {"type": "string", "description": "The name of its organization."},
                 }
             ),
         ),
+        "400": _error("The job must say which project it means. The message says how."),
         "401": _error("The ID token is missing or refused. The service's log says why.", "unauthorized"),
         "408": _TIMEOUT,
         "500": _FAULT,
@@ -307,7 +310,8 @@ _EXCHANGE: dict[str, Any] = {
                         "id_token": {"type": "string", "description": "A JSON Web Token."},
                         "project": {
                             "type": "string",
-                            "description": "A project's name or id. Required if several trust the job.",
+                            "description": "`organization/name`, or the project's id. Optional, or a name "
+                            "alone, only for a project of the organization `local`.",
                         },
                     },
                 }

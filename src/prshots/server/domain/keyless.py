@@ -9,10 +9,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prshots.contract.errors import ExchangeRefusedError, InvalidInputError, NotFoundError
+from prshots.contract.errors import (
+    ExchangeRefusedError,
+    InvalidInputError,
+    NotFoundError,
+    ProjectUnclearError,
+)
 from prshots.server.domain.claims import anchor_of, anchors_of, check_claims, unmet
 from prshots.server.domain.credentials import LastUse, new_upload_token
 from prshots.server.domain.models import Project, Trust
+from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.ports import Issuers, TrustRecords
 
 TOKEN_SECONDS = 900
@@ -21,6 +27,7 @@ MAX_ID_TOKEN = 16 * 1024
 MAX_TEXT = 300
 """The longest text we accept or log from an unverified caller: a project's name, a token's subject."""
 
+_NAME_IT = "set project to organization/name, or to the project's id"
 _ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
 
 
@@ -89,7 +96,7 @@ class Exchange:
         self._last_use = LastUse("trust", records.touch_trust)
 
     async def grant(self, id_token: object, project: object = None) -> Granted:
-        """Exchange an ID token. `project`, a name or an id, is required if several projects trust the job.
+        """Exchange an ID token for a token of the project that `project` names.
 
         Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so it does all cheap
         checks before it asks the database or the issuer.
@@ -99,9 +106,9 @@ class Exchange:
             return await self._grant(str(id_token), unverified, _project(project))
         except ExchangeRefusedError as error:
             about = (_loggable(text) for text in (str(error), unverified.get("iss"), unverified.get("sub")))
-            raise ExchangeRefusedError(*about) from error
+            raise type(error)(*about) from error
 
-    async def _grant(self, id_token: str, unverified: Mapping[str, Any], wanted: str | None) -> Granted:
+    async def _grant(self, id_token: str, unverified: Mapping[str, Any], wanted: ProjectReference) -> Granted:
         issuer = unverified.get("iss")
         if not isinstance(issuer, str) or issuer not in self._allowed:
             raise ExchangeRefusedError("the issuer is not in PRSHOTS_TRUSTED_ISSUERS")
@@ -129,19 +136,26 @@ class Exchange:
             raise ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
 
     async def _matching_trust(
-        self, issuer: str, claims: Mapping[str, Any], wanted: str | None
+        self, issuer: str, claims: Mapping[str, Any], wanted: ProjectReference
     ) -> tuple[Trust, Project]:
-        """Return the trust that these claims meet, and its project."""
+        """Return the trust that these claims meet, and its project.
+
+        A project of someone else never counts, unless the job names exactly that project: anyone can add a
+        trust for any repository to their own project.
+        """
         candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
+        candidates = [found for found in candidates if found[1].id == wanted.project] or candidates
         matching = [(trust, project) for trust, project in candidates if unmet(trust.claims, claims) is None]
+        if not candidates and not wanted.is_exact:
+            which = f"no project {wanted.project!r}" if wanted.project else "no project"
+            raise ProjectUnclearError(f"{which} of the organization 'local' trusts this job: {_NAME_IT}")
         if not candidates:
-            where = f" in project {wanted!r}" if wanted else ""
-            raise ExchangeRefusedError(f"no trust{where} names this repository")
+            raise ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
         if not matching:
             names = ", ".join(sorted({str(unmet(trust.claims, claims)) for trust, _ in candidates}))
             raise ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
         if len({project.id for _, project in matching}) > 1:
-            raise ExchangeRefusedError("several projects trust this job: the request must name one of them")
+            raise ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")
         return matching[0]
 
 
@@ -161,12 +175,12 @@ def _unverified_claims(id_token: object) -> dict[str, Any]:
     return claims
 
 
-def _project(project: object) -> str | None:
-    if project is None or project == "":
-        return None
+def _project(project: object) -> ProjectReference:
+    if project is None:
+        return ProjectReference("", "")
     if not isinstance(project, str) or len(project) > MAX_TEXT or not project.isprintable():
         raise ExchangeRefusedError("project is not a valid name or id")
-    return project
+    return ProjectReference.parse(project)
 
 
 def _loggable(value: object) -> str:

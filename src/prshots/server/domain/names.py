@@ -1,8 +1,13 @@
-"""The rule for names of projects and organizations."""
+"""The rules for names of projects and organizations, and how a CI job names a project."""
+
+import re
+from typing import NamedTuple
 
 from prshots.contract.errors import InvalidInputError
 
 MAX_NAME = 100
+
+_PROJECT_ID = re.compile("[0-9a-f]{16}")
 
 
 def check_name(kind: str, name: str) -> None:
@@ -12,3 +17,34 @@ def check_name(kind: str, name: str) -> None:
             f"{kind}'s name takes 1 to {MAX_NAME} printable characters, without leading or trailing spaces; "
             f"got {name!r}"
         )
+
+
+def check_organization_name(name: str) -> None:
+    """Raise InvalidInputError. In `organization/name`, the first slash ends the organization."""
+    check_name("an organization", name)
+    if "/" in name:
+        raise InvalidInputError(f"an organization's name cannot contain a slash; got {name!r}")
+
+
+class ProjectReference(NamedTuple):
+    """How a CI job names its project: `organization/name`, or the project's id.
+
+    Anyone can create a project with any name, so a name alone counts only in the organization `local`, which
+    belongs to the operator. Without a name, it is the project of `local` that trusts the job.
+    """
+
+    organization: str
+    project: str
+
+    @classmethod
+    def parse(cls, text: str) -> "ProjectReference":
+        organization, slash, name = text.partition("/")
+        return cls(organization, name) if slash else cls("", text)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it names one project of the whole installation."""
+        return bool(self.organization) or _PROJECT_ID.fullmatch(self.project) is not None
+
+    def __str__(self) -> str:
+        return f"{self.organization}/{self.project}" if self.organization else self.project

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
 from prshots.server.domain.models import Member, Organization, Project, Role, User
-from prshots.server.domain.names import check_name
+from prshots.server.domain.names import check_organization_name
 from prshots.server.domain.ports import Overview, People
 
 
@@ -43,7 +43,7 @@ class Organizations:
 
     async def create(self, user: User, name: str) -> Organization:
         """Raise InvalidInputError, ConflictError."""
-        check_name("an organization", name)
+        check_organization_name(name)
         organization = Organization(secrets.token_hex(8), name, personal=False, created_at=int(self._clock()))
         await self._people.add_organization(organization, user.id)
         return organization

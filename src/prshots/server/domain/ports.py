@@ -27,6 +27,7 @@ from prshots.server.domain.models import (
     User,
     WrongTotal,
 )
+from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.signing import KeyRing
 
 
@@ -299,11 +300,11 @@ class TrustRecords(Protocol):
         """Return whether any project trusts this issuer."""
 
     async def trusts_by_anchor(
-        self, issuer: str, anchors: Collection[str], project: str | None
+        self, issuer: str, anchors: Collection[str], project: ProjectReference
     ) -> list[tuple[Trust, Project]]:
         """Return the trusts for this issuer that have one of these anchors, oldest first.
 
-        With `project`, only those of projects with this name or id.
+        Only those of the projects that `project` can mean.
         """
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:

@@ -309,7 +309,7 @@ def _named(provider_id: str, name: str) -> set[tuple[str, str]]:
 
 
 def _organization_names(login: str, provider_id: str) -> Iterator[str]:
-    login = login[: MAX_NAME - _SUFFIX_CHARACTERS].strip()
+    login = login[: MAX_NAME - _SUFFIX_CHARACTERS].strip().replace("/", "-")
     yield login
     yield f"{login}-{provider_id}"
     yield from (f"{login}-{provider_id}-{number}" for number in range(2, _SAME_NAMES))

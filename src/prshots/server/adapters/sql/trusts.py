@@ -5,14 +5,27 @@ from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.row_locks import lock_project
-from prshots.server.adapters.sql.schema import projects, tokens, trusts
-from prshots.server.domain.models import Project, Trust, UploadToken
+from prshots.server.adapters.sql.schema import organizations, projects, tokens, trusts
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
+from prshots.server.domain.names import ProjectReference
 
 _TRUST = [
     trusts.c.id,
@@ -56,16 +69,14 @@ class SqlTrusts:
         return row is not None and row[0] is not None
 
     async def trusts_by_anchor(
-        self, issuer: str, anchors: Collection[str], project: str | None
+        self, issuer: str, anchors: Collection[str], project: ProjectReference
     ) -> list[tuple[Trust, Project]]:
         query = (
             select(*_TRUST, *PROJECT)
             .select_from(trusts.join(PROJECTS, trusts.c.project_id == projects.c.id))
-            .where(trusts.c.issuer == issuer, trusts.c.anchor.in_(sorted(anchors)))
+            .where(trusts.c.issuer == issuer, trusts.c.anchor.in_(sorted(anchors)), _meant_by(project))
             .order_by(trusts.c.created_at, trusts.c.id)
         )
-        if project is not None:
-            query = query.where(or_(projects.c.name == project, projects.c.id == project))
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return [(_trust(row[: len(_TRUST)]), project_from(row[len(_TRUST) :])) for row in rows]
 
@@ -101,6 +112,15 @@ def remove_trusts(connection: Connection, which: ColumnElement[bool]) -> int:
         connection.execute(delete(tokens).where(tokens.c.trust_id.in_(ids)))
         connection.execute(delete(trusts).where(trusts.c.id.in_(ids)))
     return len(ids)
+
+
+def _meant_by(reference: ProjectReference) -> ColumnElement[bool]:
+    if reference.organization:
+        return and_(organizations.c.name == reference.organization, projects.c.name == reference.project)
+    operators = projects.c.organization_id == LOCAL_ORGANIZATION
+    if not reference.project:
+        return operators
+    return or_(projects.c.id == reference.project, and_(operators, projects.c.name == reference.project))
 
 
 def _newest_first(project_id: str) -> Select[Any]:
