@@ -127,7 +127,7 @@ def change_sessions(service: Service, statement: str) -> None:
 
 @pytest.mark.parametrize(
     ("way", "login", "known_as"),
-    [(OIDC, "ada", "lovelace"), (GITHUB, "octocat", "octocat"), (GITHUB, "hubot", "hubot")],
+    [(OIDC, "ada", "ada@example.org"), (GITHUB, "octocat", "octocat"), (GITHUB, "hubot", "hubot")],
     ids=["oidc, by e-mail", "github, by organization", "github, by login"],
 )
 def test_sign_in_returns_to_the_page_first_requested(page, service, way, login, known_as):

@@ -16,6 +16,7 @@ from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
 from prshots.server.adapters.identity.issuers import FRESH_SECONDS
 from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
+from prshots.server.domain.allow_list import AllowList
 from prshots.server.domain.ports import LoginProvider
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving
@@ -82,7 +83,8 @@ class TestOidc:
         provider = watch.over(an_issuer(issuer), LoginProvider)
         ada = await identity(provider, await authorize(provider, sign_in_at_oidc, "ada"))
         assert watch.unseen == []
-        assert (ada.subject, ada.login, ada.name) == (f"{issuer}#ada", "lovelace", "Ada Lovelace")
+        assert (ada.subject, ada.login, ada.name) == (f"{issuer}#ada", "ada@example.org", "Ada Lovelace")
+        assert (ada.unique_login, ada.account) == ("", "ada")
         assert ada.avatar_url == f"{issuer}/ada.png"
         assert ada.organizations == {"engines", "example/web"}
         assert ada.emails == {"ada@example.org"}
@@ -238,7 +240,7 @@ def liar(key: RSAKey) -> Iterator[Liar]:
 
 class TestOidcReplies:
     async def test_that_are_valid_sign_the_person_in(self, liar: Liar) -> None:
-        assert (await liar.identity()).login == "ada"
+        assert (await liar.identity()).account == "1"
 
     @pytest.mark.parametrize(
         ("lie", "reason"),
@@ -335,13 +337,31 @@ class TestOidcReplies:
         new = RSAKey.generate_key(2048, {"kid": "second"})
         liar.answers["/jwks_uri"] = {"keys": [new.as_dict(private=False)]}
         liar.sign(new)
-        assert (await identity(provider, "code")).login == "ada"
+        assert (await identity(provider, "code")).account == "1"
 
-    async def test_without_a_username_the_login_comes_from_a_verified_email(self, liar: Liar) -> None:
-        liar.sign(liar.key, preferred_username="\x00", email="grace@example.org", email_verified=True)
-        assert (await liar.identity()).login == "grace"
-        liar.sign(liar.key, preferred_username=" ", email="grace@example.org", email_verified=False)
-        assert (await liar.identity()).login == "1"
+    @pytest.mark.parametrize("claim", ["preferred_username", "nickname", "name", "email"])
+    async def test_a_name_that_people_choose_admits_nobody(self, liar: Liar, claim: str) -> None:
+        """At such an issuer, `boss@evil.example` is not the `boss` on the list."""
+        liar.sign(liar.key, preferred_username=None, email="boss@evil.example", email_verified=True)
+        stranger = await liar.identity()
+        assert (stranger.login, stranger.unique_login) == ("boss@evil.example", "")
+        liar.sign(liar.key, **{claim: "boss"})
+        impostor = await liar.identity()
+        assert impostor.login == "1"
+        for person in (stranger, impostor):
+            assert not AllowList.parse("boss, oidc:boss", "", "").admits("oidc", person)
+            assert AllowList.parse("oidc:1", "", "").admits("oidc", person)
+
+    async def test_gitlab_and_gitea_guarantee_a_login(self, liar: Liar) -> None:
+        liar.sign(
+            liar.key, preferred_username="\x00", nickname="ada", email="eve@a.test", email_verified=True
+        )
+        gitlab = an_issuer(liar.url, login_claims=("preferred_username", "nickname"))
+        ada = await identity(gitlab, "code")
+        assert (ada.login, ada.unique_login, ada.account) == ("ada", "ada", "")
+        liar.sign(liar.key, preferred_username=None, email="eve@a.test", email_verified=True)
+        nameless = await identity(gitlab, "code")
+        assert (nameless.login, nameless.unique_login) == ("eve@a.test", "")
 
     async def test_an_avatar_url_with_another_scheme_is_dropped(self, liar: Liar) -> None:
         liar.sign(liar.key, picture="javascript:alert(1)")

@@ -17,8 +17,9 @@ from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.api.login import login_routes, require_own_origin, signed_in
 from prshots.server.api.request_body import MAX_JSON_BYTES
+from prshots.server.domain.allow_list import AllowList
 from prshots.server.domain.models import Identity
-from prshots.server.domain.sign_in import AllowList, SignIn, new_secret
+from prshots.server.domain.sign_in import SignIn, new_secret
 from prshots.server.http.error_boundary import ErrorBoundary
 
 WEB = "https://shots.example.org"
@@ -39,7 +40,7 @@ class Host:
 
     async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
         del redirect_uri, verifier, nonce
-        return Identity(code, code, code)
+        return Identity(code, code, code, unique_login=code)
 
 
 @pytest.fixture

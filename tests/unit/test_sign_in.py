@@ -20,6 +20,7 @@ from prshots.contract.errors import (
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.domain.allow_list import AllowList
 from prshots.server.domain.credentials import TOUCH_SECONDS
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Identity, Organization, Role
 from prshots.server.domain.names import check_name
@@ -28,7 +29,6 @@ from prshots.server.domain.sign_in import (
     MAX_RETURN_TO,
     SESSION_SECONDS,
     STATE_SECONDS,
-    AllowList,
     SignIn,
     discard_old,
     new_secret,
@@ -495,6 +495,7 @@ class TestTheAllowList:
     MONA = Identity(
         subject="1",
         login="Mona",
+        unique_login="Mona",
         name="Mona",
         organizations=frozenset({"Example-Org", "group/Web"}),
         emails=frozenset({"mona@Example.org", "mona@home.test"}),
@@ -507,6 +508,9 @@ class TestTheAllowList:
             ("github:*", "", ""),
             ("hubot, MONA", "", ""),
             ("github:mona", "", ""),
+            ("MONA@example.org", "", ""),
+            ("GitHub : mona@home.test", "", ""),
+            ("", "", "example.org."),
             ("", "example-org", ""),
             ("", " ,GitHub:group/web ", ""),
             ("", "", "example.ORG"),
@@ -523,6 +527,13 @@ class TestTheAllowList:
             ("", "", ""),
             (" , ", ",", ","),
             ("mon", "", ""),
+            ("github:, :", "github:", "@"),
+            ("1", "", ""),
+            ("example.org", "", ""),
+            ("@example.org", "", ""),
+            ("mona@other.test", "", ""),
+            ("gitlab:mona@home.test", "", ""),
+            ("", "", "\u212aome.test"),
             ("gitlab:mona", "", ""),
             ("gitlab:*", "", ""),
             ("example-org", "", ""),
@@ -540,7 +551,9 @@ class TestTheAllowList:
         assert not AllowList.parse(*lists).admits("github", self.MONA)
 
     def test_does_not_admit_a_login_that_imitates_another_provider(self) -> None:
-        impostor = Identity("1", "github:mona", "Mona", organizations=frozenset({"github:example-org"}))
+        impostor = Identity(
+            "1", "m", "M", "github:mona", "github:mona", organizations=frozenset({"github:example-org"})
+        )
         assert not AllowList.parse("github:mona", "github:example-org", "").admits("oidc", impostor)
 
     def test_compares_only_the_part_after_the_last_at_with_a_domain(self) -> None:
@@ -550,8 +563,43 @@ class TestTheAllowList:
             "mona@example.org@evil.test",
             "mona@example.org.evil.test",
             "x@sub.example.org",
+            "eve@evil.test,mona@example.org",
+            "Mona <mona@example.org>",
+            "mona@example.org.evil.test.",
+            "mona@EXAMPLE.org\u200b",
+            "mona@exampl\u0435.org",
         ):
             assert not allowed.admits("oidc", Identity("1", "x", "X", emails=frozenset({email}))), email
+
+    def test_compares_an_openid_account_exactly_and_folds_ascii_letters_only(self) -> None:
+        allowed = AllowList.parse("Abc, oidc:urn:user:7, kim@example.org", "", "kelvin.test")
+        assert allowed.admits("oidc", Identity("i#Abc", "x", "X", account="Abc"))
+        assert allowed.admits("oidc", Identity("i#7", "x", "X", account="urn:user:7"))
+        for stranger in (
+            Identity("i#abc", "Abc", "Abc", account="abc"),
+            Identity("i#9", "x", "X", account="9", emails=frozenset({"\u212aim@example.org"})),
+            Identity("i#9", "x", "X", account="9", emails=frozenset({"x@\u212aelvin.test"})),
+            Identity("i#9", "Abc", "Abc"),
+        ):
+            assert not allowed.admits("oidc", stranger), stranger
+        assert not allowed.admits("gitlab", Identity("i#7", "x", "X", account="urn:user:7"))
+
+    @pytest.mark.parametrize(
+        ("lists", "words"),
+        [
+            (("ann, github:ann, ann@example.org, *", "acme", "example.org, @a.example"), []),
+            (("gitlab:ann", "gitea:acme", ""), ["gitlab is not set up", "gitea is not set up"]),
+            (("gihub:ann", "", ""), ["gihub:ann matches nobody: before a colon, use one of github"]),
+            (("", "", "*.example.org"), ["*.example.org matches nobody: use a whole domain"]),
+            (("", "", "example"), ["example matches nobody"]),
+            (("", "", "ann@example.org"), ["ann@example.org matches nobody"]),
+        ],
+    )
+    def test_reports_entries_that_match_nobody(self, lists: tuple[str, str, str], words: list[str]) -> None:
+        messages = AllowList.parse(*lists).never_matching(["github"])
+        assert len(messages) == len(words)
+        assert all(word in message for word, message in zip(words, messages, strict=True))
+        assert AllowList.parse("urn:user:7", "", "").never_matching(["github", "oidc"]) == []
 
 
 def last_seen(folder: Path) -> int:

@@ -4,7 +4,8 @@ const PROBLEMS: Record<string, string> = {
   denied: "You canceled the sign-in. Try again when you’re ready.",
   expired: "The sign-in expired or was already used. Start again.",
   other_browser: "The sign-in was started in another browser. Start again in this one.",
-  not_allowed: "Your account is not allowed to use this service. Ask its administrator to add you.",
+  not_allowed:
+    "Your account is not allowed to use this service. Ask its administrator to add you: the service’s log names the account that it refused.",
   provider_failed: "The login provider did not respond correctly. Try again in a minute.",
 };
 

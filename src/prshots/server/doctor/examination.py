@@ -16,6 +16,7 @@ from prshots.server.doctor import Finding, ok, problem, warning
 from prshots.server.doctor.addresses import check_addresses, check_components
 from prshots.server.doctor.engines import Engines
 from prshots.server.doctor.image_proxy import fetched_as_by_github
+from prshots.server.wiring.components import allow_list
 
 CHECK_SECONDS = 30.0
 """The limit for one whole check. Each request in it has its own, shorter timeout."""
@@ -85,7 +86,9 @@ async def _check_sign_in(settings: Settings) -> list[Finding]:
         found.append(
             warning("sign-in", f"{PREFIX}ALLOWED_USERS is *: everyone with an account there can sign in")
         )
-    return found
+    return found + [
+        warning("sign-in", message) for message in allow_list(settings).never_matching(settings.providers)
+    ]
 
 
 @contextlib.contextmanager

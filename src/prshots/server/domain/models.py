@@ -185,11 +185,17 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a login provider says about the person who signed in. `emails` has verified addresses only."""
+    """What a login provider says about the person who signed in. `emails` has verified addresses only.
+
+    `login` is for display. The allow list compares `unique_login`, if the provider guarantees that it belongs
+    to one account, regardless of case; otherwise `account`, the provider's exact id of the account.
+    """
 
     subject: str
     login: str
     name: str
+    unique_login: str = ""
+    account: str = ""
     avatar_url: str = ""
     organizations: frozenset[str] = frozenset()
     emails: frozenset[str] = frozenset()

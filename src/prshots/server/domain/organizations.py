@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 
 from prshots.contract.errors import ConflictError, ForbiddenError, NotFoundError
+from prshots.server.domain.allow_list import split_provider
 from prshots.server.domain.models import Member, Organization, Project, Role, User
 from prshots.server.domain.names import check_organization_name
 from prshots.server.domain.ports import Overview, People
@@ -90,7 +91,7 @@ class Organizations:
         return organization
 
     async def _user_of_login(self, login: str) -> User:
-        provider, _, name = login.strip().rpartition(":")
+        provider, name = split_provider(login.strip())
         found = await self._people.users_of_login(name)
         if provider:
             found = [user for user in found if user.provider == provider]

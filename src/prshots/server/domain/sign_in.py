@@ -8,8 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import replace
 
 import structlog
 
@@ -21,6 +20,7 @@ from prshots.contract.errors import (
     SignInRefusedError,
     UnauthorizedError,
 )
+from prshots.server.domain.allow_list import AllowList
 from prshots.server.domain.credentials import LastUse, hash_of
 from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
@@ -46,38 +46,6 @@ _OPERATORS_PROVIDER = "local"
 _SAME_NAMES, _SUFFIX_CHARACTERS = 1000, 20
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class AllowList:
-    """Who may sign in: everyone on at least one of the three lists.
-
-    Users and organizations are (provider, name) pairs; an empty provider means any. Names that come from a
-    provider are never split at the colon, so a login `github:me` at another provider is not GitHub's `me`.
-    """
-
-    users: frozenset[tuple[str, str]] = frozenset()
-    organizations: frozenset[tuple[str, str]] = frozenset()
-    email_domains: frozenset[str] = frozenset()
-
-    @classmethod
-    def parse(cls, users: str, organizations: str, email_domains: str) -> Self:
-        """Read comma-separated lists: `login`, `provider:login` or `*` for everyone; e-mail domains."""
-        return cls(
-            users=frozenset(map(_with_provider, _listed(users))),
-            organizations=frozenset(map(_with_provider, _listed(organizations))),
-            email_domains=frozenset(domain.removeprefix("@") for domain in _listed(email_domains)),
-        )
-
-    def admits(self, provider_id: str, identity: Identity) -> bool:
-        logins = _named(provider_id, identity.login) | _named(provider_id, "*")
-        organizations = {name for given in identity.organizations for name in _named(provider_id, given)}
-        domains = {email.rpartition("@")[2].casefold() for email in identity.emails if "@" in email}
-        return not (
-            self.users.isdisjoint(logins)
-            and self.organizations.isdisjoint(organizations)
-            and self.email_domains.isdisjoint(domains)
-        )
 
 
 class SignIn:
@@ -135,8 +103,12 @@ class SignIn:
             raise _refused(refusal, provider_id, f"the provider returned error {error[:100]!r} and no code")
         identity = await self._identity(provider, code, redirect_uri, begun)
         if not self._allowed.admits(provider_id, identity):
-            reason = f"{identity.login!r} is on none of the PRSHOTS_ALLOWED_* lists"
-            raise _refused(Refusal.NOT_ALLOWED, provider_id, reason)
+            raise _refused(
+                Refusal.NOT_ALLOWED,
+                provider_id,
+                f"{identity.unique_login or identity.account!r} is on none of the PRSHOTS_ALLOWED_* lists",
+                emails=sorted(identity.emails),
+            )
         user = await self._user_of_identity(provider_id, identity)
         return await self._start_session(user), begun.return_to
 
@@ -290,22 +262,9 @@ def own_path(text: str) -> str:
     return text if ours and len(text) <= MAX_RETURN_TO else "/"
 
 
-def _refused(refusal: Refusal, provider_id: str, reason: str) -> SignInRefusedError:
-    _log.warning("sign-in refused", provider=provider_id, refusal=refusal.value, reason=reason)
+def _refused(refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
+    _log.warning("sign-in refused", provider=provider_id, refusal=refusal.value, reason=reason, **more)
     return SignInRefusedError(refusal, reason)
-
-
-def _listed(text: str) -> Iterator[str]:
-    return (entry.strip().casefold() for entry in text.split(",") if entry.strip())
-
-
-def _with_provider(entry: str) -> tuple[str, str]:
-    provider, colon, name = entry.partition(":")
-    return (provider.strip(), name.strip()) if colon else ("", entry)
-
-
-def _named(provider_id: str, name: str) -> set[tuple[str, str]]:
-    return {("", name.casefold()), (provider_id, name.casefold())}
 
 
 def _organization_names(login: str, provider_id: str) -> Iterator[str]:

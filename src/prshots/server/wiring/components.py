@@ -7,6 +7,8 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from prshots.contract.errors import DegradedError
 from prshots.server.wiring.engines import (
     awaited_keys,
@@ -18,13 +20,14 @@ from prshots.server.wiring.engines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 
     from starlette.routing import Route
 
     from prshots.server.adapters.sql.database import Database
     from prshots.server.config.settings import Settings
     from prshots.server.delivery.decision import Delivery
+    from prshots.server.domain.allow_list import AllowList
     from prshots.server.domain.images import Images
     from prshots.server.domain.ports import Issuers, LoginProvider
     from prshots.server.domain.projects import Projects
@@ -47,12 +50,17 @@ async def opened_sign_in(settings: Settings) -> AsyncIterator[SignIn]:
 
 def sign_in(settings: Settings, database: Database) -> SignIn:
     from prshots.server.adapters.sql.people import SqlPeople
-    from prshots.server.domain.sign_in import AllowList, SignIn
+    from prshots.server.domain.sign_in import SignIn
 
-    allowed = AllowList.parse(
+    return SignIn(SqlPeople(database), login_providers(settings), allow_list(settings))
+
+
+def allow_list(settings: Settings) -> AllowList:
+    from prshots.server.domain.allow_list import AllowList
+
+    return AllowList.parse(
         settings.allowed_users, settings.allowed_organizations, settings.allowed_email_domains
     )
-    return SignIn(SqlPeople(database), login_providers(settings), allowed)
 
 
 def login_providers(settings: Settings) -> dict[str, LoginProvider]:
@@ -72,7 +80,13 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
             asks_for_organizations=bool(settings.allowed_organizations),
         )
 
-    def oidc(provider_id: str, label: str, issuer: str, scope: str = "openid profile email") -> LoginProvider:
+    def oidc(
+        provider_id: str,
+        label: str,
+        issuer: str,
+        scope: str = "openid profile email",
+        login_claims: Sequence[str] = (),
+    ) -> LoginProvider:
         return OidcProvider(
             provider_id=provider_id,
             label=label,
@@ -80,12 +94,22 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
             client_id=getattr(settings, f"{provider_id}_client_id"),
             client_secret=getattr(settings, f"{provider_id}_client_secret"),
             scope=scope,
+            login_claims=login_claims,
         )
 
     make: dict[str, Callable[[], LoginProvider]] = {
         "github": github,
-        "gitlab": lambda: oidc("gitlab", "GitLab", settings.gitlab_url),
-        "gitea": lambda: oidc("gitea", "Gitea", settings.gitea_url, "openid profile email groups"),
+        # The username, in both claims; older servers have the second one only.
+        "gitlab": lambda: oidc(
+            "gitlab", "GitLab", settings.gitlab_url, login_claims=("preferred_username", "nickname")
+        ),
+        "gitea": lambda: oidc(
+            "gitea",
+            "Gitea",
+            settings.gitea_url,
+            "openid profile email groups",
+            login_claims=("preferred_username",),
+        ),
         "oidc": lambda: oidc("oidc", settings.oidc_name, settings.oidc_issuer),
     }
     return {name: make[name]() for name in settings.providers}
@@ -230,6 +254,8 @@ def _routes_for_people(
     from prshots.server.domain.organizations import Organizations
 
     signin, overview = sign_in(settings, database), SqlOverview(database)
+    for message in allow_list(settings).never_matching(settings.providers):
+        structlog.get_logger().warning(message)
     services = DashboardServices(
         images=images,
         projects=accounts,

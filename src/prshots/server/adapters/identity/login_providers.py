@@ -4,7 +4,7 @@ A subject includes its issuer. If the settings change to another issuer, its use
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from joserfc import jwt
@@ -32,12 +32,15 @@ class OidcProvider:
         client_id: str,
         client_secret: str,
         scope: str = "openid profile email",
+        login_claims: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """`login_claims` are the claims that hold a login which this issuer guarantees to be unique."""
         self.id = provider_id
         self.label = label
         self._issuer = Issuer(issuer, clock)
         self._scope = scope
+        self._login_claims = login_claims
         self._client = OAuthClient(client_id, client_secret)
         self._clock = clock
 
@@ -64,12 +67,12 @@ class OidcProvider:
         )
         claims = await self._claims(document, tokens.get("id_token"), nonce)
         if "userinfo_endpoint" not in document:
-            return _identity_of(claims, claims)
+            return _identity_of(claims, claims, self._login_claims)
         url = self._issuer.endpoint(document, "userinfo_endpoint")
         userinfo = await get_json(url, tokens["access_token"])
         if not isinstance(userinfo, dict) or userinfo.get("sub") != claims["sub"]:
             raise ProviderError(f"{host_of(url)} returned a different user than the ID token")
-        return _identity_of(claims, userinfo)
+        return _identity_of(claims, userinfo, self._login_claims)
 
     async def _claims(self, document: dict[str, Any], id_token: object, nonce: str) -> dict[str, Any]:
         """Return the claims of an ID token that the issuer signed for us and for this sign-in."""
@@ -142,6 +145,7 @@ class GitHubProvider:
         return Identity(
             subject=f"{self._url}#{user['id']}",
             login=login,
+            unique_login=login,
             name=_text(user.get("name")) or login,
             avatar_url=_picture(user.get("avatar_url")),
             organizations=frozenset(_texts(entry.get("login") for entry in organizations)),
@@ -160,21 +164,25 @@ class GitHubProvider:
         return found
 
 
-def _identity_of(claims: Mapping[str, Any], userinfo: Mapping[str, Any]) -> Identity:
-    """Combine ID token and userinfo. Where both have a value, the userinfo's is newer and wins."""
+def _identity_of(
+    claims: Mapping[str, Any], userinfo: Mapping[str, Any], login_claims: Sequence[str]
+) -> Identity:
+    """Combine ID token and userinfo. Where both have a value, the userinfo's is newer and wins.
+
+    Without a login that is unique, people are shown and added under their verified address or their `sub`:
+    others could choose the same `preferred_username`.
+    """
     known = {**claims, **userinfo}
     verified = [source for source in (userinfo, claims) if source.get("email_verified") in (True, "true")]
     emails = list(_texts(source.get("email") for source in verified))
-    names = [
-        known.get("preferred_username"),
-        known.get("nickname"),
-        *(mail.partition("@")[0] for mail in emails),
-    ]
-    login = next(_texts([*names, claims["sub"]]), "user")
+    unique_login = next(_texts(known.get(claim) for claim in login_claims), "")
+    login = unique_login or next(_texts([*emails, claims["sub"]]), "user")
     groups = known.get("groups")
     return Identity(
         subject=f"{claims['iss']}#{claims['sub']}",
         login=login,
+        unique_login=unique_login,
+        account="" if login_claims else str(claims["sub"]),
         name=_text(known.get("name")) or login,
         avatar_url=_picture(known.get("picture")),
         organizations=frozenset(_texts(groups if isinstance(groups, list) else [groups])),
