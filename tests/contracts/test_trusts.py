@@ -98,6 +98,32 @@ class TestTrusts:
         assert await stores.trusts.trusts_by_anchor(issuer, [anchor], UNNAMED) == [(trust, project)]
 
 
+class TestPins:
+    async def test_the_first_one_stays_until_it_is_reset(self, stores: Stores) -> None:
+        project, other = await stores.project(), await stores.project()
+        trust = await stores.trust(project)
+        assert await stores.trusts.pin_trust(trust.id, {"repository_id": "7"}) == {"repository_id": "7"}
+        assert await stores.trusts.pin_trust(trust.id, {"repository_id": "8"}) == {"repository_id": "7"}
+        await stores.trusts.note_refused_ids(trust.id, {"repository_id": "8"}, NOW)
+        pinned = replace(
+            trust, pins={"repository_id": "7"}, refused_ids={"repository_id": "8"}, refused_at=NOW
+        )
+        assert await stores.trusts.trusts(project.id) == [pinned]
+        assert await stores.trusts.trusts_by_anchor(ISSUER, [ANCHOR], UNNAMED) == [(pinned, project)]
+        assert not await stores.trusts.unpin_trust(trust.id, other.id)
+        assert not await stores.trusts.unpin_trust("nobody")
+        assert await stores.trusts.trusts(project.id) == [pinned]
+        assert await stores.trusts.unpin_trust(trust.id, project.id)
+        assert await stores.trusts.trusts(project.id) == [trust]
+        assert await stores.trusts.pin_trust("nobody", {"repository_id": "7"}) is None
+
+    async def test_concurrent_first_jobs_agree_on_one(self, stores: Stores) -> None:
+        trust = await stores.trust(await stores.project())
+        pinning = (stores.trusts.pin_trust(trust.id, {"repository_id": str(number)}) for number in range(8))
+        in_force = await asyncio.gather(*pinning)
+        assert in_force == [in_force[0]] * 8
+
+
 class TestFindingTrusts:
     async def test_matches_issuer_anchor_and_project(self, stores: Stores) -> None:
         project, other = await stores.project(), await stores.project()
@@ -131,8 +157,10 @@ class TestShortLivedTokens:
         project = await stores.project()
         lasting, short = a_token(project), a_token_of(await stores.trust(project))
         await stores.records.add_token(lasting)
-        assert await stores.trusts.add_token_of_trust(short)
-        assert await stores.records.project_of_token(short.sha256) == (short, project)
+        of_pr = a_token_of(await stores.trust(project, claims={"sub": "x"}), pr_number=7)
+        for token in (short, of_pr):
+            assert await stores.trusts.add_token_of_trust(token)
+            assert await stores.records.project_of_token(token.sha256) == (token, project)
         assert await stores.records.tokens(project.id) == [lasting]
         assert await stores.overview.tokens(project.id, None, 60) == [lasting]
 

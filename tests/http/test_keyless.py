@@ -197,6 +197,67 @@ class TestTheProject:
             assert ours.exchange(ours.id_token(), project=second).json()["project_id"] == second
 
 
+class TestARepositoryOfTheSameName:
+    def test_is_refused_until_the_pin_is_reset(self, world: World) -> None:
+        trust_id = world.trust()
+        path = f"/projects/{world.project_id}/trusts"
+
+        def trust() -> dict[str, Any]:
+            return dict(world.person.get_json(path)["trusts"][0])
+
+        assert (trust()["pins"], trust()["refused_ids"], trust()["refused_at"]) == ({}, {}, None)
+        ours = {"repository_id": 4711, "repository_owner_id": "12"}
+        assert world.exchange(world.id_token(**ours)).status_code == 200
+        assert trust()["pins"] == {"repository_id": "4711", "repository_owner_id": "12"}
+        taken_over = {"repository_id": "4712", "repository_owner_id": "99"}
+        for theirs, given in (
+            (taken_over, "repository_id=4712, repository_owner_id=99"),
+            (ours | {"repository_id": None}, "repository_id=(none)"),
+            (ours | {"repository_id": [4711, 4712]}, "repository_id=(none)"),
+        ):
+            line = world.refusal(world.id_token(**theirs))
+            assert f"trust {trust_id} is pinned to another repository than {given}" in line
+        assert world.exchange(world.id_token(**ours)).status_code == 200
+        assert trust()["refused_ids"] == {"repository_id": ""}
+        assert trust()["refused_at"] == pytest.approx(time.time(), abs=60)
+        assert world.person.ask("DELETE", f"{path}/{trust_id}/pins").json() == {"ok": True}
+        assert (trust()["pins"], trust()["refused_at"]) == ({}, None)
+        assert world.exchange(world.id_token(**taken_over)).status_code == 200
+        assert trust()["pins"]["repository_id"] == "4712"
+        assert world.exchange(world.id_token(**ours)).status_code == 401
+
+
+class TestATokenOfAPullRequest:
+    def test_works_for_this_pull_request_only(self, world: World) -> None:
+        world.trust()
+        with world.service.client(world.person.token(world.project_id)) as anyone:
+            others = upload(anyone, pr_number="8").json()["id"]
+        token = world.exchange(world.id_token(ref="refs/pull/7/merge")).json()["token"]
+        with world.service.client(token) as client:
+            own = upload(client, pr_number="7").json()["id"]
+            for reply in (
+                upload(client, pr_number="8"),
+                client.get("/v1/comment", params={"pr_number": 8}),
+                client.get("/v1/comment", params={"pr_number": 8, "limit": 5000}),
+                client.post("/v1/expire", json={"pr_number": 8}),
+            ):
+                assert reply.status_code == 403
+                assert reply.json()["error"].startswith("this token is for pull request 7 only")
+            hidden = client.delete(f"/v1/images/{others}")
+            assert (hidden.status_code, hidden.json()) == (404, {"error": "not found"})
+            assert upload(client, pr_number="x").json() == {"error": "pr_number required"}
+            assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+            assert client.delete(f"/v1/images/{own}").status_code == 200
+            assert client.post("/v1/expire", json={"pr_number": 7}).status_code == 200
+
+    @pytest.mark.parametrize("ref", ["refs/heads/main", "refs/heads/refs/pull/7/merge", "refs/tags/v1"])
+    def test_is_not_what_another_job_gets(self, world: World, ref: str) -> None:
+        world.trust()
+        token = world.exchange(world.id_token(ref=ref)).json()["token"]
+        with world.service.client(token) as client:
+            assert [upload(client, pr_number=number).status_code for number in ("7", "8")] == [200, 200]
+
+
 def test_an_invalid_id_token_is_refused_and_the_reason_is_logged(world: World) -> None:
     world.trust()
     header, claims = parts_of(good := world.id_token())

@@ -105,6 +105,9 @@ TRUSTS: dict[str, Callable[[SqlTrusts], Awaitable[object]]] = {
         "https://ci.example", ["sub=x"], ProjectReference("octo", "web")
     ),
     "remove_trust": lambda trusts: trusts.remove_trust("0"),
+    "pin_trust": lambda trusts: trusts.pin_trust("0", {"repository_id": "7"}),
+    "unpin_trust": lambda trusts: trusts.unpin_trust("0"),
+    "note_refused_ids": lambda trusts: trusts.note_refused_ids("0", {"repository_id": "8"}, NOW),
     "touch_trust": lambda trusts: trusts.touch_trust("0", NOW),
     "add_token_of_trust": lambda trusts: trusts.add_token_of_trust(a_token(PROJECT)),
 }

@@ -114,6 +114,29 @@ def test_a_required_value_is_compared_with_the_tokens_claim(
     assert (unmet({"c": wanted}, {"c": carried}) is None) == is_met
 
 
+@pytest.mark.parametrize(
+    ("wanted", "carried", "is_met"),
+    [
+        ("repo:octo/app:*", "repo:octo@123/app@456:ref:refs/heads/main", True),
+        ("repo:octo/*", "repo:octo@123/app@456:pull_request", True),
+        ("repo:octo@123/app@456:*", "repo:octo@123/app@456:pull_request", True),
+        ("repo:octo@123/*", "repo:octo@123/app@456:pull_request", True),
+        ("repo:octo@123/app@456:*", "repo:octo/app:pull_request", False),
+        ("repo:octo@999/app@456:*", "repo:octo@123/app@456:pull_request", False),
+        ("repo:octo/app:*", "repo:octo-evil@123/app@456:pull_request", False),
+        ("repo:octo/app:*", "repo:octo/x@1:app:pull_request", False),
+        ("repo:octo/app:*", "x:repo:octo@1/app@2:pull_request", False),
+    ],
+)
+def test_a_subject_with_ids_also_matches_a_trust_without_them(
+    wanted: str, carried: str, is_met: bool
+) -> None:
+    required, token = {"sub": wanted}, {"sub": carried}
+    check_claims(required)
+    assert (unmet(required, token) is None) == is_met
+    assert not is_met or anchor_of(required) in anchors_of(token)
+
+
 def test_the_first_unmet_claim_is_returned() -> None:
     wanted = {"repository": "octo/app", "ref": "main", "environment": "review"}
     assert unmet(wanted, wanted) is None

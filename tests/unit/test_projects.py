@@ -12,7 +12,7 @@ from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundEr
 from prshots.contract.limits import Policy
 from prshots.server.domain.credentials import TOUCH_SECONDS, new_upload_token
 from prshots.server.domain.names import MAX_NAME
-from prshots.server.domain.projects import MAX_RETAIN_DAYS, ProjectChanges, Projects
+from prshots.server.domain.projects import MAX_RETAIN_DAYS, Access, ProjectChanges, Projects
 from support.stores_and_records import NOW, open_records
 
 
@@ -142,7 +142,7 @@ class TestTokens:
     async def test_a_token_authenticates_its_project(self, accounts: Projects) -> None:
         for name in ("web", "app"):
             _, secret = await accounts.create_token(await accounts.create_project(name))
-            assert (await accounts.authenticate(secret)).name == name
+            assert (await accounts.authenticate(secret)).project.name == name
 
     @pytest.mark.parametrize(
         "wrong",
@@ -169,7 +169,7 @@ class TestTokens:
         await accounts.revoke_token(token.id)
         with pytest.raises(UnauthorizedError):
             await accounts.authenticate(secret)
-        assert (await accounts.authenticate(other)).name == "web"
+        assert (await accounts.authenticate(other)).project.name == "web"
 
     async def test_a_short_lived_token_works_until_it_expires(
         self, accounts: Projects, clock: Clock, tmp_path: Path
@@ -179,7 +179,7 @@ class TestTokens:
         records = open_records(tmp_path)
         await records.add_token(token)
         clock.now = NOW + 899.9
-        assert await accounts.authenticate(secret) == web
+        assert await accounts.authenticate(secret) == Access(web)
         clock.now = NOW + 900
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
             await accounts.authenticate(secret)
@@ -217,5 +217,5 @@ class TestTokens:
                 "CREATE TRIGGER broken BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'broken'); END"
             )
         database.close()
-        assert (await accounts.authenticate(secret)).name == "web"
+        assert (await accounts.authenticate(secret)).project.name == "web"
         assert (await accounts.tokens(web))[0].last_used_at is None

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from prshots.cli import app
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError
+from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.domain.projects import Projects
-from support.stores_and_records import open_records
+from support.stores_and_records import open_database, open_records
 
 Run = Callable[..., Result]
 GITHUB = "https://token.actions.githubusercontent.com"
@@ -51,7 +52,7 @@ def test_a_trust_is_created_listed_and_removed(run: Run) -> None:
     assert trusts[gitlab.stdout.strip()]["issuer"] == "https://gitlab.com"
     assert trusts[gitlab.stdout.strip()]["claims"] == {"project_path": "g/p", "environment": "review"}
     header, *rows = run("trusts", "web").stdout.splitlines()
-    assert re.split(" {2,}", header) == ["ID", "ISSUER", "CLAIMS", "CREATED", "LAST USED"]
+    assert re.split(" {2,}", header) == ["ID", "ISSUER", "CLAIMS", "PINNED TO", "CREATED", "LAST USED"]
     assert len(rows) == 2
     removed = run("distrust", made.stdout.strip())
     assert (removed.exit_code, removed.stdout) == (0, "")
@@ -74,6 +75,38 @@ def test_self_hosted_forges_can_be_trusted(run: Run) -> None:
     )
     assert (gitlab["issuer"], gitlab["claims"]) == ("https://gitlab.acme.example", {"project_path": "a/b"})
     assert github["issuer"] == "https://github.acme.example/_services/token"
+
+
+def test_a_pin_is_listed_and_reset(run: Run, tmp_path: Path) -> None:
+    trust_id = run("trust", "web", "--issuer", "github", "--repository", "octo/app").stdout.strip()
+
+    async def pin() -> None:
+        database = open_database(tmp_path)
+        trusts = SqlTrusts(database)
+        await trusts.pin_trust(trust_id, {"repository_id": "7"})
+        await trusts.note_refused_ids(trust_id, {"repository_id": "8"}, 1_900_000_000)
+        await database.close()
+
+    asyncio.run(pin())
+    listed = run("trusts", "web")
+    assert "repository_id=7" in listed.stdout
+    assert f"trust {trust_id} refused a job with repository_id=8" in listed.stderr
+    reset = run("unpin", trust_id)
+    assert (reset.exit_code, reset.stdout) == (0, "")
+    (trust,) = json.loads(run("trusts", "web", "--json").stdout)
+    assert (trust["pins"], trust["refused_ids"], trust["refused_at"]) == (None, None, None)
+    with pytest.raises(NotFoundError, match="project trusts NAME"):
+        run("unpin", "0" * 12)
+
+
+def test_a_ghe_com_enterprise_has_its_own_issuer(run: Run) -> None:
+    own = {
+        "PRSHOTS_GITHUB_URL": "https://acme.ghe.com",
+        "PRSHOTS_TRUSTED_ISSUERS": "https://token.actions.acme.ghe.com",
+    }
+    assert run("trust", "web", "--issuer", "github", "--repository", "a/b", **own).exit_code == 0
+    (trust,) = json.loads(run("trusts", "web", "--json").stdout)
+    assert (trust["issuer"], trust["claims"]) == ("https://token.actions.acme.ghe.com", {"repository": "a/b"})
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ def set_project(
 app.command()(trusts.trust)
 app.command("trusts")(trusts.list_trusts)
 app.command()(trusts.distrust)
+app.command()(trusts.unpin)
 
 
 def _explained(project: Project) -> str:

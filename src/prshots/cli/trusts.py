@@ -93,18 +93,26 @@ def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: Conf
         print_json([asdict(trust) for trust in found])
         return
     print_table(
-        ["ID", "ISSUER", "CLAIMS", "CREATED", "LAST USED"],
+        ["ID", "ISSUER", "CLAIMS", "PINNED TO", "CREATED", "LAST USED"],
         [
             [
                 trust.id,
                 trust.issuer,
                 _in_words(trust.claims),
+                _in_words(trust.pins or {}) or "-",
                 when(trust.created_at),
                 when(trust.last_used_at),
             ]
             for trust in found
         ],
     )
+    for trust in found:
+        if trust.refused_ids:
+            say(
+                f"On {when(trust.refused_at)}, trust {trust.id} refused a job with "
+                f"{_in_words(trust.refused_ids)}. If this is the right repository, run "
+                f"`prshots project unpin {trust.id}`."
+            )
 
 
 def distrust(
@@ -118,6 +126,17 @@ def distrust(
     say(f"Removed trust {trust_id} and the tokens issued through it.")
 
 
+def unpin(
+    trust_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The trust's id, from `prshots project trusts`.")
+    ],
+    config: ConfigOption = None,
+) -> None:
+    """Forget the repository that a trust is pinned to. The next job pins its own."""
+    _with_trusts(settings_from(config), lambda _, trusts: trusts.unpin(trust_id))
+    say(f"Reset the pin of trust {trust_id}.")
+
+
 def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Awaitable[T]]) -> T:
     from prshots.server.wiring import opened_trusts
 
@@ -126,16 +145,22 @@ def _with_trusts(settings: "Settings", work: Callable[["Projects", "Trusts"], Aw
 
 def _forge(settings: "Settings", issuer: str) -> ForgeIssuer:
     """Return the forge for `github`, `gitlab` (the servers from the settings) or an issuer's URL."""
-    from prshots.server.config.settings import GITHUB_ISSUER
-
-    is_enterprise = settings.github_url != "https://github.com"
-    github_issuer = f"{settings.github_url}/_services/token" if is_enterprise else GITHUB_ISSUER
     known = {
-        "github": ForgeIssuer(github_issuer, "repository"),
+        "github": ForgeIssuer(_github_issuer(settings.github_url), "repository"),
         "gitlab": ForgeIssuer(settings.gitlab_url, "project_path"),
     }
     by_issuer = {forge.issuer: forge for forge in known.values()}
     return known.get(issuer) or by_issuer.get(issuer) or ForgeIssuer(issuer, "")
+
+
+def _github_issuer(url: str) -> str:
+    from prshots.server.config.settings import GITHUB_ISSUER
+
+    if url == "https://github.com":
+        return GITHUB_ISSUER
+    if url.endswith(".ghe.com"):  # GitHub Enterprise Cloud with data residency
+        return url.replace("https://", "https://token.actions.")
+    return f"{url}/_services/token"
 
 
 def _repository_claim(forge: ForgeIssuer) -> str:

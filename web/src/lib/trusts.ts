@@ -113,6 +113,16 @@ export function trustInWords({ claims }: Pick<Trust, "claims">): { title: string
   };
 }
 
+/** The ids that a trust is pinned to, for a list. */
+export function pinned({ pins }: Pick<Trust, "pins">): string[] {
+  return Object.entries(pins).map(([name, id]) => `${name}=${id}`);
+}
+
+/** The ids of the last job that was refused because of the pins. */
+export function refused({ refused_ids: ids }: Pick<Trust, "refused_ids">): string[] {
+  return Object.entries(ids).map(([name, id]) => (id === "" ? `no ${name}` : `${name}=${id}`));
+}
+
 /** The path of the page for keyless upload. */
 export function keylessPath(projectId: string): string {
   return `/projects/${projectId}/tokens?kind=keyless`;

@@ -201,6 +201,11 @@ export interface Trust {
   /** A login. Empty if the command line created it. */
   created_by: string;
   last_used_at: number | null;
+  /** The ids of the repository and its owner, from the first job. Later jobs must have the same. */
+  pins: Record<string, string>;
+  /** The ids of the last job that was refused because it had others. An id that it did not have is empty. */
+  refused_ids: Record<string, string>;
+  refused_at: number | null;
 }
 
 export interface TrustList {

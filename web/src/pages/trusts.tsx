@@ -3,7 +3,7 @@ import { send } from "../lib/api";
 import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { keylessSnippet } from "../lib/snippets";
-import { issuerName, kindOf, nothingWanted, trustInWords } from "../lib/trusts";
+import { issuerName, kindOf, nothingWanted, pinned, refused, trustInWords } from "../lib/trusts";
 import type { Project, Trust, TrustList } from "../lib/types";
 import { Button, confirmDialog, Failed, Loading, Mono, SnippetBlock, Time, toast, useAct } from "../ui";
 import { TrustForm } from "./trust-form";
@@ -24,7 +24,7 @@ export function Trusts({ projectId, project }: { projectId: string; project: Pro
           {data?.trusts.length === 0 && <p class="quiet">No jobs are allowed yet.</p>}
           <ul class="rows">
             {data?.trusts.map((trust) => (
-              <TrustRow key={trust.id} trust={trust} path={path} onRemoved={refresh} />
+              <TrustRow key={trust.id} trust={trust} path={path} onChanged={refresh} />
             ))}
           </ul>
         </div>
@@ -61,13 +61,31 @@ function NoIssuers() {
 interface TrustRowProps {
   trust: Trust;
   path: string;
-  onRemoved: () => Promise<void>;
+  onChanged: () => Promise<void>;
 }
 
-function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
+function TrustRow({ trust, path, onChanged }: TrustRowProps) {
   const { trusted_issuers: issuers } = useMe().service;
   const act = useAct();
   const { title, rest } = trustInWords(trust);
+  const unpin = async () => {
+    const sure = await confirmDialog({
+      title: `Reset the pin of ${title}?`,
+      body: (
+        <p>
+          The next job that matches can upload, and pins its own repository. Do this only if you know that the
+          repository’s ids have changed, for example because you created it again.
+        </p>
+      ),
+      action: "Reset pin",
+    });
+    if (!sure) return;
+    await act.run(async () => {
+      await send("DELETE", `${path}/${trust.id}/pins`);
+      toast(`Reset the pin of ${title}.`);
+      await onChanged();
+    });
+  };
   const remove = async () => {
     const sure = await confirmDialog({
       title: `Remove ${title}?`,
@@ -82,7 +100,7 @@ function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
     await act.run(async () => {
       await send("DELETE", `${path}/${trust.id}`);
       toast(`Removed ${title}.`);
-      await onRemoved();
+      await onChanged();
     });
   };
   return (
@@ -97,6 +115,7 @@ function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
             <Mono key={claim}>{claim}</Mono>
           ))}
         </p>
+        <Pins trust={trust} />
       </div>
       <p class="row-about">
         <span>
@@ -106,11 +125,35 @@ function TrustRow({ trust, path, onRemoved }: TrustRowProps) {
         <LastUse trust={trust} trusted={issuers.includes(trust.issuer)} />
       </p>
       <div class="row-actions">
+        {pinned(trust).length > 0 && (
+          <Button busy={act.busy} onClick={unpin} aria-label={`Reset the pin of ${title}`}>
+            Reset pin
+          </Button>
+        )}
         <Button busy={act.busy} onClick={remove} aria-label={`Remove ${title}`}>
           Remove
         </Button>
       </div>
     </li>
+  );
+}
+
+/** The repository’s ids, which the first job pinned, and those of the last job that had others. */
+function Pins({ trust }: { trust: Trust }) {
+  const ids = pinned(trust);
+  if (ids.length === 0) return null;
+  return (
+    <p class="row-about">
+      <span>Pinned to</span>
+      {ids.map((id) => (
+        <Mono key={id}>{id}</Mono>
+      ))}
+      {trust.refused_at !== null && (
+        <span class="problem">
+          Refused a job with {refused(trust).join(", ")} <Time at={trust.refused_at} />
+        </span>
+      )}
+    </p>
   );
 }
 

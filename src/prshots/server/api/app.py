@@ -26,10 +26,10 @@ from prshots.server.domain.images import (
     marker_from_text,
     pr_number_from_json,
     pr_number_from_text,
+    require_pr,
 )
 from prshots.server.domain.keyless import Exchange
-from prshots.server.domain.models import Project
-from prshots.server.domain.projects import Projects
+from prshots.server.domain.projects import Access, Projects
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes
@@ -71,27 +71,29 @@ def create_api(
 def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> list[Route]:
     slots = BodySlots(max_image_bytes)
 
-    async def authenticated(request: Request) -> Project:
+    async def authenticated(request: Request) -> Access:
         return await accounts.authenticate(bearer(request))
 
     async def delete(request: Request) -> JSONResponse:
-        project, image_id = await authenticated(request), request.path_params["image_id"]
-        await images.delete(project, image_id)
+        access, image_id = await authenticated(request), request.path_params["image_id"]
+        await images.delete(access.project, image_id, access.only_pr)
         return JSONResponse({"ok": True, "id": image_id})
 
     async def comment(request: Request) -> JSONResponse:
-        project, given = await authenticated(request), request.query_params
-        pr_number = pr_number_from_text(_only_value(given, "pr_number"))
+        access, given = await authenticated(request), request.query_params
+        project, pr_number = access.project, pr_number_from_text(_only_value(given, "pr_number"))
+        require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
             return JSONResponse(asdict(await images.sized_comment(project, pr_number, *options)))
         return JSONResponse({"pr_number": pr_number, "markdown": await images.comment(project, pr_number)})
 
     async def expire(request: Request) -> JSONResponse:
-        project = await authenticated(request)
+        access = await authenticated(request)
         async with slots.reserved(bearer(request), declared_length(request)):
             body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
-        return JSONResponse(asdict(await images.expire(project, pr_number)))
+        require_pr(access.only_pr, pr_number)
+        return JSONResponse(asdict(await images.expire(access.project, pr_number)))
 
     return [
         upload_route(images, accounts, slots, max_image_bytes),

@@ -70,6 +70,7 @@ def _error(description: str, *messages: str, retry_after: bool = False) -> dict[
 
 
 _UNAUTHORIZED = _error("The token is missing or invalid.", "unauthorized")
+_OTHER_PULL_REQUEST = _error("The token is for another pull request, which its job runs for.")
 _TIMEOUT = _error("The request body took too long.", "request body timed out")
 _FAULT = _error(
     "An internal error. The service's log has the details, under the reply's `X-Request-Id`.",
@@ -117,6 +118,7 @@ def _upload(max_image_bytes: int) -> dict[str, Any]:
                 "viewport must be like 1280x800",
             ),
             "401": _UNAUTHORIZED,
+            "403": _OTHER_PULL_REQUEST,
             "408": _TIMEOUT,
             "413": _error(too_much, too_large),
             "415": _error(
@@ -173,6 +175,7 @@ _DELETE: dict[str, Any] = {
     "responses": {
         "200": _json("Deleted.", _object({"ok": {"const": True}, "id": _IMAGE_ID})),
         "401": _UNAUTHORIZED,
+        "403": _OTHER_PULL_REQUEST,
         "404": _error("The project has no such image.", "not found"),
         "500": _FAULT,
         "503": _error(
@@ -218,6 +221,7 @@ _COMMENT: dict[str, Any] = {
         ),
         "400": _error("A parameter is invalid.", "pr_number required", BAD_LIMIT, BAD_MARKER),
         "401": _UNAUTHORIZED,
+        "403": _OTHER_PULL_REQUEST,
         "500": _FAULT,
         "503": _UNAVAILABLE,
         "507": _FULL,
@@ -259,6 +263,7 @@ _EXPIRE: dict[str, Any] = {
         ),
         "400": _error("The body is not JSON with a positive integer `pr_number`.", "pr_number required"),
         "401": _UNAUTHORIZED,
+        "403": _OTHER_PULL_REQUEST,
         "408": _TIMEOUT,
         "500": _FAULT,
         "503": _UNAVAILABLE,

@@ -24,6 +24,7 @@ REFUSED_SECONDS = 60.0
 # The metric label of an upload that ended with this error. Any other error counts as failed.
 _RESULTS: dict[type[Exception], str] = {
     errors.UnauthorizedError: "unauthorized",
+    errors.ForbiddenError: "unauthorized",
     errors.InvalidInputError: "invalid",
     errors.PayloadTooLargeError: "too_large",
     errors.UnsupportedTypeError: "unsupported",
@@ -45,10 +46,10 @@ def upload_route(images: Images, accounts: Projects, slots: BodySlots, max_image
 
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
-        project = await accounts.authenticate(token)
+        access = await accounts.authenticate(token)
         async with slots.reserved(token, declared_length(request)):
             form = await _upload_form(request, max_image_bytes)
-            uploaded = await images.upload(project, form)
+            uploaded = await images.upload(access.project, form, access.only_pr)
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
         return JSONResponse(asdict(uploaded))
 

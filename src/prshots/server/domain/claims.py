@@ -15,6 +15,7 @@ from prshots.contract.errors import InvalidInputError
 NAMING = (
     *("repository_id", "repository", "repository_owner_id", "repository_owner"),  # GitHub, Gitea, Forgejo
     *("project_id", "project_path", "namespace_id", "namespace_path"),  # GitLab
+    *("repositoryUuid", "workspaceUuid"),  # Bitbucket
     "sub",
 )
 """The claims that identify a job's repository or its owner, the narrowest first.
@@ -29,6 +30,9 @@ MAX_VALUE = 400
 
 _NAME = re.compile(rf"[A-Za-z0-9_.:/-]{{1,{MAX_NAME}}}")
 _PARTS = re.compile("[/:]")
+_SUBJECT_WITH_IDS = re.compile(
+    r"repo:(?P<owner>[^@/:]+)@[0-9]+/(?P<repository>[^@/:]+)@[0-9]+:(?P<rest>.*)", re.DOTALL
+)
 _NAMES_BEFORE_WILDCARD = {"sub": 2}  # in `repo:octo/…` the first part only says what the second one is
 
 
@@ -73,18 +77,26 @@ def anchors_of(carried: Mapping[str, Any]) -> set[str]:
     return {
         f"{name}={beginning}"
         for name in NAMING
-        for text in _texts(carried.get(name))
+        for text in _forms(name, carried)
         for beginning in _beginnings(text)
     }
 
 
 def unmet(claims: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
     """Return the first of these claims that a token does not meet; None if it meets all."""
-    return next((name for name, value in claims.items() if not _is_met(value, carried.get(name))), None)
+    return next((name for name, value in claims.items() if not _is_met(name, value, carried)), None)
 
 
-def _is_met(wanted: str, carried: object) -> bool:
-    return any(_matches(wanted, text) for text in _texts(carried))
+def _is_met(name: str, wanted: str, carried: Mapping[str, Any]) -> bool:
+    return any(_matches(wanted, text) for text in _forms(name, carried))
+
+
+def _forms(name: str, carried: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a claim's texts. GitHub's new `sub` has ids after the names; a trust can name it without them."""
+    for text in texts_of(carried.get(name)):
+        yield text
+        if name == "sub" and (found := _SUBJECT_WITH_IDS.fullmatch(text)):
+            yield f"repo:{found['owner']}/{found['repository']}:{found['rest']}"
 
 
 def _matches(wanted: str, text: str) -> bool:
@@ -104,7 +116,7 @@ def _matches(wanted: str, text: str) -> bool:
     return position <= end
 
 
-def _texts(carried: object) -> Iterator[str]:
+def texts_of(carried: object) -> Iterator[str]:
     """Yield a claim's values as text: each member of a list, numbers and booleans as in JSON."""
     for value in carried if isinstance(carried, list) else [carried]:
         if isinstance(value, str):

@@ -35,6 +35,7 @@ def new_upload_token(
     created_by: str = "",
     expires_at: int | None = None,
     trust_id: str | None = None,
+    pr_number: int | None = None,
 ) -> tuple[UploadToken, str]:
     """Return the record of a new token, and its secret, which is stored nowhere."""
     secret = f"msr_{secrets.token_hex(32)}"
@@ -48,6 +49,7 @@ def new_upload_token(
         created_by=created_by,
         expires_at=expires_at,
         trust_id=trust_id,
+        pr_number=pr_number,
     )
     return token, secret
 

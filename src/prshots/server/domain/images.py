@@ -15,6 +15,7 @@ from prshots.contract.errors import (
     EXPIRE_FAILED,
     CounterUnavailableError,
     ExpireFailedError,
+    ForbiddenError,
     InvalidInputError,
     NotFoundError,
     PayloadTooLargeError,
@@ -87,9 +88,13 @@ class Images:
         self._on_expired = on_expired
         self._clock = clock
 
-    async def upload(self, project: Project, form: UploadForm) -> Uploaded:
-        """Validate, count and store an image. If it raises an error, nothing is left behind."""
+    async def upload(self, project: Project, form: UploadForm, only_pr: int | None = None) -> Uploaded:
+        """Validate, count and store an image. If it raises an error, nothing is left behind.
+
+        With `only_pr`, it can only be an image of this pull request.
+        """
         file, image = self._validated(project, form)
+        require_pr(only_pr, image.pr_number)
         await self._count_upload(project)
         # If the client disconnects now, bytes and record must still both be written.
         await asyncio.shield(self._keep(image, file))
@@ -103,14 +108,14 @@ class Images:
         """Return the URL of the thumbnail, which may not exist yet."""
         return self._signed(image, THUMBNAIL_EXT)
 
-    async def delete(self, project: Project, image_id: str) -> None:
+    async def delete(self, project: Project, image_id: str, only_pr: int | None = None) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 
         ExpireFailedError promises that the sweep finishes it. Without the mark that the sweep looks for, it
         raises RecordsError instead.
         """
         image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
-        if image is None:
+        if image is None or only_pr not in {None, image.pr_number}:
             raise NotFoundError("not found")
         is_marked = await self._marked(image)
         if await self._expired_now(image):
@@ -259,6 +264,14 @@ class Images:
 
     def _now(self) -> int:
         return int(self._clock())
+
+
+def require_pr(only_pr: int | None, pr_number: int) -> None:
+    """Raise ForbiddenError for another pull request than the one that the caller's token is for."""
+    if only_pr not in {None, pr_number}:
+        raise ForbiddenError(
+            f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"
+        )
 
 
 def is_image_id(text: str) -> bool:

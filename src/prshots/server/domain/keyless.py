@@ -16,7 +16,8 @@ from prshots.contract.errors import (
     ProjectUnclearError,
 )
 from prshots.server.domain.claims import anchor_of, anchors_of, check_claims, unmet
-from prshots.server.domain.credentials import LastUse, new_upload_token
+from prshots.server.domain.credentials import TOUCH_SECONDS, LastUse, new_upload_token
+from prshots.server.domain.job_ids import differing_ids, ids_to_pin, pull_request_of
 from prshots.server.domain.models import Project, Trust
 from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.ports import Issuers, TrustRecords
@@ -62,7 +63,12 @@ class Trusts:
     async def remove(self, trust_id: str, project: Project | None = None) -> None:
         """Remove a trust (only from `project`, if given) and its tokens. Raises NotFoundError."""
         if not await self._records.remove_trust(trust_id, project.id if project else None):
-            raise NotFoundError(f"no trust {trust_id!r}: `prshots project trusts NAME` lists them")
+            raise _no_trust(trust_id)
+
+    async def unpin(self, trust_id: str, project: Project | None = None) -> None:
+        """Forget the repository's ids, so that the next job pins its own. Raises as `remove`."""
+        if not await self._records.unpin_trust(trust_id, project.id if project else None):
+            raise _no_trust(trust_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +122,16 @@ class Exchange:
         if not await self._records.is_trusted(issuer):
             raise ExchangeRefusedError("no project trusts the issuer")
         claims = await self._issuers.verified_claims(issuer, id_token)
-        trust, project = await self._matching_trust(issuer, claims, wanted)
         now = int(self._clock())
+        matching = await self._matching_trusts(issuer, claims, wanted)
+        trust, project = await self._with_same_ids(matching, claims, now)
         token, secret = new_upload_token(
             project.id,
             label=_loggable(claims.get("sub")),
             created_at=now,
             expires_at=now + TOKEN_SECONDS,
             trust_id=trust.id,
+            pr_number=pull_request_of(claims),
         )
         if not await self._records.add_token_of_trust(token):
             raise ExchangeRefusedError("the trust has just been removed")
@@ -135,10 +143,10 @@ class Exchange:
         if not any(isinstance(one, str) and one.rstrip("/") in self._audiences for one in given):
             raise ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
 
-    async def _matching_trust(
+    async def _matching_trusts(
         self, issuer: str, claims: Mapping[str, Any], wanted: ProjectReference
-    ) -> tuple[Trust, Project]:
-        """Return the trust that these claims meet, and its project.
+    ) -> list[tuple[Trust, Project]]:
+        """Return the trusts that these claims meet, all of one project.
 
         A project of someone else never counts, unless the job names exactly that project: anyone can add a
         trust for any repository to their own project.
@@ -156,7 +164,29 @@ class Exchange:
             raise ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
         if len({project.id for _, project in matching}) > 1:
             raise ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")
-        return matching[0]
+        return matching
+
+    async def _with_same_ids(
+        self, matching: list[tuple[Trust, Project]], claims: Mapping[str, Any], now: int
+    ) -> tuple[Trust, Project]:
+        """Return the first trust that is pinned to this job's repository. The first job pins it."""
+        reasons = []
+        for trust, project in sorted(matching, key=lambda found: found[0].pins is None):
+            pins = trust.pins
+            if pins is None and (ids := ids_to_pin(trust.claims, claims)):
+                pins = await self._records.pin_trust(trust.id, ids)
+            differing = differing_ids(pins or {}, claims)
+            if not differing:
+                return trust, project
+            if trust.refused_ids != differing or now - (trust.refused_at or 0) >= TOUCH_SECONDS:
+                await self._records.note_refused_ids(trust.id, differing, now)
+            given = ", ".join(f"{name}={text or '(none)'}" for name, text in differing.items())
+            reasons.append(f"trust {trust.id} is pinned to another repository than {given}")
+        raise ExchangeRefusedError(f"{'; '.join(reasons)}: reset the pin if this is right")
+
+
+def _no_trust(trust_id: str) -> NotFoundError:
+    return NotFoundError(f"no trust {trust_id!r}: `prshots project trusts NAME` lists them")
 
 
 def _unverified_claims(id_token: object) -> dict[str, Any]:

@@ -32,7 +32,8 @@ class UploadToken:
     """An upload token without its secret: only the SHA-256, and a hint to tell tokens apart.
 
     `created_by` is the login of the person who created it; empty for the CLI. A token that a job got for its
-    ID token is short-lived: it has an `expires_at`, and the trust that it was issued through.
+    ID token is short-lived: it has an `expires_at`, and the trust that it was issued through. If the job runs
+    for a pull request, it has its `pr_number`, and is good for nothing else.
     """
 
     id: str
@@ -46,13 +47,16 @@ class UploadToken:
     revoked_at: int | None = None
     expires_at: int | None = None
     trust_id: str | None = None
+    pr_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
     """Lets CI jobs upload to a project if their ID token comes from this issuer and has these claims.
 
-    In a claim's value, `*` matches any characters. `created_by` is as in UploadToken.
+    In a claim's value, `*` matches any characters. `created_by` is as in UploadToken. `pins` are the ids of
+    the repository and its owner, from the first job; later jobs must have the same. `refused_ids` are those
+    of the last job that had others, and `refused_at` is when.
     """
 
     id: str
@@ -62,6 +66,9 @@ class Trust:
     created_at: int
     created_by: str = ""
     last_used_at: int | None = None
+    pins: Mapping[str, str] | None = None
+    refused_ids: Mapping[str, str] | None = None
+    refused_at: int | None = None
 
 
 ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]

@@ -4,7 +4,7 @@ Read-only code gets a read-only port. Adapters turn their vendor's exceptions in
 crosses a port.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from prshots.contract.limits import Policy
@@ -314,6 +314,14 @@ class TrustRecords(Protocol):
         """
 
     async def touch_trust(self, trust_id: str, now: int) -> None: ...
+
+    async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Pin a trust, unless it is pinned already. Return its pins; None if it does not exist."""
+
+    async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
+        """Forget the pins and the refused ids. Return False if it does not exist, as in `remove_trust`."""
+
+    async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None: ...
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
         """Add a short-lived token. Return False if its trust was removed."""

@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
 from prshots.contract.errors import InvalidInputError, NotFoundError, UnauthorizedError
@@ -22,6 +22,14 @@ class ProjectChanges(TypedDict, total=False):
     name: str
     policy: Policy
     retain_days: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What an upload token is for: a project, or one pull request of it."""
+
+    project: Project
+    only_pr: int | None = None
 
 
 class Projects:
@@ -89,8 +97,8 @@ class Projects:
         if not await self._records.revoke_token(token_id, int(self._clock()), project_id):
             raise NotFoundError(f"no token {token_id!r}: `prshots token list PROJECT` lists them")
 
-    async def authenticate(self, secret: str) -> Project:
-        """Return the project of an upload token. Raises UnauthorizedError, RecordsError."""
+    async def authenticate(self, secret: str) -> Access:
+        """Return what an upload token is for. Raises UnauthorizedError, RecordsError."""
         found = await self._records.project_of_token(hash_of(secret)) if is_upload_token(secret) else None
         if found is None:
             raise UnauthorizedError("unauthorized")
@@ -99,7 +107,7 @@ class Projects:
             await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
         elif token.expires_at <= now:
             raise UnauthorizedError("unauthorized")
-        return project
+        return Access(project, token.pr_number)
 
 
 def _check_project(project: Project) -> None:

@@ -71,12 +71,11 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
     from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 
     def github() -> LoginProvider:
-        is_enterprise = settings.github_url != "https://github.com"
         return GitHubProvider(
             client_id=settings.github_client_id,
             client_secret=settings.github_client_secret,
             url=settings.github_url,
-            api_url=f"{settings.github_url}/api/v3" if is_enterprise else "https://api.github.com",
+            api_url=_github_api(settings.github_url),
             asks_for_organizations=bool(settings.allowed_organizations),
         )
 
@@ -113,6 +112,12 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
         "oidc": lambda: oidc("oidc", settings.oidc_name, settings.oidc_issuer),
     }
     return {name: make[name]() for name in settings.providers}
+
+
+def _github_api(url: str) -> str:
+    if url == "https://github.com" or url.endswith(".ghe.com"):
+        return url.replace("https://", "https://api.")
+    return f"{url}/api/v3"
 
 
 class _LazyIssuers:

@@ -89,8 +89,9 @@ projects = Table(
     UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
-# `claims` is a JSON object. `anchor` is the claim that names the repository, as `name=value` up to its first
-# `*`. Its index finds the trusts that a token may match, however many projects trust its issuer.
+# `claims`, `pins` and `refused_ids` are JSON objects. `anchor` is the claim that names the repository, as
+# `name=value` up to its first `*`. Its index finds the trusts that a token may match, however many projects
+# trust its issuer.
 trusts = Table(
     "trusts",
     metadata,
@@ -102,6 +103,9 @@ trusts = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("created_by", text(), nullable=False),
     Column("last_used_at", BigInteger),
+    Column("pins", text()),
+    Column("refused_ids", text()),
+    Column("refused_at", BigInteger),
 )
 Index("trusts_by_anchor", trusts.c.issuer, trusts.c.anchor)
 
@@ -119,6 +123,7 @@ tokens = Table(
     Column("revoked_at", BigInteger),
     Column("expires_at", BigInteger),
     Column("trust_id", ForeignKey("trusts.id")),
+    Column("pr_number", Integer),
 )
 # There can be thousands of short-lived tokens. Lists skip them, and the sweep reads nothing else.
 _long_lived, _short_lived = tokens.c.expires_at.is_(None), tokens.c.expires_at.is_not(None)

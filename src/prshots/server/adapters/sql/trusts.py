@@ -1,8 +1,8 @@
 """The trusts of projects, in the same database as the records."""
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 from sqlalchemy import (
@@ -27,15 +27,9 @@ from prshots.server.adapters.sql.schema import organizations, projects, tokens, 
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
 from prshots.server.domain.names import ProjectReference
 
-_TRUST = [
-    trusts.c.id,
-    trusts.c.project_id,
-    trusts.c.issuer,
-    trusts.c.claims,
-    trusts.c.created_at,
-    trusts.c.created_by,
-    trusts.c.last_used_at,
-]
+_FIELDS = [field.name for field in fields(Trust)]
+_TRUST = [trusts.c[name] for name in _FIELDS]
+_JSON = ("claims", "pins", "refused_ids")
 # Reads one row of the index, however many projects trust the issuer.
 _FIRST_ANCHOR = select(func.min(trusts.c.anchor)).where(trusts.c.issuer == bindparam("issuer"))
 
@@ -45,7 +39,8 @@ class SqlTrusts:
         self._database = database
 
     async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
-        row = asdict(trust) | {"claims": _as_text(trust.claims), "anchor": anchor}
+        row = asdict(trust) | {"anchor": anchor}
+        row |= {name: _as_text(row[name]) for name in _JSON if row[name] is not None}
 
         def add(connection: Connection) -> None:
             lock_project(connection, trust.project_id)  # or concurrent calls could exceed the limit
@@ -81,14 +76,34 @@ class SqlTrusts:
         return [(_trust(row[: len(_TRUST)]), project_from(row[len(_TRUST) :])) for row in rows]
 
     async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
-        which = trusts.c.id == trust_id
-        if project_id is not None:
-            which &= trusts.c.project_id == project_id
+        which = _which(trust_id, project_id)
         return await self._database.write(lambda connection: remove_trusts(connection, which)) > 0
 
     async def touch_trust(self, trust_id: str, now: int) -> None:
         touching = update(trusts).where(trusts.c.id == trust_id).values(last_used_at=now)
         await self._database.write(lambda connection: connection.execute(touching))
+
+    async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
+        this = trusts.c.id == trust_id
+        pinning = update(trusts).where(this, trusts.c.pins.is_(None)).values(pins=_as_text(pins))
+
+        def pin(connection: Connection) -> str | None:
+            connection.execute(pinning)  # changes nothing if another job was faster
+            return connection.execute(select(trusts.c.pins).where(this)).scalar()
+
+        found = await self._database.write(pin)
+        return None if found is None else json.loads(found)
+
+    async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
+        nothing = {"pins": None, "refused_ids": None, "refused_at": None}
+        unpinning = update(trusts).where(_which(trust_id, project_id)).values(nothing)
+        return await self._database.write(lambda connection: connection.execute(unpinning).rowcount > 0)
+
+    async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None:
+        noting = (
+            update(trusts).where(trusts.c.id == trust_id).values(refused_ids=_as_text(ids), refused_at=now)
+        )
+        await self._database.write(lambda connection: connection.execute(noting))
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
         adding = insert(tokens).values(asdict(token))
@@ -114,6 +129,11 @@ def remove_trusts(connection: Connection, which: ColumnElement[bool]) -> int:
     return len(ids)
 
 
+def _which(trust_id: str, project_id: str | None) -> ColumnElement[bool]:
+    which = trusts.c.id == trust_id
+    return which if project_id is None else which & (trusts.c.project_id == project_id)
+
+
 def _meant_by(reference: ProjectReference) -> ColumnElement[bool]:
     if reference.organization:
         return and_(organizations.c.name == reference.organization, projects.c.name == reference.project)
@@ -129,8 +149,11 @@ def _newest_first(project_id: str) -> Select[Any]:
 
 
 def _trust(row: Sequence[Any]) -> Trust:
-    identity, project_id, issuer, claims, created_at, created_by, last_used_at = row
-    return Trust(identity, project_id, issuer, json.loads(claims), created_at, created_by, last_used_at)
+    values = dict(zip(_FIELDS, row, strict=True))
+    for name in _JSON:
+        if values[name] is not None:
+            values[name] = json.loads(values[name])
+    return Trust(**values)
 
 
 def _as_text(claims: object) -> str:

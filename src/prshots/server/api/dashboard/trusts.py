@@ -25,8 +25,15 @@ async def remove_trust(call: Call, project: Project) -> DoneView:
     return {"ok": True}
 
 
+async def unpin_trust(call: Call, project: Project) -> DoneView:
+    with as_not_found(NotFoundError):  # its message is for the command line
+        await call.services.trusts.unpin(call.path("trust_id"), project)
+    return {"ok": True}
+
+
 ROUTES = (
     project_route("GET", "/trusts", list_trusts),
     project_route("POST", "/trusts", create_trust, HTTPStatus.CREATED),
     project_route("DELETE", "/trusts/{trust_id}", remove_trust),
+    project_route("DELETE", "/trusts/{trust_id}/pins", unpin_trust),
 )

@@ -209,6 +209,11 @@ class TrustView(TypedDict):
     created_by: str
     """A login. Empty if the command line created it."""
     last_used_at: int | None
+    pins: dict[str, str]
+    """The ids of the repository and its owner, from the first job. Later jobs must have the same."""
+    refused_ids: dict[str, str]
+    """The ids of the last job that was refused because it had others. An id that it did not have is empty."""
+    refused_at: int | None
 
 
 class TrustListView(TypedDict):

@@ -133,4 +133,7 @@ def trust_view(trust: Trust) -> TrustView:
         "created_at": trust.created_at,
         "created_by": trust.created_by,
         "last_used_at": trust.last_used_at,
+        "pins": dict(trust.pins or {}),
+        "refused_ids": dict(trust.refused_ids or {}),
+        "refused_at": trust.refused_at,
     }

@@ -6,7 +6,7 @@ from alembic import op
 from prshots.server.adapters.sql.text_type import text
 
 revision = "0006"
-down_revision = "0004"
+down_revision = "0005"
 
 
 def upgrade() -> None:

@@ -1,0 +1,66 @@
+"""The ids that a trust pins, and the pull request that a job runs for."""
+
+from typing import Any
+
+import pytest
+
+from prshots.server.domain.job_ids import differing_ids, ids_to_pin, pull_request_of
+
+GITHUB = {"repository_id": 7, "repository_owner_id": "9", "actor_id": "1"}
+GITLAB = {"project_id": "7", "namespace_id": "9", "user_id": "1"}
+
+
+@pytest.mark.parametrize(
+    ("required", "carried", "pins"),
+    [
+        ({"repository": "octo/app"}, GITHUB, {"repository_id": "7", "repository_owner_id": "9"}),
+        ({"repository": "octo/*"}, GITHUB, {"repository_owner_id": "9"}),
+        ({"repository_owner": "octo"}, GITHUB, {"repository_owner_id": "9"}),
+        ({"sub": "repo:octo/app:*"}, GITHUB, {"repository_id": "7", "repository_owner_id": "9"}),
+        ({"sub": "repo:octo@9/app@7:*"}, GITHUB, {"repository_id": "7", "repository_owner_id": "9"}),
+        ({"sub": "repo:octo/*"}, GITHUB, {"repository_owner_id": "9"}),
+        ({"sub": "repository_owner:octo:environment:x"}, GITHUB, {}),
+        ({"repository_id": "7"}, GITHUB, {}),
+        ({"repository_id": "7", "repository": "octo/app"}, GITHUB, {"repository_owner_id": "9"}),
+        ({"repository": "octo/app"}, {"repository_id": "7"}, {"repository_id": "7"}),
+        ({"repository": "octo/app"}, {"repository_id": ["7", "8"]}, {}),
+        ({"project_path": "group/sub/app"}, GITLAB, {"project_id": "7", "namespace_id": "9"}),
+        ({"project_path": "group/*"}, GITLAB, {}),
+        ({"namespace_path": "group"}, GITLAB, {"namespace_id": "9"}),
+        ({"sub": "project_path:group/app:*"}, GITLAB, {"project_id": "7", "namespace_id": "9"}),
+        ({"sub": "project_path:group/*"}, GITLAB, {}),
+        ({"repositoryUuid": "{1}"}, {"repositoryUuid": "{1}", "workspaceUuid": "{2}"}, {}),
+    ],
+)
+def test_a_trust_pins_the_ids_behind_its_names(
+    required: dict[str, str], carried: dict[str, Any], pins: dict[str, str]
+) -> None:
+    assert ids_to_pin(required, carried) == pins
+    assert differing_ids(pins, carried) == {}
+
+
+def test_ids_that_differ_or_are_missing_are_named() -> None:
+    pins = {"repository_id": "7", "repository_owner_id": "9"}
+    assert differing_ids(pins, {"repository_id": 8, "repository_owner_id": 9}) == {"repository_id": "8"}
+    assert differing_ids(pins, {}) == {"repository_id": "", "repository_owner_id": ""}
+
+
+@pytest.mark.parametrize(
+    ("carried", "number"),
+    [
+        ({"ref": "refs/pull/12/merge"}, 12),
+        ({"ref": "refs/pull/12/head"}, 12),
+        ({"ref": "topic", "ref_path": "refs/merge-requests/12/head"}, 12),
+        ({"ref": "topic", "ref_path": "refs/heads/topic", "merge_request_iid": "12"}, 12),
+        ({"pullRequestId": 12}, 12),
+        ({"ref": "refs/heads/main", "event_name": "pull_request_target"}, None),
+        ({"ref": "refs/heads/refs/pull/12/merge"}, None),
+        ({"ref": "refs/pull/12/merge\n"}, None),
+        ({"ref": "refs/pull/0/merge"}, None),
+        ({"ref": "refs/pull/١٢/merge"}, None),
+        ({"ref": None, "pullRequestId": True}, None),
+        ({}, None),
+    ],
+)
+def test_a_job_s_pull_request_is_read_from_its_claims(carried: dict[str, Any], number: int | None) -> None:
+    assert pull_request_of(carried) == number
