@@ -2,8 +2,11 @@
 
 import json
 import shlex
+import sqlite3
+import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 
@@ -175,3 +178,32 @@ def check_include(text: str) -> None:
     inputs = next(yaml.safe_load_all(template.read_text()))["spec"]["inputs"]
     needed = {name for name, said in inputs.items() if "default" not in said}
     assert needed <= set(include["inputs"]) <= set(inputs)
+
+
+def test_pins_and_a_refused_repository_are_shown_and_can_be_reset(
+    page: Page, shared_service: Service, ann: Person, project: str
+) -> None:
+    path = f"/projects/{project}/trusts"
+    body = {"issuer": GITHUB, "claims": {"repository": "octo-org/web-shop", "ref": "refs/pull/*"}}
+    trust_id = ann.ask("POST", path, **body).json()["id"]
+    with closing(sqlite3.connect(shared_service.data_dir / "prshots.db", timeout=20)) as database:
+        database.execute(
+            "UPDATE trusts SET pins = ?, refused_ids = ?, refused_at = ? WHERE id = ?",
+            (
+                '{"repository_id": "4711", "repository_owner_id": "583231"}',
+                '{"repository_id": "4712", "repository_owner_id": ""}',
+                int(time.time()) - 300,
+                trust_id,
+            ),
+        )
+        database.commit()
+    page.goto(f"/projects/{project}/tokens?kind=keyless")
+    row = page.get_by_role("listitem").filter(has_text="octo-org/web-shop")
+    expect(row).to_contain_text("repository_id=4711")
+    expect(row).to_contain_text("Refused a job with repository_id=4712, no repository_owner_id 5 min ago")
+    page.get_by_role("button", name="Reset the pin of octo-org/web-shop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Reset pin").click()
+    expect(page.get_by_text("Reset the pin of octo-org/web-shop.")).to_be_visible()
+    expect(row).not_to_contain_text("Pinned to")
+    (trust,) = ann.get_json(path)["trusts"]
+    assert (trust["pins"], trust["refused_at"]) == ({}, None)

@@ -4,6 +4,8 @@ import {
   issuerName,
   kindOf,
   nothingWanted,
+  pinned,
+  refused,
   trustInWords,
   type Wanted,
   wrongClaims,
@@ -77,5 +79,14 @@ describe("a trust in a list", () => {
     [{ project_id: "7", ref: "main" }, "project_id=7", ["ref=main"]],
   ])("with %o is named after the jobs that it accepts", (claims, title, rest) => {
     expect(trustInWords({ claims })).toEqual({ title, rest });
+  });
+
+  it("shows the ids that it is pinned to, and those of a refused job", () => {
+    expect(pinned({ pins: {} })).toEqual([]);
+    expect(pinned({ pins: { repository_id: "7" } })).toEqual(["repository_id=7"]);
+    expect(refused({ refused_ids: { repository_id: "8", repository_owner_id: "" } })).toEqual([
+      "repository_id=8",
+      "no repository_owner_id",
+    ]);
   });
 });

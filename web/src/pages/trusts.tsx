@@ -115,7 +115,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
             <Mono key={claim}>{claim}</Mono>
           ))}
         </p>
-        <Pins trust={trust} />
+        <Pins trust={trust} title={title} reset={unpin} />
       </div>
       <p class="row-about">
         <span>
@@ -125,11 +125,6 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
         <LastUse trust={trust} trusted={issuers.includes(trust.issuer)} />
       </p>
       <div class="row-actions">
-        {pinned(trust).length > 0 && (
-          <Button busy={act.busy} onClick={unpin} aria-label={`Reset the pin of ${title}`}>
-            Reset pin
-          </Button>
-        )}
         <Button busy={act.busy} onClick={remove} aria-label={`Remove ${title}`}>
           Remove
         </Button>
@@ -139,7 +134,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
 }
 
 /** The repository’s ids, which the first job pinned, and those of the last job that had others. */
-function Pins({ trust }: { trust: Trust }) {
+function Pins({ trust, title, reset }: { trust: Trust; title: string; reset: () => Promise<void> }) {
   const ids = pinned(trust);
   if (ids.length === 0) return null;
   return (
@@ -153,6 +148,16 @@ function Pins({ trust }: { trust: Trust }) {
           Refused a job with {refused(trust).join(", ")} <Time at={trust.refused_at} />
         </span>
       )}
+      <span>
+        <button
+          type="button"
+          class="link-button"
+          onClick={() => void reset()}
+          aria-label={`Reset the pin of ${title}`}
+        >
+          Reset pin
+        </button>
+      </span>
     </p>
   );
 }
