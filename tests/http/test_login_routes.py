@@ -235,7 +235,8 @@ class TestTheOrigin:
         [
             (WEB, "shots.example.org"),
             (f"{WEB}:443", "api.internal"),
-            ("http://127.0.0.1:8080", "127.0.0.1:8080"),
+            ("https://10.0.0.7:8443", "10.0.0.7:8443"),
+            ("https://10.0.0.7", "10.0.0.7:443"),
         ],
     )
     async def test_of_the_dashboard_is_accepted(
@@ -252,6 +253,11 @@ class TestTheOrigin:
             "null",
             "https://evil.test",
             "http://shots.example.org",
+            "http://shots.example.org:443",
+            "http://10.0.0.7:8443",
+            "https://10.0.0.7",
+            f"{WEB}/",
+            "https://x@shots.example.org",
             f"{WEB}:8443",
             f"{WEB}.evil.test",
             "https://shots.example.org@evil.test",
@@ -266,11 +272,28 @@ class TestTheOrigin:
     async def test_that_is_foreign_missing_or_invalid_is_403(
         self, browser: httpx.AsyncClient, origin: str | None
     ) -> None:
-        headers = {"Host": "api.internal"} | ({} if origin is None else {"Origin": origin})
+        headers = {} if origin is None else {"Origin": origin}
         for path in ("/change", "/auth/link", "/auth/sign-out", "/auth/sign-out-everywhere"):
-            reply = await browser.post(path, headers=headers)
-            assert reply.status_code == 403, path
-            assert reply.json() == {"error": "this request did not come from the dashboard"}
+            for host in ("api.internal", "shots.example.org", "10.0.0.7:8443"):
+                reply = await browser.post(path, headers=headers | {"Host": host})
+                assert reply.status_code == 403, (path, host)
+                assert reply.json() == {"error": "this request did not come from the dashboard"}
+
+    @pytest.mark.parametrize(
+        ("site", "status"),
+        [("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("none", 403), ("", 403)],
+    )
+    async def test_of_the_dashboard_must_be_the_browsers_own_view_too(
+        self, browser: httpx.AsyncClient, site: str, status: int
+    ) -> None:
+        reply = await browser.post("/change", headers=OURS | {"Sec-Fetch-Site": site})
+        assert reply.status_code == status
+
+    async def test_on_plain_http_has_the_scheme_http(self, signin: SignIn) -> None:
+        transport = httpx.ASGITransport(routes(signin, "http://localhost:8080"))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as browser:
+            for origin, status in (("http://127.0.0.1:8080", 200), ("https://127.0.0.1:8080", 403)):
+                assert (await browser.post("/change", headers={"Origin": origin})).status_code == status
 
     async def test_sent_twice_is_403(self, browser: httpx.AsyncClient) -> None:
         reply = await browser.post("/change", headers=[("Origin", WEB), ("Origin", WEB)])

@@ -129,24 +129,29 @@ async def signed_in(request: Request, signin: SignIn, web_url: str) -> User:
 def require_own_origin(request: Request, web_url: str) -> None:
     """Raise ForbiddenError if another site's page sent the request. Browsers send the page's origin.
 
-    The origin must be the dashboard's configured address, or the address that the browser used to reach it.
+    The origin must be the dashboard's configured address, or the address that the browser used to reach it,
+    with the same scheme: anyone on the network can put a page on `http://` of an `https://` dashboard. New
+    browsers also say whether the page has the same origin as the address.
     """
-    given = request.headers.getlist("origin")
+    headers = request.headers
+    given, hosts = headers.getlist("origin"), headers.getlist("host")
+    scheme = web_url.partition(":")[0]
+    accepted = {_origin(web_url), *(_origin(f"{scheme}://{host}") for host in hosts if len(hosts) == 1)}
     origin = _origin(given[0]) if len(given) == 1 else None
-    hosts = request.headers.getlist("host")
-    if origin is None or not (
-        origin == _origin(web_url) or (len(hosts) == 1 and urlsplit(given[0]).netloc == hosts[0])
-    ):
+    is_same = all(site == "same-origin" for site in headers.getlist("sec-fetch-site"))
+    if origin is None or origin not in accepted or not is_same:
         raise ForbiddenError("this request did not come from the dashboard")
 
 
 def _origin(url: str) -> tuple[str, str, int] | None:
+    """Return scheme, host and port; None if there is more or less in the text, as in the origin `null`."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return None
-    if parts.scheme not in _DEFAULT_PORT or not parts.hostname:  # the origin `null` has neither
+    is_bare = parts.netloc and url == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
+    if parts.scheme not in _DEFAULT_PORT or not parts.hostname or not is_bare:
         return None
     return parts.scheme, parts.hostname, port or _DEFAULT_PORT[parts.scheme]
 
