@@ -2,17 +2,20 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, NoReturn
 
 import httpx
 import pytest
 import structlog
+from starlette.exceptions import HTTPException
 from structlog.contextvars import merge_contextvars
 
 from prshots.contract import errors
 from prshots.server.api.app import create_api
 from prshots.server.domain.projects import Projects
+from prshots.server.http import error_boundary
 from prshots.server.http.error_boundary import ErrorBoundary, error_reply
 from prshots.server.http.readiness import Readiness
 
@@ -221,3 +224,54 @@ def test_only_errors_meant_for_clients_expose_their_message(kind):
     else:
         assert status in {500, 503, 507}
         assert "said inside" not in message
+
+
+class Unspeakable(Exception):  # noqa: N818 - it only stands for an error that cannot be described
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (errors.InvalidInputError("not \ud800"), 400, "not \\ud800"),
+        (errors.StoreError("\udfff"), 503, "storage unavailable, retry later"),
+        (ZeroDivisionError("\ud800"), 500, "internal error"),
+        (Unspeakable(), 500, "internal error"),
+        (HTTPException(404, detail="\ud800"), 404, "\\ud800"),
+        (HTTPException(799), 500, "internal error"),
+    ],
+)
+async def test_the_guard_answers_and_logs_whatever_the_error_is(
+    error: Exception, status: int, message: str
+) -> None:
+    sent: list[Message] = []
+
+    async def failing(*_: object) -> NoReturn:
+        raise error
+
+    async def send(part: Message) -> None:
+        sent.append(part)
+
+    client = Client([])
+    client.scope["path"] = "/\ud800"
+    with structlog.testing.capture_logs() as logged:
+        await ErrorBoundary(failing)(client.scope, client.receive, send)
+    assert sent[0]["status"] == status
+    assert json.loads(sent[1]["body"]) == {"error": message}
+    assert [line["log_level"] for line in logged] == ["error"] * (status >= 500)
+
+
+async def test_a_log_that_fails_does_not_stop_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Message] = []
+
+    async def failing(*_: object) -> NoReturn:
+        raise ZeroDivisionError
+
+    async def send(part: Message) -> None:
+        sent.append(part)
+
+    monkeypatch.setattr(error_boundary, "_log", None)
+    client = Client([])
+    await ErrorBoundary(failing)(client.scope, client.receive, send)
+    assert (sent[0]["status"], json.loads(sent[1]["body"])) == (500, {"error": "internal error"})

@@ -1,6 +1,7 @@
 """Every dashboard route as a visitor, a stranger, a member and an owner, and from another site."""
 
 import contextlib
+import json
 import secrets
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -218,3 +219,53 @@ def test_a_member_can_leave_and_loses_access(world: World) -> None:
     path = f"/organizations/{world.places['organization_id']}/members/{world.member.user_id}"
     assert world.member.ask("DELETE", path).json() == {"ok": True}
     assert world.member.ask("GET", f"/projects/{world.places['project_id']}").status_code == 404
+
+
+HOSTILE: tuple[object, ...] = (
+    "\ud800",
+    "x\udfffy",
+    "\0",
+    "x" * 50_000,
+    10**400,
+    -(2**63),
+    float("nan"),
+    float("inf"),
+    True,
+    [[["\ud800"]]],
+    {"\ud800": "x"},
+    {"x\0": {"y": ["\0"]}},
+)
+NESTED = b'{"name": ' + b"[" * 30_000 + b"]" * 30_000 + b"}"
+
+
+@pytest.mark.parametrize(("method", "path"), CHANGING, ids=map(" ".join, CHANGING))
+def test_hostile_values_in_any_field_are_refused(quiet_world: World, method: str, path: str) -> None:
+    owner, places = quiet_world.owner, quiet_world.places
+    url = f"/v1/dashboard{path.format(**places)}"
+    good = BODIES.get((method, path), {})
+    if (method, path) in {("POST", "/projects"), ("POST", "/organizations")}:
+        good = {"name": "x"} | ({"organization_id": places["organization_id"]} if path == "/projects" else {})
+    bodies = [good | {field: value} for field in good for value in HOSTILE]
+    bodies += [{"issuer": "https://gitlab.com", "claims": {name: "x"}} for name in ("\ud800", "\0")]
+    for body in bodies if good else []:
+        if body != good:
+            reply = owner.request(method, url, content=json.dumps(body))
+            assert 400 <= reply.status_code < 500, (body, reply.text)
+            assert set(reply.json()) == {"error"}
+    if good:
+        assert owner.request(method, url, content=NESTED).status_code == 400
+    untouched(quiet_world)
+
+
+@EVERY
+def test_hostile_values_in_the_address_are_refused(quiet_world: World, method: str, path: str) -> None:
+    places = dict.fromkeys(quiet_world.places, "%00")
+    if "{" in path:
+        reply = quiet_world.owner.request(method, f"/v1/dashboard{path.format(**places)}", content="{}")
+        assert reply.status_code == 404, reply.text
+    if method == "GET":
+        url = f"/v1/dashboard{path.format(**quiet_world.places)}"
+        for name in ("q", "after", "name", "viewport", "state", "policy", "retain_days", "days", "%00"):
+            for value in ("%00", "x%00y", "%ED%A0%80"):
+                reply = quiet_world.owner.get(f"{url}?{name}={value}")
+                assert reply.status_code < 500, (name, value, reply.text)

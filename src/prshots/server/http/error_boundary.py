@@ -1,6 +1,7 @@
 """The outermost layer of the API and web component: request ids, and the one table from errors to replies."""
 
 import asyncio
+import contextlib
 import random
 import re
 import time
@@ -154,10 +155,20 @@ def _take_request_id(scope: Message) -> bytes:
 
 def path_for_log(scope: Message) -> str:
     """Return the percent-encoded path without the query, so that clients cannot inject log lines."""
-    return quote(scope["path"][:MAX_PATH_CHARACTERS])
+    return quote(scope["path"][:MAX_PATH_CHARACTERS], errors="backslashreplace")
 
 
 def _reply_to(error: Exception, scope: Message) -> JSONResponse:
+    """Return the reply to an error. Never raises: nothing else would answer the client or log the error."""
+    try:
+        return _described(error, scope)
+    except Exception as second:  # noqa: BLE001 - the last guard
+        with contextlib.suppress(Exception):
+            _log.error("internal error", error=type(error).__name__, while_replying=type(second).__name__)
+        return JSONResponse({"error": "internal error"}, 500, {"Cache-Control": "no-store"})
+
+
+def _described(error: Exception, scope: Message) -> JSONResponse:
     headers: Mapping[str, str] | None
     match error:
         case errors.PrshotsError():
@@ -167,6 +178,8 @@ def _reply_to(error: Exception, scope: Message) -> JSONResponse:
         case _:
             _log.error("internal error", method=scope["method"], path=path_for_log(scope), exc_info=error)
             status, message, headers = 500, "internal error", None
+    # A message may quote what the client sent, and half of a surrogate pair cannot be sent back.
+    message = message.encode(errors="backslashreplace").decode()
     return JSONResponse({"error": message}, status, {"Cache-Control": "no-store", **(headers or {})})
 
 

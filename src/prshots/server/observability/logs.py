@@ -79,7 +79,7 @@ class _StandardError:
     """
 
     def write(self, line: str) -> None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, UnicodeError):
             sys.stderr.write(line)
 
     def flush(self) -> None:

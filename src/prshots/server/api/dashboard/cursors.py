@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.api.dashboard.fields import is_encodable
+from prshots.server.api.storable_text import is_storable
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def key_after(cursor: str | None, *types: type[str | int]) -> tuple[Any, ...] | 
 
 
 def _is_comparable(part: str | int) -> bool:
-    return is_encodable(part) if isinstance(part, str) else abs(part) < MAX_INTEGER
+    return is_storable(part) if isinstance(part, str) else abs(part) < MAX_INTEGER
 
 
 def _not_a_cursor() -> InvalidInputError:

@@ -12,18 +12,12 @@ from prshots.server.domain.models import Role
 MAX_SEARCH = 200
 
 _NUMBER = re.compile(r"[0-9]{1,6}")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def is_encodable(text: str) -> bool:
-    """Tell whether UTF-8, and so a database, can hold this text: JSON can carry half of a surrogate pair."""
-    return _LONE_SURROGATE.search(text) is None
 
 
 def text(body: Mapping[str, Any], name: str) -> str:
     value = body.get(name)
-    if not isinstance(value, str) or not is_encodable(value):
-        raise InvalidInputError(f"{name} is required and must be a string of valid Unicode")
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is required and must be a string")
     return value
 
 
@@ -54,7 +48,7 @@ def search(text: str) -> str:
 
 
 def claims(value: object) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(map(is_encodable, value)):
+    if not isinstance(value, dict):
         raise InvalidInputError("claims is required and must be an object of strings")
     return {name: text(value, name).strip() for name in value}
 

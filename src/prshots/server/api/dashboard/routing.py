@@ -22,6 +22,7 @@ from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsErr
 from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.request_body import json_object
+from prshots.server.api.storable_text import is_storable, require_storable
 from prshots.server.domain.images import Images, pr_number_from_text
 from prshots.server.domain.keyless import Trusts
 from prshots.server.domain.models import SECONDS_PER_DAY, Project, User
@@ -92,7 +93,7 @@ class Call:
 
     async def body(self) -> dict[str, Any]:
         """Return the JSON object that was sent. Raises InvalidInputError."""
-        return await json_object(self.request)
+        return require_storable(await json_object(self.request))
 
     async def project(self) -> Project:
         """Return the project that the path names. Raises NotFoundError if the user may not see it."""
@@ -152,6 +153,7 @@ def starlette_routes(
             if request.method not in _SAFE_METHODS:
                 require_own_origin(request)
             user = await signed_in(request)
+            _require_storable_address(request)
             found = by_method["GET" if request.method == "HEAD" else request.method]
             return _response(request, await found.handler(Call(request, user, services)), found.status)
 
@@ -161,6 +163,13 @@ def starlette_routes(
     for each in routes:
         by_path.setdefault(each.path, {})[each.method] = each
     return [route(path, by_method) for path, by_method in by_path.items()]
+
+
+def _require_storable_address(request: Request) -> None:
+    if not all(map(is_storable, map(str, request.path_params.values()))):
+        raise NotFoundError("not found")
+    if not all(is_storable(text) for pair in request.query_params.multi_items() for text in pair):
+        raise InvalidInputError("the query must contain valid Unicode without NUL characters")
 
 
 def _response(request: Request, content: View, status: HTTPStatus) -> Response:

@@ -1,0 +1,36 @@
+"""Text that a client sends and that every database can hold.
+
+JSON can carry half of a surrogate pair, which UTF-8 cannot. PostgreSQL does not store a NUL.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from prshots.contract.errors import InvalidInputError
+
+_UNSTORABLE = re.compile("[\ud800-\udfff\x00]")
+
+
+def is_storable(text: str) -> bool:
+    return _UNSTORABLE.search(text) is None
+
+
+def require_storable(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON object whose strings and names are all storable. Raises InvalidInputError."""
+    if not all(map(is_storable, _texts_in(body))):
+        raise InvalidInputError("the body must contain valid Unicode without NUL characters")
+    return body
+
+
+def _texts_in(body: object) -> Iterable[str]:
+    """Yield every string and name. Not recursive: the nesting may be deeper than Python's stack."""
+    left = [body]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            left += value
