@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import time
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +13,7 @@ from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
 from prshots.contract.errors import ExchangeRefusedError, ProviderError
+from prshots.server.adapters.identity import issuers
 from prshots.server.adapters.identity.issuers import (
     CLOCK_LEEWAY_SECONDS,
     FRESH_SECONDS,
@@ -20,9 +21,11 @@ from prshots.server.adapters.identity.issuers import (
     STALE_SECONDS,
     CiIssuers,
 )
+from prshots.server.adapters.identity.waiting import MOST_WAITING
 from prshots.server.domain.ports import Issuers
 from support.http_server import QuietHandler, serving
 from support.port_watch import PortWatch
+from support.waiting import eventually
 
 NOW = 1_800_000_000
 
@@ -40,10 +43,11 @@ class Keys:
     keys: list[dict[str, Any]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     is_down: bool = False
-    wait: float = 0.0
+    may_answer: threading.Event = field(default_factory=threading.Event)
     now: float = NOW
 
     def __post_init__(self) -> None:
+        self.may_answer.set()
         self.has("first")
         self.issuers = CiIssuers([self.url], lambda: self.now)
 
@@ -52,7 +56,7 @@ class Keys:
 
     def answer(self, path: str) -> object:
         self.asked.append(path)
-        time.sleep(self.wait)
+        self.may_answer.wait(20)
         return (
             {"issuer": self.url, "jwks_uri": f"{self.url}/jwks"} if path != "/jwks" else {"keys": self.keys}
         )
@@ -92,13 +96,45 @@ def issuer() -> Iterator[Keys]:
 
 class TestKeys:
     async def test_are_fetched_once_for_concurrent_requests(self, issuer: Keys) -> None:
-        issuer.wait = 0.05
         watch = PortWatch()
         watch.over(issuer.issuers, Issuers)
-        found = await asyncio.gather(*(issuer.claims(issuer.token()) for _ in range(10)))
+        issuer.may_answer.clear()
+        waiting = [asyncio.create_task(issuer.claims(issuer.token())) for _ in range(MOST_WAITING)]
+        await eventually(lambda: len(issuer.asked) >= 1, "the issuer is asked")
+        with pytest.raises(ProviderError, match=f"{MOST_WAITING} requests already wait"):
+            await issuer.claims(issuer.token())
+        waiting.pop(0).cancel()  # the client that started the fetch goes away
+        issuer.may_answer.set()
+        found = await asyncio.gather(*waiting)
+        assert [claims["sub"] for claims in found] == ["job"] * (MOST_WAITING - 1)
         assert watch.unseen == []
-        assert [claims["sub"] for claims in found] == ["job"] * 10
         assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
+
+    async def test_that_are_known_are_used_while_others_wait_for_a_slow_issuer(self, issuer: Keys) -> None:
+        assert await issuer.claims(issuer.token())
+        issuer.may_answer.clear()
+        invented = asyncio.create_task(issuer.claims(issuer.token("second")))
+        await eventually(lambda: len(issuer.asked) >= 3, "the issuer is asked")
+        for _ in range(5):
+            assert await issuer.claims(issuer.token())
+        assert not invented.done()
+        issuer.may_answer.set()
+        with pytest.raises(ExchangeRefusedError, match="No key for kid"):
+            await invented
+
+    async def test_that_are_due_are_used_if_the_issuer_is_slow(
+        self, issuer: Keys, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(issuers, "PATIENCE_SECONDS", 0.01)
+        token = issuer.token(exp=NOW + 2 * FRESH_SECONDS)
+        assert await issuer.claims(token)
+        issuer.may_answer.clear()
+        issuer.has("second")
+        issuer.now += FRESH_SECONDS
+        assert await issuer.claims(token)
+        issuer.may_answer.set()
+        assert await issuer.claims(issuer.token("second", exp=NOW + 2 * FRESH_SECONDS))
+        await issuer.refuses(token)
 
     async def test_a_new_key_is_fetched_immediately(self, issuer: Keys) -> None:
         await issuer.claims(issuer.token())

@@ -5,7 +5,6 @@ stops working. If the issuer does not answer, known keys are used for up to an h
 immediately, but at most every ten seconds, because anyone can send us a token with an invented key id.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Collection
 from typing import Any
@@ -18,6 +17,7 @@ from joserfc.jws import JWSRegistry
 
 from prshots.contract.errors import ExchangeRefusedError, ProviderError
 from prshots.server.adapters.identity.oauth import get_json
+from prshots.server.adapters.identity.waiting import SharedFetch, Waiting
 
 FRESH_SECONDS = 600
 """How long a document and keys are cached."""
@@ -27,6 +27,9 @@ STALE_SECONDS = 3600
 
 PAUSE_SECONDS = 10
 """How long we wait after an issuer did not answer, or did not have the wanted key, before we ask again."""
+
+PATIENCE_SECONDS = 2.0
+"""How long we wait for a refresh if cached keys can be used instead."""
 
 CLOCK_LEEWAY_SECONDS = 60
 
@@ -45,12 +48,16 @@ _log = structlog.get_logger()
 
 
 class Issuer:
-    """One issuer, found by discovery."""
+    """One issuer, found by discovery.
+
+    Only those who need something new from it wait for it, all for the same fetch.
+    """
 
     def __init__(self, address: str, clock: Callable[[], float] = time.time) -> None:
         self.address = address.rstrip("/")
         self._clock = clock
-        self._fetching = asyncio.Lock()
+        self._discovery = SharedFetch(self._discover, Waiting(self.address))
+        self._refresh = SharedFetch(self._fetch_keys, Waiting(self.address))
         self._document: dict[str, Any] | None = None
         self._document_at = 0.0
         self._keys: KeySet | None = None
@@ -60,15 +67,15 @@ class Issuer:
 
     async def document(self) -> dict[str, Any]:
         """Return the issuer's discovery document. Raises ProviderError."""
-        async with self._fetching:
-            return await self._discovered()
+        if self._document is None or self._clock() - self._document_at >= FRESH_SECONDS:
+            await self._discovery.done()
+        if self._document is None:
+            raise ProviderError(f"the issuer {self.address} has no discovery document")
+        return self._document
 
     async def verified(self, token: str) -> jwt.Token:
         """Return the token if this issuer signed it. Raises ProviderError, or one of BAD_TOKEN."""
-        kid = _kid_of(token)
-        async with self._fetching:  # concurrent calls share one fetch
-            keys = await self._keys_for(kid)
-        return jwt.decode(token, keys, registry=_SIGNATURES)
+        return jwt.decode(token, await self._keys_for(_kid_of(token)), registry=_SIGNATURES)
 
     def endpoint(self, document: dict[str, Any], name: str) -> str:
         url = document.get(name)
@@ -77,39 +84,41 @@ class Issuer:
             raise ProviderError(f"the issuer {self.address} has no usable {name}")
         return url
 
-    async def _discovered(self) -> dict[str, Any]:
+    async def _discover(self) -> None:
         now = self._clock()
-        if self._document is None or now - self._document_at >= FRESH_SECONDS:
-            url = f"{self.address}/.well-known/openid-configuration"
-            document = await get_json(url)
-            # Some issuers' names end with a slash; the settings never do.
-            if not isinstance(document, dict) or str(document.get("issuer")).rstrip("/") != self.address:
-                raise ProviderError(f"{url} is not the discovery document of the issuer {self.address}")
-            self._document, self._document_at = document, now
-        return self._document
+        url = f"{self.address}/.well-known/openid-configuration"
+        document = await get_json(url)
+        # Some issuers' names end with a slash; the settings never do.
+        if not isinstance(document, dict) or str(document.get("issuer")).rstrip("/") != self.address:
+            raise ProviderError(f"{url} is not the discovery document of the issuer {self.address}")
+        self._document, self._document_at = document, now
 
     async def _keys_for(self, kid: str | None) -> KeySet:
         """Return the cached keys if they have this kid, else the current ones. Raises ProviderError."""
         now, keys = self._clock(), self._keys
-        if keys and _has(keys, kid) and now - self._keys_at < FRESH_SECONDS:
+        age = now - self._keys_at
+        is_known = keys is not None and _has(keys, kid)
+        if keys and is_known and age < FRESH_SECONDS:
             return keys
         if now - self._fetch_failed_at >= PAUSE_SECONDS:
-            await self._fetch_keys(kid, now)
+            await self._refresh.done(PATIENCE_SECONDS if is_known and age < STALE_SECONDS else None)
+            if self._problem or not (self._keys and _has(self._keys, kid)):
+                self._fetch_failed_at = now
         if self._keys and not self._problem:
             return self._keys
-        if keys and _has(keys, kid) and now - self._keys_at < STALE_SECONDS:
-            _log.warning("issuer does not answer; using its cached keys", reason=self._problem)
+        if keys and is_known and age < STALE_SECONDS:
             return keys
         raise ProviderError(self._problem)
 
-    async def _fetch_keys(self, kid: str | None, now: float) -> None:
+    async def _fetch_keys(self) -> None:
+        now = self._clock()
         try:
-            key_set = await get_json(self.endpoint(await self._discovered(), "jwks_uri"))
+            key_set = await get_json(self.endpoint(await self.document(), "jwks_uri"))
             self._keys, self._keys_at, self._problem = _imported(key_set, self.address), now, ""
         except ProviderError as error:
             self._problem = str(error)
-        if self._problem or not (self._keys and _has(self._keys, kid)):
-            self._fetch_failed_at = now
+            if self._keys:
+                _log.warning("issuer does not answer; using its cached keys", reason=self._problem)
 
 
 class CiIssuers:

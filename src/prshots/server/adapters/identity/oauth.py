@@ -17,6 +17,7 @@ from urllib.parse import quote_plus, urlsplit
 import httpx
 
 from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
+from prshots.server.adapters.identity.waiting import Waiting
 
 TIMEOUT_SECONDS = 10.0
 MAX_REPLY_BYTES = 1024 * 1024
@@ -36,6 +37,7 @@ class OAuthClient:
     def __init__(self, client_id: str, client_secret: str) -> None:
         self.client_id = client_id
         self._client_secret = client_secret
+        self._waiting = Waiting("the login provider")
 
     def authorization_url(
         self, endpoint: str, *, redirect_uri: str, scope: str, state: str, verifier: str, **more: str
@@ -68,7 +70,8 @@ class OAuthClient:
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
             form |= {"client_id": self.client_id, "client_secret": self._client_secret}
-        status, reply = await _fetch("POST", endpoint, headers=headers, data=form)
+        with self._waiting.one_more():
+            status, reply = await _fetch("POST", endpoint, headers=headers, data=form)
         error = reply.get("error") if isinstance(reply, dict) else None
         if error in _STALE_CODE:
             raise SignInRefusedError(Refusal.EXPIRED, f"{host_of(endpoint)} returned {error}")
