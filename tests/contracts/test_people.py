@@ -42,7 +42,7 @@ async def added(people: People, login: str = "") -> tuple[User, Organization]:
 
 
 def a_state(**changes: object) -> LoginState:
-    plain = LoginState(secrets.token_hex(32), "github", "verifier", "nonce", "0" * 64, "/projects/1", NOW)
+    plain = LoginState(secrets.token_hex(32), "github", NOW)
     return replace(plain, **changes)  # type: ignore[arg-type]
 
 
@@ -51,6 +51,8 @@ class TestLoginStates:
         state, other = a_state(), a_state()
         await people.add_login_state(state)
         await people.add_login_state(other)
+        with pytest.raises(ConflictError):
+            await people.add_login_state(state)
         assert await people.take_login_state(state.sha256) == state
         assert await people.take_login_state(state.sha256) is None
         assert await people.take_login_state(other.sha256) == other

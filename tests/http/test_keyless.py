@@ -1,5 +1,6 @@
 """Keyless upload on a running service, with ID tokens from a real OpenID issuer."""
 
+import asyncio
 import base64
 import hmac
 import json
@@ -9,19 +10,29 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import structlog
 from joserfc import jws
 from joserfc.jwk import RSAKey
+from starlette.routing import Router
 
 from prshots.client.keyless import token_source
 from prshots.client.service import Client
-from prshots.contract.errors import UnauthorizedError
+from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
+from prshots.server.adapters.identity.issuers import CiIssuers
+from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.api.keyless import keyless_routes
+from prshots.server.domain.bounded_log import LINES
+from prshots.server.domain.keyless import Exchange
+from prshots.server.http.error_boundary import ErrorBoundary
 from support.ci_issuer import JOB, CiIssuer
 from support.service import UNTRUSTED_ISSUER, Service, upload
 from support.signed_in_people import Person, sign_in
+from support.stores_and_records import open_database
 from support.waiting import wait_for
 
 REFUSED = (401, {"error": "unauthorized"})
@@ -63,20 +74,33 @@ class World:
     def ask(self, **request: Any) -> httpx.Response:
         return self.issuer.client.post(f"{self.service.base_url}/v1/oidc/token", **request)
 
-    def reason(self, **request: Any) -> str:
-        """Make a request that is refused. Return the log line about it."""
-        before = len(self.service.log)
-        reply = self.ask(**request)
-        assert (reply.status_code, reply.json()) == REFUSED
-        (line,) = [line for line in self.service.log[before:].splitlines() if "keyless upload" in line]
-        assert "warning" in line
-        return line
-
     def refusal(self, id_token: object, **more: object) -> str:
-        line = self.reason(json={"id_token": id_token, "project": self.project_id, **more})
+        """Make a request that is refused, and return the reason with the issuer and subject.
+
+        The service logs only some of the refusals of a kind, so we ask the same exchange in this process.
+        """
+        reply = self.exchange(id_token, **more)
+        assert (reply.status_code, reply.json()) == REFUSED
+        refused = asyncio.run(self._refused(id_token, more.get("project", self.project_id)))
+        said = f"{refused} issuer={refused.issuer} subject={refused.subject}"
+        assert said.isprintable()
         if isinstance(id_token, str) and id_token:
-            assert not [part for part in id_token.split(".") if len(part) > 10 and part in line]
-        return line
+            assert not [part for part in id_token.split(".") if len(part) > 10 and part in said]
+        return said
+
+    async def _refused(self, id_token: object, project: object) -> ExchangeRefusedError:
+        database = open_database(self.service.data_dir)
+        issuers, addresses = (
+            [self.issuer.url, UNTRUSTED_ISSUER],
+            [self.service.base_url, self.service.web_url],
+        )
+        exchange = Exchange(SqlTrusts(database), CiIssuers(issuers), allowed=issuers, audiences=addresses)
+        try:
+            with pytest.raises(ExchangeRefusedError) as refused:
+                await exchange.grant(id_token, project)
+        finally:
+            await database.close()
+        return refused.value
 
 
 @pytest.fixture
@@ -156,7 +180,7 @@ class TestTheProject:
         for project in ("nobody/x", f"{world.full_name}x", secrets.token_hex(8), 7, ["x"], "x" * 1000):
             assert "project" in world.refusal(id_token, project=project)
         half_a_character = json.dumps({"id_token": id_token, "project": "\udc80"}).encode()
-        assert "not a valid name or id" in world.reason(content=half_a_character)
+        assert world.ask(content=half_a_character).status_code == 401
 
     def test_of_a_stranger_with_the_same_name_gets_nothing(self, world: World) -> None:
         """Anyone can add a trust for any repository to their own project of any name."""
@@ -258,7 +282,7 @@ class TestATokenOfAPullRequest:
             assert [upload(client, pr_number=number).status_code for number in ("7", "8")] == [200, 200]
 
 
-def test_an_invalid_id_token_is_refused_and_the_reason_is_logged(world: World) -> None:
+def test_an_invalid_id_token_is_refused_with_the_reason(world: World) -> None:
     world.trust()
     header, claims = parts_of(good := world.id_token())
     for id_token, reason in (
@@ -316,9 +340,32 @@ def test_a_malformed_id_token_or_body_is_refused(world: World) -> None:
     evil = {"iss": "x\n2026 [error] forged", "sub": "\x1b[31m" + "x" * 1000}
     assert "forged" in world.refusal(f"x.{unsigned_part(evil)}.x")
     for body in (b"", b"{", b"[]", b"\xff", b"[" * 60_000, b'{"id_token": "%s"}' % (b"x" * 70_000)):
-        assert "JSON object" in world.reason(content=body)
+        assert world.ask(content=body).status_code == 401
     assert world.ask().status_code == 401
     assert world.person.get("/v1/oidc/token").status_code == 405
+
+
+async def test_refusals_are_logged_with_the_reason_but_not_each_one(tmp_path: Path) -> None:
+    database = open_database(tmp_path)
+    known = "https://ci.example"
+    exchange = Exchange(
+        SqlTrusts(database), CiIssuers([known]), allowed=[known], audiences=["https://shots.example"]
+    )
+    app = ErrorBoundary(Router(keyless_routes(exchange)))
+    transport = httpx.ASGITransport(app)  # type: ignore[arg-type]  # its scope may be any mapping
+    async with httpx.AsyncClient(transport=transport, base_url="https://shots.example") as client:
+        with structlog.testing.capture_logs() as lines:
+            for number in range(60):
+                for issuer in (known, f"https://{number}.example"):
+                    claims = {"iss": issuer, "sub": f"job {number}", "aud": f"https://{number}.example"}
+                    asked = {"id_token": f"x.{unsigned_part(claims)}.x", "project": str(number)}
+                    assert (await client.post("/v1/oidc/token", json=asked)).status_code == 401
+    await database.close()
+    reasons = [line["reason"] for line in lines]
+    assert sum("audience is not" in reason for reason in reasons) == LINES
+    assert sum("not in PRSHOTS_TRUSTED_ISSUERS" in reason for reason in reasons) == LINES
+    assert (lines[0]["event"], lines[0]["log_level"]) == ("keyless upload refused", "warning")
+    assert (lines[0]["issuer"], lines[0]["subject"]) == (known, "job 0")
 
 
 def test_a_rotated_issuer_key_works_without_a_restart(world: World) -> None:

@@ -57,9 +57,7 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "check": lambda records: records.check(),
 }
 PEOPLE: dict[str, Callable[[SqlPeople], Awaitable[object]]] = {
-    "add_login_state": lambda people: people.add_login_state(
-        LoginState(SHA256, "github", "v", "n", SHA256, "/", NOW)
-    ),
+    "add_login_state": lambda people: people.add_login_state(LoginState(SHA256, "github", NOW)),
     "take_login_state": lambda people: people.take_login_state(SHA256),
     "user_of_subject": lambda people: people.user_of_subject("github", "1"),
     "users_of_login": lambda people: people.users_of_login("ann"),

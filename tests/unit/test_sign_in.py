@@ -22,17 +22,15 @@ from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.allow_list import AllowList
 from prshots.server.domain.credentials import TOUCH_SECONDS
+from prshots.server.domain.login_flow import MAX_RETURN_TO, LoginFlow, new_secret, own_path
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Identity, Organization, Role
 from prshots.server.domain.names import check_name
 from prshots.server.domain.sign_in import (
     IDLE_SECONDS,
-    MAX_RETURN_TO,
     SESSION_SECONDS,
     STATE_SECONDS,
     SignIn,
     discard_old,
-    new_secret,
-    own_path,
 )
 from support.stores_and_records import DAY, NOW
 
@@ -157,9 +155,23 @@ class TestSigningIn:
     async def test_uses_new_secrets_every_time(self, signin: SignIn, host: Provider) -> None:
         await begin(signin, host)
         await begin(signin, host)
-        secrets = [*host.states, *(secret for pair in host.asked for secret in pair)]
-        assert len(set(secrets)) == 6
+        secrets = [secret for pair in host.asked for secret in pair]
+        secrets += [part for state in host.states for part in (state[:43], state[-43:])]
+        assert len(set(secrets)) == 8
         assert {len(secret) for secret in secrets} == {43}  # 256 bits
+
+    async def test_stores_nothing_before_the_provider_knows_the_person(
+        self, people: SqlPeople, host: Provider, clock: Clock, tmp_path: Path
+    ) -> None:
+        signin = SignIn(people, {"github": host}, AllowList.parse("someone-else", "", ""), clock)
+        host.people["down"] = ProviderError("code.test did not answer")
+        for code in ("mona", "down", ""):
+            for _ in range(20):
+                state = await begin(signin, host)
+                with pytest.raises(SignInRefusedError):
+                    await complete(signin, state, code)
+        with closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
+            assert database.execute("SELECT count(*) FROM login_states").fetchone() == (0,)
 
     async def test_with_an_unknown_provider_is_not_found(self, signin: SignIn) -> None:
         for provider in ("gitea", "link", "local", ""):
@@ -224,18 +236,47 @@ class TestAState:
                 await complete(signin, await begin(signin, host), browser=browser)
         assert host.seen == []
 
-    async def test_is_used_up_by_a_failed_attempt(self, signin: SignIn, host: Provider) -> None:
+    async def test_is_not_used_up_by_an_attempt_in_another_browser(
+        self, signin: SignIn, host: Provider
+    ) -> None:
         state = await begin(signin, host)
         with refused(Refusal.OTHER_BROWSER):
             await complete(signin, state, browser=new_secret())
-        with refused(Refusal.EXPIRED):
-            await complete(signin, state)
+        assert await complete(signin, state)
 
     async def test_works_only_for_the_provider_it_was_made_for(self, signin: SignIn, host: Provider) -> None:
-        with refused(Refusal.EXPIRED):
+        with refused(Refusal.OTHER_BROWSER):
             await complete(signin, await begin(signin, host), host="gitlab")
 
-    @pytest.mark.parametrize("state", ["", "x", "x" * 43, "\ud800", "ü" * 43])
+    async def test_cannot_be_changed(self, signin: SignIn, host: Provider) -> None:
+        seed, began_at, page, mac = (await begin(signin, host, "/projects/1")).split(".")
+        evil = LoginFlow.begin("github", new_secret(), "/projects/2", NOW).state.split(".")
+        for state in (
+            ".".join([evil[0], began_at, page, mac]),
+            ".".join([seed, str(int(began_at) + 1), page, mac]),
+            ".".join([seed, began_at, evil[2], mac]),
+            ".".join([seed, began_at, page + "A", mac]),
+            f"{seed}.{began_at}..{mac}",
+            ".".join([seed, began_at, page, evil[3]]),
+        ):
+            with refused(Refusal.OTHER_BROWSER):
+                await complete(signin, state)
+
+    async def test_of_an_attacker_does_not_work_in_a_browser_without_the_cookie(
+        self, signin: SignIn, host: Provider
+    ) -> None:
+        for browser in ("", "x", "ü" * 43):
+            prepared = LoginFlow.begin("github", browser, "/", NOW).state
+            with refused(Refusal.OTHER_BROWSER):
+                await complete(signin, prepared, browser=browser)
+        assert host.seen == []
+
+    @pytest.mark.parametrize("page", ["A", "____", "Ly9ldmlsLnRlc3Q", ""])
+    async def test_that_a_browser_made_for_itself_leads_nowhere_else(self, signin: SignIn, page: str) -> None:
+        made = LoginFlow._derived("github", BROWSER, f"{new_secret()}.{NOW}.{page}", NOW, "/")
+        assert (await complete(signin, made.state))[1] == "/"
+
+    @pytest.mark.parametrize("state", ["", "x", "x" * 43, "\ud800", "ü" * 43, "." * 3])
     async def test_that_is_unknown_is_refused(self, signin: SignIn, state: str) -> None:
         with refused(Refusal.EXPIRED):
             await complete(signin, state)

@@ -258,7 +258,7 @@ async def test_expired_sign_ins_and_sessions_are_deleted(place: Place) -> None:
     for name, (made, seen) in ages.items():
         await people.add_session(Session(name, user.id, NOW - made, NOW - seen))
     for name, made in {"begun": STATE_SECONDS, "given up": STATE_SECONDS + 1}.items():
-        await people.add_login_state(LoginState(name, "github", "", "", "", "/", NOW - made))
+        await people.add_login_state(LoginState(name, "github", NOW - made))
     assert await place.sweep() == SweepReport(logins=3)
     assert [name for name in ages if await people.session(name)] == ["new"]
     assert await people.take_login_state("given up") is None

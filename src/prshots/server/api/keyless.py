@@ -1,6 +1,7 @@
 """Keyless upload: exchange a CI job's ID token for a short-lived upload token."""
 
-import structlog
+import re
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -14,20 +15,25 @@ from prshots.contract.errors import (
     UnauthorizedError,
 )
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
+from prshots.server.domain.bounded_log import BoundedLog
 from prshots.server.domain.keyless import Exchange, Granted
 from prshots.server.observability import metrics
 
-_log = structlog.get_logger()
+# What differs between refusals of the same kind begins here.
+_DETAILS = re.compile(r":| '| [0-9a-f]{12} ")
 
 
 def keyless_routes(exchange: Exchange) -> list[Route]:
+    refusals = BoundedLog("keyless upload refused")
+
     async def token(request: Request) -> JSONResponse:
         try:
             granted = await grant(request)
         except ExchangeRefusedError as refused:
             metrics.EXCHANGES.labels("refused").inc()
-            _log.warning(
-                "keyless upload refused",
+            refusals.note(
+                refused.issuer if exchange.allows(refused.issuer) else "",
+                _DETAILS.split(str(refused))[0],
                 reason=str(refused),
                 issuer=refused.issuer,
                 subject=refused.subject,

@@ -10,8 +10,9 @@ from starlette.routing import Route
 
 from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
+from prshots.server.domain.login_flow import is_secret, new_secret
 from prshots.server.domain.models import User
-from prshots.server.domain.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn, is_secret, new_secret
+from prshots.server.domain.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn
 
 _NO_STORE = {"Cache-Control": "no-store"}
 _DEFAULT_PORT = {"http": 80, "https": 443}

@@ -101,6 +101,10 @@ class Exchange:
         self._clock = clock
         self._last_use = LastUse("trust", records.touch_trust)
 
+    def allows(self, issuer: str) -> bool:
+        """Return whether projects may trust this issuer."""
+        return issuer in self._allowed
+
     async def grant(self, id_token: object, project: object = None) -> Granted:
         """Exchange an ID token for a token of the project that `project` names.
 

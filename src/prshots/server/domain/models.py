@@ -210,14 +210,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """A sign-in in progress, stored under the hash of its `state`. It can be used only once."""
+    """The hash of a sign-in link's code, which can be used once, or of a `state` that has been used."""
 
     sha256: str
     provider: str
-    verifier: str
-    nonce: str
-    browser_sha256: str
-    return_to: str
     created_at: int
 
 

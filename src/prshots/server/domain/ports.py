@@ -236,7 +236,8 @@ class Overview(Protocol):
 class People(Protocol):
     """Users, sessions and organizations. Raises RecordsError; methods that write also RecordsFullError."""
 
-    async def add_login_state(self, state: LoginState) -> None: ...
+    async def add_login_state(self, state: LoginState) -> None:
+        """Raise ConflictError if it exists."""
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
         """Remove and return it. Of two concurrent calls, only one gets it."""

@@ -3,14 +3,10 @@
 Every secret has 256 random bits. Only its hash is stored.
 """
 
-import hmac
-import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-
-import structlog
 
 from prshots.contract.errors import (
     ConflictError,
@@ -21,7 +17,9 @@ from prshots.contract.errors import (
     UnauthorizedError,
 )
 from prshots.server.domain.allow_list import AllowList
+from prshots.server.domain.bounded_log import BoundedLog
 from prshots.server.domain.credentials import LastUse, hash_of
+from prshots.server.domain.login_flow import LoginFlow, is_secret, is_state, new_secret
 from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     SECONDS_PER_DAY,
@@ -38,14 +36,12 @@ from prshots.server.domain.ports import LoginProvider, People
 STATE_SECONDS = 600
 SESSION_SECONDS = 30 * SECONDS_PER_DAY
 IDLE_SECONDS = 7 * SECONDS_PER_DAY
-MAX_RETURN_TO = 500
 
+_CLOCK_SKEW = 60  # between replicas
 _LINK = "link"
 _OPERATOR = Identity(subject="operator", login="operator", name="Operator")
 _OPERATORS_PROVIDER = "local"
 _SAME_NAMES, _SUFFIX_CHARACTERS = 1000, 20
-_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
-_log = structlog.get_logger()
 
 
 class SignIn:
@@ -61,29 +57,18 @@ class SignIn:
         self._allowed = allowed
         self._clock = clock
         self._last_use = LastUse("session", people.touch_session)
+        self._refusals = BoundedLog("sign-in refused")  # anyone can call us back with nonsense
 
     async def begin(self, provider_id: str, *, return_to: str, browser_secret: str, redirect_uri: str) -> str:
         """Return the URL to send the browser to. Raises NotFoundError, SignInRefusedError."""
         provider = self._provider(provider_id)
-        state, verifier, nonce = new_secret(), new_secret(), new_secret()
+        flow = LoginFlow.begin(provider_id, browser_secret, return_to, self._now())
         try:
-            url = await provider.authorization_url(
-                redirect_uri=redirect_uri, state=state, verifier=verifier, nonce=nonce
+            return await provider.authorization_url(
+                redirect_uri=redirect_uri, state=flow.state, verifier=flow.verifier, nonce=flow.nonce
             )
         except ProviderError as error:
-            raise _refused(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
-        await self._people.add_login_state(
-            LoginState(
-                sha256=hash_of(state),
-                provider=provider_id,
-                verifier=verifier,
-                nonce=nonce,
-                browser_sha256=hash_of(browser_secret),
-                return_to=own_path(return_to),
-                created_at=self._now(),
-            )
-        )
-        return url
+            raise self._refused(Refusal.PROVIDER_FAILED, provider_id, str(error)) from error
 
     async def complete(
         self, provider_id: str, *, state: str, code: str, error: str, browser_secret: str, redirect_uri: str
@@ -93,44 +78,41 @@ class SignIn:
         Raises NotFoundError, SignInRefusedError.
         """
         provider = self._provider(provider_id)
-        begun = await self._take(state, provider_id)
-        if begun is None:
-            raise _refused(Refusal.EXPIRED, provider_id, "the state is unknown, used or expired")
-        if not hmac.compare_digest(begun.browser_sha256, hash_of(browser_secret)):
-            raise _refused(Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser")
+        if not is_state(state):
+            raise self._refused(Refusal.EXPIRED, provider_id, "the state is unknown")
+        flow = LoginFlow.resume(provider_id, browser_secret, state)
+        if flow is None:
+            raise self._refused(
+                Refusal.OTHER_BROWSER, provider_id, "the sign-in was started in another browser"
+            )
+        if not -_CLOCK_SKEW <= self._now() - flow.began_at <= STATE_SECONDS:
+            raise self._refused(Refusal.EXPIRED, provider_id, "the state is expired")
         if error or not code:
             refusal = Refusal.DENIED if error == "access_denied" else Refusal.PROVIDER_FAILED
-            raise _refused(refusal, provider_id, f"the provider returned error {error[:100]!r} and no code")
-        identity = await self._identity(provider, code, redirect_uri, begun)
+            raise self._refused(
+                refusal, provider_id, f"the provider returned error {error[:100]!r} and no code"
+            )
+        identity = await self._identity(provider, code, redirect_uri, flow)
         if not self._allowed.admits(provider_id, identity):
-            raise _refused(
+            raise self._refused(
                 Refusal.NOT_ALLOWED,
                 provider_id,
                 f"{identity.unique_login or identity.account!r} is on none of the PRSHOTS_ALLOWED_* lists",
                 emails=sorted(identity.emails),
             )
+        await self._use_up(provider_id, state)
         user = await self._user_of_identity(provider_id, identity)
-        return await self._start_session(user), begun.return_to
+        return await self._start_session(user), flow.return_to
 
     async def make_link(self) -> str:
         """Return the code of a one-time link that signs in as the operator."""
         code = new_secret()
-        await self._people.add_login_state(
-            LoginState(
-                sha256=hash_of(code),
-                provider=_LINK,
-                verifier="",
-                nonce="",
-                browser_sha256="",
-                return_to="/",
-                created_at=self._now(),
-            )
-        )
+        await self._people.add_login_state(LoginState(hash_of(code), _LINK, self._now()))
         return code
 
     async def redeem_link(self, code: str) -> str:
         """Return the secret of a new session. Raises SignInRefusedError."""
-        if await self._take(code, _LINK) is None:
+        if not await self._take_link(code):
             raise SignInRefusedError(
                 Refusal.LINK_USED,
                 f"this sign-in link has been used, or is older than {STATE_SECONDS // 60} minutes: "
@@ -155,6 +137,11 @@ class SignIn:
     async def sign_out_everywhere(self, user: User) -> None:
         await self._people.end_sessions_of(user.id)
 
+    def _refused(self, refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
+        about = {"provider": provider_id, "refusal": refusal.value, "reason": reason}
+        self._refusals.note(provider_id, refusal.value, **about, **more)
+        return SignInRefusedError(refusal, reason)
+
     def _now(self) -> int:
         return int(self._clock())
 
@@ -163,26 +150,29 @@ class SignIn:
             raise NotFoundError("not found")
         return self.providers[provider_id]
 
-    async def _take(self, secret: str, provider_id: str) -> LoginState | None:
-        """Remove the login state of this secret. Return it if it is valid for this provider."""
-        if not is_secret(secret):
-            return None
-        begun = await self._people.take_login_state(hash_of(secret))
-        if begun is None or begun.provider != provider_id or self._now() - begun.created_at > STATE_SECONDS:
-            return None
-        return begun
+    async def _take_link(self, code: str) -> bool:
+        """Use up a link. Return whether it was valid."""
+        made = await self._people.take_login_state(hash_of(code)) if is_secret(code) else None
+        return made is not None and made.provider == _LINK and self._now() - made.created_at <= STATE_SECONDS
+
+    async def _use_up(self, provider_id: str, state: str) -> None:
+        """Remember the state, so that it works once. Only a person whom the provider knows gets here."""
+        try:
+            await self._people.add_login_state(LoginState(hash_of(state), provider_id, self._now()))
+        except ConflictError as error:
+            raise self._refused(Refusal.EXPIRED, provider_id, "the state is used") from error
 
     async def _identity(
-        self, provider: LoginProvider, code: str, redirect_uri: str, begun: LoginState
+        self, provider: LoginProvider, code: str, redirect_uri: str, flow: LoginFlow
     ) -> Identity:
         try:
             return await provider.identity(
-                code=code, redirect_uri=redirect_uri, verifier=begun.verifier, nonce=begun.nonce
+                code=code, redirect_uri=redirect_uri, verifier=flow.verifier, nonce=flow.nonce
             )
         except SignInRefusedError as error:
-            raise _refused(error.refusal, provider.id, str(error)) from error
+            raise self._refused(error.refusal, provider.id, str(error)) from error
         except ProviderError as error:
-            raise _refused(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
+            raise self._refused(Refusal.PROVIDER_FAILED, provider.id, str(error)) from error
 
     async def _user_of_identity(self, provider_id: str, identity: Identity) -> User:
         known = await self._people.user_of_subject(provider_id, identity.subject)
@@ -245,26 +235,6 @@ class SignIn:
 async def discard_old(people: People, now: int) -> int:
     """Remove expired login states and sessions. Return how many."""
     return await people.discard_old_logins(now - STATE_SECONDS, now - SESSION_SECONDS, now - IDLE_SECONDS)
-
-
-def new_secret() -> str:
-    return secrets.token_urlsafe(32)
-
-
-def is_secret(text: str) -> bool:
-    """Return whether the text has the form of one of our secrets."""
-    return _SECRET.fullmatch(text) is not None
-
-
-def own_path(text: str) -> str:
-    """Return a path on our own site unchanged, and `/` for anything that could lead to another site."""
-    ours = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
-    return text if ours and len(text) <= MAX_RETURN_TO else "/"
-
-
-def _refused(refusal: Refusal, provider_id: str, reason: str, **more: object) -> SignInRefusedError:
-    _log.warning("sign-in refused", provider=provider_id, refusal=refusal.value, reason=reason, **more)
-    return SignInRefusedError(refusal, reason)
 
 
 def _organization_names(login: str, provider_id: str) -> Iterator[str]:

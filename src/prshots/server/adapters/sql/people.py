@@ -34,10 +34,6 @@ _ORGANIZATION = [
 _STATE = [
     login_states.c.sha256,
     login_states.c.provider,
-    login_states.c.verifier,
-    login_states.c.nonce,
-    login_states.c.browser_sha256,
-    login_states.c.return_to,
     login_states.c.created_at,
 ]
 _SESSION = [sessions.c.sha256, sessions.c.user_id, sessions.c.created_at, sessions.c.last_seen_at]
@@ -55,14 +51,19 @@ class SqlPeople:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    # Sign-ins in progress
+    # Sign-in links and used states
 
     async def add_login_state(self, state: LoginState) -> None:
         adding = insert(login_states).values(asdict(state))
-        await self._database.write(lambda connection: connection.execute(adding))
+        with conflict_as("the login state already exists"):
+            await self._database.write(lambda connection: connection.execute(adding))
 
     async def take_login_state(self, sha256: str) -> LoginState | None:
-        taking = delete(login_states).where(login_states.c.sha256 == sha256).returning(*_STATE)
+        this = login_states.c.sha256 == sha256
+        finding, taking = select(_STATE[0]).where(this), delete(login_states).where(this).returning(*_STATE)
+        # Anyone can ask for one that does not exist. That must not wait for a write.
+        if await self._database.read(lambda connection: connection.execute(finding).first()) is None:
+            return None
         row = await self._database.write(lambda connection: connection.execute(taking).first())
         return LoginState(*row) if row else None
 

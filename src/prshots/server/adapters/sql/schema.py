@@ -70,10 +70,6 @@ login_states = Table(
     metadata,
     Column("sha256", text(64), primary_key=True),
     Column("provider", text(16), nullable=False),
-    Column("verifier", text(), nullable=False),
-    Column("nonce", text(), nullable=False),
-    Column("browser_sha256", text(64), nullable=False),
-    Column("return_to", text(), nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
 

@@ -1,4 +1,4 @@
-"""The ids that a trust is pinned to, and the pull request that a short-lived token is for."""
+"""Pins of trusts, the pull request of a short-lived token, and no more sign-ins in progress."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,3 +14,5 @@ def upgrade() -> None:
     op.add_column("trusts", sa.Column("refused_ids", text()))
     op.add_column("trusts", sa.Column("refused_at", sa.BigInteger))
     op.add_column("tokens", sa.Column("pr_number", sa.Integer))
+    for column in ("verifier", "nonce", "browser_sha256", "return_to"):
+        op.drop_column("login_states", column)

@@ -1,0 +1,43 @@
+"""Log lines that anyone can cause, so many that a log stays readable and a disk does not fill."""
+
+import time
+from collections.abc import Callable
+
+import structlog
+
+LINES = 10
+SECONDS = 60.0
+"""At most this many lines of one kind in this time."""
+
+MOST_KINDS = 100
+
+_log = structlog.get_logger()
+
+
+class BoundedLog:
+    """Writes warnings with one event. Lines of the same kind beyond the limit are counted, not written."""
+
+    def __init__(self, event: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._event = event
+        self._clock = clock
+        self._since = float("-inf")
+        self._written: dict[tuple[str, ...], int] = {}
+        self._suppressed: dict[tuple[str, ...], int] = {}
+
+    def note(self, *kind: str, **fields: object) -> None:
+        """Log the fields. If lines of this kind were left out in the last period, say how many."""
+        now = self._clock()
+        if now - self._since >= SECONDS:
+            self._since = now
+            self._written.clear()
+        if kind not in self._written and len(self._written) >= MOST_KINDS:
+            kind = ("others",)
+        lines = self._written[kind] = self._written.get(kind, 0) + 1
+        if lines > LINES:
+            self._suppressed[kind] = self._suppressed.get(kind, 0) + 1
+            return
+        if suppressed := self._suppressed.pop(kind, 0):
+            fields["suppressed"] = suppressed
+        if lines == LINES:
+            fields["more"] = f"further lines like this one are only counted for up to {SECONDS:.0f} s"
+        _log.warning(self._event, **fields)
