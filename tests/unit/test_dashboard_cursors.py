@@ -19,7 +19,7 @@ TYPES = {
 }
 INTEGERS = st.integers(-(2**63) + 1, 2**63 - 1)
 KEYS = st.one_of(
-    st.tuples(st.text(st.characters(exclude_categories=["Cs"])), st.text("0123x")),
+    st.tuples(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.text("0123x")),
     st.tuples(INTEGERS, INTEGERS),
     st.tuples(INTEGERS),
 )
