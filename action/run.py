@@ -1,4 +1,4 @@
-"""The action, run with the client that run.sh has installed.
+"""The action, run with the client that install.sh has installed.
 
 For a closed pull request, it expires the screenshots. For any other, it uploads them, posts the comment, and
 adds them to the job summary. A job that does not run for a pull request does nothing.
@@ -110,14 +110,16 @@ def run(*arguments: str) -> Done:
 
     They contain file names, which the author of the pull request chooses.
     """
-    command = [sys.executable, "-c", "from prshots.cli import main; main()", *arguments]
+    # Isolated (-I): the working folder belongs to the pull request, and nothing is imported from it.
+    python = [sys.executable, "-I", "-X", "utf8"]
+    command = [*python, "-c", "from prshots.cli import main; main()", *arguments]
     last_line = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         resume = secrets.token_hex(16)
         print(f"::stop-commands::{resume}", flush=True)
         with subprocess.Popen(  # noqa: S603 - no shell
             command,
-            env=os.environ | {"PYTHONUTF8": "1"},
+            env=os.environ | {"NoDefaultCurrentDirectoryInExePath": "1"},  # Windows: no git.exe from there either
             stdout=printed,
             stderr=subprocess.PIPE,
             encoding="utf-8",

@@ -63,11 +63,12 @@ WORKFLOWS = [block for block in BLOCKS if block.is_workflow]
 
 class TestAction:
     def test_inputs_reach_the_script_only_as_environment_variables(self) -> None:
-        [step] = ACTION["runs"]["steps"]
+        install, step = ACTION["runs"]["steps"]
         assert ACTION["runs"]["using"] == "composite"
-        assert "${{" not in step["run"]
+        assert "${{" not in install["run"] + step["run"]
+        assert install["env"] == {"PRSHOTS_INPUT_SHRINK": "${{ inputs.shrink }}"}  # no secret
         passed = {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
-        assert set(step["env"].values()) == passed
+        assert set(step["env"].values()) == passed | {"${{ steps.install.outputs.python }}"}
         for name in ACTION["inputs"]:
             variable = f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}"
             assert step["env"][variable] == f"${{{{ inputs.{name} }}}}"
@@ -85,7 +86,7 @@ class TestAction:
         old.write_text("#!/bin/sh\nexit 1\n")
         old.chmod(0o755)
         done = subprocess.run(
-            ["/bin/bash", ROOT / "action" / "run.sh"],
+            ["/bin/bash", ROOT / "action" / "install.sh"],
             env={"PATH": str(tmp_path), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_PATH": str(ROOT)},
             capture_output=True,
             text=True,
@@ -112,7 +113,7 @@ class TestAction:
             name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GITHUB_"))
         }
         done = subprocess.run(
-            [PRSHOTS.with_name("python"), ROOT / "action" / "run.py"],
+            [PRSHOTS.with_name("python"), "-I", ROOT / "action" / "run.py"],
             env=clean | {f"PRSHOTS_INPUT_{name}": value for name, value in given.items()},
             cwd=tmp_path,
             capture_output=True,

@@ -38,6 +38,12 @@ OF_THE_ACTION = (
     "README.md",
     "src",
 )
+POISONED = (
+    *("venv/__init__.py", "ensurepip/__init__.py", "pip/__init__.py", "pip/__main__.py", "prshots/__init__.py"),
+    *("typer.py", "httpx.py", "json.py", "tempfile.py", "hatchling.py", "sitecustomize.py", "usercustomize.py"),
+)
+"""Modules that a stranger may put into a repository. Python starts one if it looks there for its own."""
+
 FIRST, SECOND = "1" * 40, "2" * 40
 EVENT: dict[str, Any] = json.loads((CI / "pull_request.json").read_text())
 
@@ -73,6 +79,8 @@ class Repository:
         taken = usual | given
         variables = {
             "GITHUB_API_URL": self.github.url,
+            "PYTHONPATH": ".",  # as a project in Python may set it for its tests
+            "DEPLOY_KEY": "secret-of-the-job",
             "KEPT": str(self.folder / "kept"),
             "SEEN": str(self.folder / "seen.json"),
             "ACTIONS_ID_TOKEN_REQUEST_URL": taken.get("id_token_url", ""),
@@ -143,6 +151,13 @@ def repository(
         for name, size in (("phone/home", (390, 844)), ("check out/cart@1280x800", (64, 40))):
             (made.pictures / name).parent.mkdir(parents=True)
             Image.new("RGB", size, "teal").save(made.pictures / f"{name}.png")
+        for name in POISONED:
+            for place in (folder / "repository", made.pictures):
+                (place / name).parent.mkdir(exist_ok=True)
+                (place / name).write_text(f"open({str(folder / 'poisoned')!r}, 'a').write(__file__ + '\\n')\n")
+        with (folder / "checkout" / "hatch_build.py").open("a") as build:  # pip runs it
+            environment = str(folder / "environment_of_pip.json")
+            build.write(f"\nimport json, os\njson.dump(dict(os.environ), open({environment!r}, 'w'))\n")
         (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
         commit_all(folder / "repository", remote=f"https://github.com/{github.repository}.git")
         yield made
@@ -208,6 +223,22 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     assert gone["id"] == comment["id"]
     assert "![" not in gone["body"]
     assert statuses(f"{opened.seen['urls']}\n{pushed.seen['urls']}") == {410}
+
+
+def test_the_action_runs_no_file_of_the_workspace_and_pip_gets_no_secret(repository: Repository) -> None:
+    number = repository.github.new_pr()
+    shutil.rmtree(repository.folder / "kept")  # installs again
+    (repository.folder / "kept").mkdir()
+    keyless = {"id_token_url": repository.issuer.job_url(repository="octocat/shop")}
+    done = repository.run(event("opened", number), **keyless)
+    assert done.succeeded, done.said
+    assert done.seen["count"] == "2"
+    poisoned = repository.folder / "poisoned"
+    assert not poisoned.exists(), poisoned.read_text()
+    of_pip = (repository.folder / "environment_of_pip.json").read_text()
+    secrets = (repository.token, repository.github.token, "of-the-runner", "secret-of-the-job")
+    assert [secret for secret in secrets if secret in of_pip] == []
+    assert not {name for name in json.loads(of_pip) if "TOKEN" in name}
 
 
 def test_a_run_without_a_pull_request_succeeds_and_does_nothing(repository: Repository) -> None:
