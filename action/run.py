@@ -119,7 +119,8 @@ def run(*arguments: str) -> Done:
         print(f"::stop-commands::{resume}", flush=True)
         with subprocess.Popen(  # noqa: S603 - no shell
             command,
-            env=os.environ | {"NoDefaultCurrentDirectoryInExePath": "1"},  # Windows: no git.exe from there either
+            # On Windows, this also keeps a git.exe in that folder from running.
+            env=os.environ | {"NoDefaultCurrentDirectoryInExePath": "1"},
             stdout=printed,
             stderr=subprocess.PIPE,
             encoding="utf-8",

@@ -39,8 +39,22 @@ OF_THE_ACTION = (
     "src",
 )
 POISONED = (
-    *("venv/__init__.py", "ensurepip/__init__.py", "pip/__init__.py", "pip/__main__.py", "prshots/__init__.py"),
-    *("typer.py", "httpx.py", "json.py", "tempfile.py", "hatchling.py", "sitecustomize.py", "usercustomize.py"),
+    *(
+        "venv/__init__.py",
+        "ensurepip/__init__.py",
+        "pip/__init__.py",
+        "pip/__main__.py",
+        "prshots/__init__.py",
+    ),
+    *(
+        "typer.py",
+        "httpx.py",
+        "json.py",
+        "tempfile.py",
+        "hatchling.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+    ),
 )
 """Modules that a stranger may put into a repository. Python starts one if it looks there for its own."""
 
@@ -154,7 +168,9 @@ def repository(
         for name in POISONED:
             for place in (folder / "repository", made.pictures):
                 (place / name).parent.mkdir(exist_ok=True)
-                (place / name).write_text(f"open({str(folder / 'poisoned')!r}, 'a').write(__file__ + '\\n')\n")
+                (place / name).write_text(
+                    f"open({str(folder / 'poisoned')!r}, 'a').write(__file__ + '\\n')\n"
+                )
         with (folder / "checkout" / "hatch_build.py").open("a") as build:  # pip runs it
             environment = str(folder / "environment_of_pip.json")
             build.write(f"\nimport json, os\njson.dump(dict(os.environ), open({environment!r}, 'w'))\n")

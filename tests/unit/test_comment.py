@@ -6,20 +6,18 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comment import MAX_LISTED, Entry, comment, deleted_comment, image_markdown
 from prshots.server.domain.models import Project
+from support.markdown_pages import RENDERERS, Page, pages
 
-RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
 LONG_URL = URL.replace("img.", f"{'i' * 4000}.")
 DASHBOARD = "https://shots.example.com/projects/web/pr/7"
@@ -55,59 +53,25 @@ FRAGMENTS = [
         "  ",
     ),
 ]
+HOSTILE = (
+    *("`" * 80, "`" * 81 + "[x](http://evil)", "a" + "`" * 80 + "<b>", "`" * 79 + "`x" * 60, "`" * 200),
+    *("^", "^1", "^[note]", "^1](http://evil)", "[^1]", "[^1]: note", "!^x", "\\^1", " ^1"),
+    *("`` ``` ` ```` [x](http://evil) `````", "[[evil]]", "[x][y]", "$`a`$", "<div>", ">>> a", "| a | b |"),
+)
+"""Names that broke out of a code span or an image in some renderer, or may."""
+
 NAMES = (
-    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=60).map(lambda parts: "".join(parts)[:200])
+    st.sampled_from(HOSTILE)
+    | st.tuples(st.integers(0, 199), st.sampled_from(["", "^", "[x](http://evil)", "<b>", "\\"])).map(
+        lambda drawn: (drawn[1] + "`" * drawn[0] + drawn[1])[:200] or "`"
+    )
+    | st.text(st.sampled_from("`^[]\\ a!("), min_size=1, max_size=200)
+    | st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=60).map(lambda parts: "".join(parts)[:200])
     | st.text(st.sampled_from("_*`\\[]<&~|$ a.("), min_size=1, max_size=12)
     | st.text(min_size=1, max_size=200)
 )
 ORDINARY = st.characters(categories=["L", "M", "Nd"]) | st.sampled_from(" -_.,:/()")
 ORDINARY_NAMES = st.text(ORDINARY, min_size=1, max_size=200) | st.text("a_ .", min_size=1, max_size=10)
-
-
-class Page(HTMLParser):
-    """The tags, images, links and text of the rendered page."""
-
-    def __init__(self, markdown: str) -> None:
-        super().__init__()
-        self.tags: Counter[str] = Counter()
-        self.images: list[tuple[str, str]] = []
-        self.links: list[str] = []
-        self.codes: list[str] = []
-        self.comments: list[str] = []
-        self.text = ""
-        self._open: list[str] = []
-        self.feed(RENDERER.render(markdown))
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags[tag] += 1
-        found = dict(attrs)
-        match tag:
-            case "img":
-                self.images.append((found["src"], found["alt"]))
-            case "a":
-                self.links.append(found["href"])
-            case "code":
-                self.codes.append("")
-        if tag not in {"img", "br"}:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag in self._open:
-            assert self._open.pop() == tag
-
-    def handle_data(self, data):
-        if "code" in self._open:
-            self.codes[-1] += data
-        else:
-            self.text += data
-
-    def handle_comment(self, data):
-        self.comments.append(data)
-
-    @property
-    def words(self) -> str:
-        return " ".join(self.text.replace("\u200e", "").split())
 
 
 def on_one_line(name: str) -> str:
@@ -216,11 +180,14 @@ def test_older_screenshots_are_listed_and_the_oldest_are_left_out():
         ("two\r\nlines\x00\x85\u2028\u2029\t.", "two  lines     ."),
         ("  ", "  "),
         ("!", "!"),
+        ("^1", r"\^1"),
+        ("2^8", "2^8"),
     ],
 )
 def test_only_characters_that_would_change_the_rendering_are_escaped(name, alternative):
     assert image_markdown(name, URL) == f"![{alternative}]({URL})"
-    assert Page(image_markdown(name, URL)).images == [(URL, on_one_line(name))]
+    for page in pages(image_markdown(name, URL)):
+        assert page.images == [(URL, on_one_line(name))], page
 
 
 @pytest.mark.parametrize(
@@ -230,6 +197,8 @@ def test_only_characters_that_would_change_the_rendering_are_escaped(name, alter
         ("`", "`` ` ``"),
         ("a`b", "``a`b``"),
         ("a``b`", "``` a``b` ```"),
+        ("``", "` `` `"),
+        ("`" * 80, f"` {'`' * 80} `"),
         (" a", "` a`"),
         (" a ", "`  a  `"),
         (" \xa0 ", "`  \xa0  `"),
@@ -242,7 +211,8 @@ def test_only_characters_that_would_change_the_rendering_are_escaped(name, alter
 )
 def test_a_caption_shows_the_name_as_code(name, code):
     assert comment_on([entry(name)]).splitlines()[3] == f"{code} · 1280x800 · `0000000`\\"
-    assert Page(comment_on([entry(name)])).codes == [as_seen(name), "0000000"]
+    for page in pages(comment_on([entry(name)])):
+        assert page.codes == [as_seen(name), "0000000"], page
 
 
 def test_a_right_to_left_name_does_not_move_the_viewport():
@@ -272,12 +242,12 @@ def test_image_markdown_renders_as_one_image_in_any_context(name):
         "> {}",
         "| a |\n| - |\n| {} |",
     ):
-        page = Page(place.format(markdown))
-        assert page.images == [image]
-        assert not page.links
-        assert not page.codes
-    inside_a_link = Page(f"[a {markdown} b](https://a.example)")
-    assert (inside_a_link.images, inside_a_link.links) == ([image], ["https://a.example"])
+        for page in pages(place.format(markdown)):
+            assert page.images == [image], page
+            assert not page.links, page
+            assert not page.codes, page
+    for page in pages(f"[a {markdown} b](https://a.example)"):
+        assert (page.images, page.links) == ([image], ["https://a.example"]), page
 
 
 @given(NAMES)
@@ -293,23 +263,23 @@ def test_dollars_and_tildes_are_always_escaped(name):
 def test_a_comment_renders_its_images_and_nothing_else(names):
     shots = [entry(name, number, f"{URL}{number}") for number, name in enumerate(names)]
     text = comment_on(shots)
-    page = Page(text)
-    assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots]
-    assert page.codes == [seen for shot in shots for seen in (as_seen(shot.name), shot.commit_sha[:7])]
-    assert page.comments == [" svc:pr-7 "]
     count = len(shots)
-    assert page.words == " ".join([f"{count} {plural('screenshot', count)}", *["· 1280x800 ·"] * count])
-    assert page.tags == Counter(h3=1, p=count, br=count, img=count, code=2 * count)
+    for page in pages(text):
+        assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots], page
+        assert page.codes == [seen for shot in shots for seen in (as_seen(shot.name), shot.commit_sha[:7])]
+        assert page.comments == [" svc:pr-7 "], page
+        assert page.words == " ".join([f"{count} {plural('screenshot', count)}", *["· 1280x800 ·"] * count])
+        assert page.tags == Counter(h3=1, p=count, br=count, img=count, code=2 * count), page
     assert all(image_markdown(shot.name, shot.url) in text for shot in shots)
     assert comment_on(list(shots)) == text
 
 
-@given(st.lists(NAMES, min_size=1, max_size=8), st.integers(20, 300))
-def test_a_folded_comment_renders_its_images_and_nothing_else(names, count):
+@given(st.lists(NAMES, min_size=1, max_size=8), st.integers(20, 300), st.sampled_from(list(RENDERERS)))
+def test_a_folded_comment_renders_its_images_and_nothing_else(names, count, renderer):
     shots = [entry(names[number % len(names)], number, LONG_URL) for number in range(count)]
     text = comment_on(shots)
-    page = Page(text)
     listed, shown, left_out = parts(text)
+    page = Page(text, renderer)
     assert page.images == [(LONG_URL, on_one_line(shots[number].name)) for number in shown]
     assert page.codes == [
         seen
@@ -474,11 +444,11 @@ def test_a_comment_keeps_its_limit_and_reports_correct_counts(names, count, limi
     assert text.markdown.startswith(f"{marker.line(7)}\n")
 
 
-@given(st.lists(NAMES, min_size=1, max_size=5), LIMITS)
-def test_without_html_a_comment_renders_the_same_images(names, limit):
+@given(st.lists(NAMES, min_size=1, max_size=5), LIMITS, st.sampled_from(list(RENDERERS)))
+def test_without_html_a_comment_renders_the_same_images(names, limit, renderer):
     shots = [entry(names[number % len(names)], number, f"{URL}{number}") for number in range(300)]
     text = sized(shots, limit, Marker.LINK)
-    page = Page(text.markdown)
+    page = Page(text.markdown, renderer)
     assert len(page.images) == text.shown
     assert page.images == [(shot.url, on_one_line(shot.name)) for shot in shots[len(shots) - text.shown :]]
     assert not page.comments

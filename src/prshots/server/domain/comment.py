@@ -201,8 +201,12 @@ def _one_line(name: str) -> str:
 
 def _code(text: str) -> str:
     """Return a code span that renders as exactly this text, which must not be empty."""
-    longest_run = max(map(len, _BACKTICKS.findall(text))) if "`" in text else 0
-    fence = "`" * (longest_run + 1)
+    # The shortest fence that equals no run of backticks in the text: 19 are enough for 200 characters.
+    # One that is longer than every run would not do: GitHub and GitLab ignore a fence of more than 80.
+    runs = set(_BACKTICKS.findall(text))
+    fence = "`"
+    while fence in runs:
+        fence += "`"
     # If both ends are spaces, a renderer removes one from each, unless the text is all spaces.
     loses_spaces = text[0] == text[-1] == " " and text.strip(" ") != ""
     pad = " " if loses_spaces or text[0] == "`" or text[-1] == "`" else ""
@@ -215,6 +219,8 @@ def _alternative_text(name: str) -> str:
     text = _MARKUP.sub(lambda match: f"\\{match[0]}", name)
     if _makes_emphasis(name):
         text = text.replace("_", r"\_")
+    if text.startswith("^"):  # a footnote to GitHub and GitLab
+        text = f"\\{text}"
     # Some forges render $…$ as math, and a backslash does not reliably prevent it.
     return text.replace("$", "&#36;")
 
