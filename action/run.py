@@ -16,6 +16,8 @@ from typing import NoReturn
 
 from prshots.cli.upload_output import SOME_FAILED
 from prshots.client.ci import Job, detected
+from prshots.client.lookup import with_pull_request
+from prshots.contract.errors import InvalidInputError
 
 FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks"
 
@@ -46,13 +48,26 @@ def main() -> int:
     if token := os.environ.get("PRSHOTS_TOKEN"):
         print(f"::add-mask::{token}")
     enter(text_input("working-directory") or ".")
-    job = detected(os.environ)
-    if not (os.environ.get("PRSHOTS_PR") or job.pr_number):
+    job = known_job()
+    if not os.environ.get("PRSHOTS_PR"):
         return annotated("notice", "This job does not run for a pull request: nothing to do.", code=0)
     if without_secrets(job) and not has_credentials(os.environ):
         words = f"This job has no secrets because {without_secrets(job)}. Nothing was uploaded. See {FORKS}"
         return annotated("warning", words, code=0)
     return expire(job) if job.closed else upload(job)
+
+
+def known_job() -> Job:
+    """Return the job, and set its pull request for every command: the forge is asked at most once."""
+    job = detected(os.environ)
+    if not os.environ.get("PRSHOTS_PR"):
+        try:
+            job = with_pull_request(job)
+        except InvalidInputError as error:
+            fail(f"{error}.")
+        if job.pr_number is not None:
+            os.environ["PRSHOTS_PR"] = str(job.pr_number)
+    return job
 
 
 def upload(job: Job) -> int:

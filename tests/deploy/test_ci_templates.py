@@ -1,5 +1,6 @@
 """Files that users copy into their CI: action.yml, the GitLab template, and every file in docs/use/recipes."""
 
+import json
 import os
 import re
 import shlex
@@ -126,6 +127,31 @@ class TestAction:
         masked, *rest = done.stdout.splitlines()
         assert masked == f"::add-mask::{given['TOKEN']}"
         assert given["TOKEN"] not in "\n".join(rest) + done.stderr
+
+    def test_a_run_for_another_repositorys_pull_request_asks_for_the_number(self, tmp_path: Path) -> None:
+        pull = {"number": 3, "head": {"sha": "1" * 40}, "base": {"repo": {"id": 9}}}
+        run = {"head_sha": "1" * 40, "event": "pull_request", "pull_requests": [pull]}
+        (tmp_path / "event.json").write_text(json.dumps({"workflow_run": run, "repository": {"id": 7}}))
+        done = subprocess.run(
+            [PRSHOTS.with_name("python"), "-I", ROOT / "action" / "run.py"],
+            env={
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_EVENT_NAME": "workflow_run",
+                "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+                "GITHUB_REPOSITORY": "octo/app",
+                "GITHUB_SERVER_URL": "https://github.com",
+            },
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stdout.startswith(
+            "::error title=prshots::the event names no pull request for commit 1111111"
+        )
+        assert "`pr-number`" in done.stdout
 
 
 class TestRecipes:

@@ -115,6 +115,13 @@ def test_any_variable_values_give_a_valid_job(environ: dict[str, str], beside: d
                         "sha",
                         "issue",
                         "action",
+                        "check_suite",
+                        "deployment",
+                        "repository",
+                        "head_sha",
+                        "event",
+                        "id",
+                        "ref",
                     ]
                 ),
                 inner,

@@ -3,6 +3,7 @@ import type { FullConfig, FullResult, Reporter, TestCase, TestResult } from "@pl
 import { messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
 import { tokenSource } from "./keyless.js";
+import { commitOf, pullRequestOf } from "./lookup.js";
 import { post } from "./posting.js";
 import { redacted, secretsOf } from "./redaction.js";
 import { Sender } from "./sending.js";
@@ -17,31 +18,40 @@ const IMAGES = new Set(["image/png", "image/jpeg", "image/webp"]);
 
 /** The uploads and the comment of one test run. */
 class Run {
-  readonly names = new UniqueNames();
   readonly uploads: Uploads;
-  readonly #service: Service;
-  readonly #stop = new AbortController();
 
-  constructor(
+  private constructor(
+    readonly prNumber: number,
+    commitSha: string,
     readonly settings: Settings,
     private readonly options: PrshotsOptions,
+    private readonly service: Service,
+    private readonly stopped: AbortSignal,
   ) {
-    const { url, token, project, prNumber, commitSha, tries } = settings;
-    const sender = new Sender(this.#stop.signal, tries);
-    this.#service = new Service(url, tokenSource(url, token, project, process.env, sender), sender);
-    this.uploads = new Uploads(this.#service, prNumber, commitSha);
+    this.uploads = new Uploads(service, prNumber, commitSha);
   }
 
-  stop(): void {
-    this.#stop.abort();
+  /** Return the run; nothing if the forge says that there is no pull request. Throws PrshotsError. */
+  static async begun(
+    settings: Settings,
+    options: PrshotsOptions,
+    stopped: AbortSignal,
+  ): Promise<Run | undefined> {
+    const { url, token, project, job, tries } = settings;
+    const sender = new Sender(stopped, tries);
+    const prNumber = await pullRequestOf(job, sender);
+    if (prNumber === undefined) return undefined;
+    const commitSha = await commitOf(job, prNumber, settings.commitSha, sender);
+    const ofService = new Sender(stopped, tries);
+    const service = new Service(url, tokenSource(url, token, project, process.env, ofService), ofService);
+    return new Run(prNumber, commitSha, settings, options, service, stopped);
   }
 
   /** Post the comment, and return what happened. */
   async comment(): Promise<string> {
-    const { prNumber, tries } = this.settings;
     const job = jobAtForge(this.settings.job, this.options, process.env);
-    const forge = forgeOf(job, new Sender(this.#stop.signal, tries));
-    const { outcome, url } = await post(forge, this.#service, prNumber, job);
+    const forge = forgeOf(job, new Sender(this.stopped, this.settings.tries));
+    const { outcome, url } = await post(forge, this.service, this.prNumber, job);
     return url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
   }
 }
@@ -49,16 +59,22 @@ class Run {
 export default class PrshotsReporter implements Reporter {
   readonly #options: PrshotsOptions;
   readonly #problems: string[] = [];
-  #run: Run | undefined;
+  readonly #names = new UniqueNames();
+  readonly #stop = new AbortController();
+  #settings: Settings | undefined;
+  #run: Promise<Run | undefined> = Promise.resolve(undefined);
   #severalProjects = false;
 
   constructor(options: PrshotsOptions = {}) {
     this.#options = options;
     try {
-      const settings = settingsOf(options, process.env);
-      this.#run = settings && new Run(settings, options);
+      this.#settings = settingsOf(options, process.env);
+      if (this.#settings)
+        this.#run = Run.begun(this.#settings, options, this.#stop.signal).catch((error) =>
+          this.#notUploaded(error),
+        );
     } catch (error) {
-      this.#problems.push(`nothing is uploaded: ${messageOf(error)}`);
+      this.#notUploaded(error);
     }
   }
 
@@ -67,18 +83,22 @@ export default class PrshotsReporter implements Reporter {
   }
 
   onTestEnd(test: TestCase, result: TestResult): void {
-    if (!this.#run) return;
-    if (this.#run.settings.only === "failed" && result.status === test.expectedStatus) return;
+    if (!this.#settings) return;
+    if (this.#settings.only === "failed" && result.status === test.expectedStatus) return;
     for (const attachment of result.attachments) {
       if (!IMAGES.has(attachment.contentType)) continue;
       const title = titleOf(test, result, attachment, this.#severalProjects);
-      this.#run.uploads.add(attachment, this.#run.names.name(title), title.viewport);
+      const name = this.#names.name(title);
+      void this.#run.then((run) => run?.uploads.add(attachment, name, title.viewport));
     }
   }
 
   async onEnd(result: FullResult): Promise<{ status?: FullResult["status"] } | undefined> {
-    if (this.#run) await this.#end(this.#run, result.status === "interrupted");
-    for (const line of [...this.#problems, ...(this.#run?.uploads.warnings ?? [])]) this.#say(line);
+    const interrupted = result.status === "interrupted";
+    if (interrupted) this.#stop.abort();
+    const run = await this.#run;
+    if (run) await this.#end(run, interrupted);
+    for (const line of [...this.#problems, ...(run?.uploads.warnings ?? [])]) this.#say(line);
     return this.#options.strict && this.#problems.length && result.status === "passed"
       ? { status: "failed" }
       : undefined;
@@ -86,10 +106,9 @@ export default class PrshotsReporter implements Reporter {
 
   /** Wait for the uploads and post the comment. An interrupted run stops both. */
   async #end(run: Run, interrupted: boolean): Promise<void> {
-    if (interrupted) run.stop();
     await run.uploads.finished();
     this.#problems.push(...run.uploads.problems);
-    const done = [`${screenshots(run.uploads.uploaded)} uploaded to PR ${run.settings.prNumber}`];
+    const done = [`${screenshots(run.uploads.uploaded)} uploaded to PR ${run.prNumber}`];
     if (run.settings.comment && run.uploads.uploaded && !interrupted) {
       try {
         done.push(await run.comment());
@@ -98,6 +117,10 @@ export default class PrshotsReporter implements Reporter {
       }
     }
     this.#say(done.join(", "));
+  }
+
+  #notUploaded(error: unknown): undefined {
+    this.#problems.push(`nothing is uploaded: ${messageOf(error)}`);
   }
 
   /** Let Playwright add a reporter that shows the tests: this one prints a line or two at the end. */

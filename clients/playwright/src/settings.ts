@@ -40,7 +40,8 @@ export interface Settings {
   url: string;
   token: string;
   project: string;
-  prNumber: number;
+  /** Undefined and empty if the forge has to be asked (`lookup.ts`). */
+  prNumber: number | undefined;
   commitSha: string;
   only: "all" | "failed";
   comment: boolean;
@@ -62,13 +63,13 @@ export function settingsOf(options: PrshotsOptions, environ: Environ): Settings 
   if (only !== "all" && only !== "failed")
     throw new InvalidInputError(`only takes "all" or "failed"; got "${only}"`);
   const job = jobOf(options, environ);
-  if (job.prNumber === undefined) return undefined;
+  if (job.prNumber === undefined && !job.lookup) return undefined;
   return {
     url,
     token: options.token ?? environ.PRSHOTS_TOKEN ?? "",
     project: (options.project ?? environ.PRSHOTS_PROJECT ?? "").trim(),
     prNumber: job.prNumber,
-    commitSha: job.commitSha || commitHere(),
+    commitSha: job.commitSha || (job.lookup === "head" ? "" : commitHere()), // here is the base's checkout
     only,
     comment: options.comment ?? true,
     tries: Math.max(options.tries ?? TRIES, 1),
@@ -84,6 +85,7 @@ function jobOf(options: PrshotsOptions, environ: Environ): Job {
   const commitIn = (given: unknown) => validate.commit(given) || undefined;
   return {
     ...found,
+    forgeToken: validate.token(options.forgeToken ?? "") || found.forgeToken,
     prNumber: checked(prNumber, validate.prNumber, "prNumber (PRSHOTS_PR) takes a number") ?? found.prNumber,
     commitSha:
       checked(commit, commitIn, "commit (PRSHOTS_COMMIT) takes 7 to 40 hex digits") ?? found.commitSha,

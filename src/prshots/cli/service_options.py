@@ -147,17 +147,26 @@ def wait_words(reason: str, seconds: float) -> str:
 
 def pull_request(given: int | None, job: "Job") -> int:
     """Return the pull request's number, from the option or from CI. Raises InvalidInputError."""
-    number = given if given is not None else job.pr_number
-    if number is None:
+    if given is not None:
+        return given
+    if job.lookup is not None:
+        from prshots.client.lookup import with_pull_request
+
+        job = with_pull_request(job, say_wait)
+    if job.pr_number is None:
         why = f"this {job.ci} job does not run for one" if job.ci else "no supported CI detected"
         raise InvalidInputError(f"no pull request: {why}. Use --pr N")
-    return number
+    return job.pr_number
 
 
-def commit(given: str, job: "Job") -> str:
+def commit(given: str, job: "Job", pr_number: int) -> str:
     """Return the commit, from the option, from CI, or from git's HEAD. Raises InvalidInputError."""
     from prshots.client.ci.checkout import commit_of
 
+    if job.lookup is not None and not given:
+        from prshots.client.lookup import with_head
+
+        job = with_head(job, pr_number, say_wait)
     if found := commit_of(job, given):
         return found
     why = f"{job.ci} does not name one" if job.ci else "no supported CI detected"

@@ -105,7 +105,8 @@ def upload(
         from prshots.client.uploading import upload_all
 
         job = current_job()
-        number, sha = pull_request(pr, job), commit_of(commit, job)
+        number = pull_request(pr, job)
+        sha = commit_of(commit, job, number)
         progress = Bar(len(found.shots)) if sys.stderr.isatty() else Lines(len(found.shots))
         with connected(url, token, project, progress.wait) as client, progress:
             outcomes = upload_all(
@@ -153,7 +154,7 @@ def _dry_run(found: "Found", pr: int | None, commit: str, *, shrink: bool) -> Up
     number, sha = pr, commit
     try:
         number = pull_request(pr, job)
-        sha = commit_of(commit, job)
+        sha = commit_of(commit, job, number)
     except InvalidInputError as error:
         say(f"A real upload needs more: {error}")
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]

@@ -8,6 +8,7 @@ from typing import Self
 
 from prshots.client.ci import ForgeKind, Job, detected, validate, with_forge
 from prshots.client.ci.checkout import commit_of
+from prshots.client.lookup import with_head, with_pull_request
 from prshots.client.service import Client
 from prshots.client.shots import ShotFile
 from prshots.client.uploading import NOT_TRIED, UploadOutcome, upload_all
@@ -44,8 +45,8 @@ class BackgroundUploads:
             raise InvalidInputError(
                 "PRSHOTS_URL is not an address: set it to one such as https://prshots.example.com"
             )
-        job = detected(environ)
         given = environ.get("PRSHOTS_PR", "").strip()
+        job = detected(environ) if given else with_pull_request(detected(environ))
         pr_number = validate.pr_number(given) if given else job.pr_number
         if pr_number is None:
             if only_if_known and not given:
@@ -53,7 +54,7 @@ class BackgroundUploads:
             if given:
                 raise InvalidInputError(f"PRSHOTS_PR must be a pull request's number; got {given[:100]!r}")
             raise InvalidInputError("no pull request: set PRSHOTS_PR to its number")
-        commit_sha = _commit(environ, job)
+        commit_sha = _commit(environ, job, pr_number)
         from prshots.client.keyless import token_source
 
         token, project = environ.get("PRSHOTS_TOKEN", ""), environ.get("PRSHOTS_PROJECT", "")
@@ -129,13 +130,13 @@ class BackgroundUploads:
         return [shot for shot in batch if shot is not None]
 
 
-def _commit(environ: Mapping[str, str], job: Job) -> str:
+def _commit(environ: Mapping[str, str], job: Job, pr_number: int) -> str:
     given = environ.get("PRSHOTS_COMMIT", "").strip()
     if given and not validate.commit(given):
         raise InvalidInputError(
             f"PRSHOTS_COMMIT must have 7 to 40 hexadecimal characters; got {given[:100]!r}"
         )
-    if found := commit_of(job, validate.commit(given)):
+    if found := validate.commit(given) or commit_of(with_head(job, pr_number)):
         return found
     raise InvalidInputError("no commit: neither CI nor git names one. Set PRSHOTS_COMMIT")
 

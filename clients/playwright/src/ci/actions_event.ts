@@ -4,7 +4,7 @@
  * The variables alone mislead. For a pull request they name the commit of a trial merge, or of the base branch.
  */
 import { readFileSync, statSync } from "node:fs";
-import type { Environ } from "./job.js";
+import type { Environ, Lookup } from "./job.js";
 import * as validate from "./validate.js";
 
 type Json = Record<string, unknown>;
@@ -13,15 +13,25 @@ export interface Event {
   prNumber: number | undefined;
   commitSha: string;
   fromFork: boolean;
+  lookup?: Lookup | undefined;
 }
 
 /** GitHub sends at most 25 MB. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /** For these events GITHUB_SHA is a commit of the base branch. */
-const NAMES_THE_BASE = new Set(["issue_comment", "pull_request_target", "workflow_run"]);
+const NAMES_THE_BASE = new Set([
+  "check_run",
+  "check_suite",
+  "issue_comment",
+  "pull_request_target",
+  "workflow_run",
+]);
 
-/** Return what happened: from the file, and where the file does not say, from the variables. */
+/**
+ * Return what happened: from the file, and where the file does not say, from the variables. The content tells which
+ * event it is: in a reusable workflow, Gitea names every event `workflow_call`.
+ */
 export function eventOf(environ: Environ): Event {
   const said = read(validate.first(environ, "GITHUB_EVENT_PATH"));
   const ref = validate.first(environ, "GITHUB_REF");
@@ -37,20 +47,60 @@ export function eventOf(environ: Environ): Event {
       fromFork: isFork(part(head, "repo"), part(part(pull, "base"), "repo")),
     };
   }
-  const run = part(said, "workflow_run");
-  if (run) {
-    const [firstPull] = Array.isArray(run.pull_requests) ? run.pull_requests : [];
-    return {
-      prNumber: validate.prNumber((firstPull as Json | null | undefined)?.number),
-      commitSha: validate.commit(run.head_sha),
-      fromFork: isFork(part(run, "head_repository"), part(said, "repository")),
-    };
-  }
+  const deployment = part(said, "deployment"); // before workflow_run, which the event also has
+  if (deployment) return ofDeployment(said, deployment, ref, built);
+  const run = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
+  if (run) return ofRun(said, run);
   const issue = part(said, "issue");
-  if (part(issue, "pull_request"))
+  if (part(issue, "pull_request")) {
     // A comment on a pull request does not name its commit.
-    return { prNumber: validate.prNumber(issue?.number), commitSha: "", fromFork: false };
+    const prNumber = validate.prNumber(issue?.number);
+    return { prNumber, commitSha: "", fromFork: false, lookup: prNumber === undefined ? undefined : "head" };
+  }
   return { prNumber: numberIn(ref), commitSha: built, fromFork: false };
+}
+
+/**
+ * A workflow run, a check suite or a check run. GitHub lists every pull request with this head, also those that other
+ * repositories have of this branch.
+ */
+function ofRun(said: unknown, run: Json): Event {
+  const commitSha = validate.commit(run.head_sha);
+  const prNumber = ownPullRequest(said, run, commitSha);
+  let lookup: Lookup | undefined;
+  if (prNumber === undefined && commitSha) {
+    const startedBy = run.event ?? undefined;
+    const isListed = Array.isArray(run.pull_requests) && run.pull_requests.length > 0;
+    if (typeof startedBy === "string" && startedBy.startsWith("pull_request")) lookup = "pull_request";
+    else if (startedBy === undefined || isListed) lookup = "any_pull_request";
+  }
+  const fromFork = "head_repository" in run && isFork(part(run, "head_repository"), part(said, "repository"));
+  return { prNumber, commitSha, fromFork, lookup };
+}
+
+/** A deployment, such as a preview. */
+function ofDeployment(said: unknown, deployment: Json, ref: string, built: string): Event {
+  const commitSha = validate.commit(deployment.sha, built);
+  const named = typeof deployment.ref === "string" ? deployment.ref : "";
+  const run = part(said, "workflow_run");
+  const isOfRun = run !== undefined && validate.commit(run.head_sha) === commitSha;
+  const prNumber =
+    numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run, commitSha) : undefined);
+  const lookup = prNumber === undefined && commitSha ? "any_pull_request" : undefined;
+  return { prNumber, commitSha, fromFork: false, lookup };
+}
+
+/** Return the one pull request that is in this repository and has this head; nothing if there is not exactly one. */
+function ownPullRequest(said: unknown, run: Json, sha: string): number | undefined {
+  const own = part(said, "repository")?.id ?? undefined;
+  const listed: unknown[] = Array.isArray(run.pull_requests) ? run.pull_requests : [];
+  const found = listed.filter(
+    (pull) =>
+      own !== undefined &&
+      part(part(pull, "base"), "repo")?.id === own &&
+      validate.commit(part(pull, "head")?.sha) === sha,
+  );
+  return found.length === 1 && sha ? validate.prNumber((found[0] as Json).number) : undefined;
 }
 
 /** Return the pull request's number from refs/pull/12/merge. */

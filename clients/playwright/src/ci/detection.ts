@@ -8,7 +8,7 @@ import {
   placeOfRemote,
   runsOnGitea,
 } from "./forge_addresses.js";
-import { type Environ, type ForgeKind, type Job, NO_JOB } from "./job.js";
+import { type Environ, type ForgeKind, type Job, type Lookup, NO_JOB } from "./job.js";
 import * as validate from "./validate.js";
 import { first } from "./validate.js";
 
@@ -21,6 +21,7 @@ interface Said {
   commitSha: string;
   api?: string;
   fromFork?: boolean;
+  lookup?: Lookup | undefined;
 }
 
 function jobAt(ci: string, environ: Environ, place: Place, said: Said): Job {
@@ -35,13 +36,14 @@ function jobAt(ci: string, environ: Environ, place: Place, said: Said): Job {
     forgeApi: validate.root(said.api) || (url ? apiRoot(kind, url) : ""),
     repository,
     forgeToken: forgeToken(kind, environ),
+    lookup: said.lookup,
   };
 }
 
 /** GitHub Actions. Gitea's and Forgejo's Actions set the same variables. */
 function actions(environ: Environ): Job {
   const onGitea = runsOnGitea(environ);
-  const { prNumber, commitSha, fromFork } = eventOf(environ);
+  const { prNumber, ...said } = eventOf(environ);
   const place: Place = {
     kind: onGitea ? "gitea" : "github",
     url: validate.root(environ.GITHUB_SERVER_URL),
@@ -49,7 +51,7 @@ function actions(environ: Environ): Job {
     prNumber,
   };
   const api = first(environ, "GITHUB_API_URL");
-  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, commitSha, fromFork });
+  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, ...said });
 }
 
 function gitlab(environ: Environ): Job {

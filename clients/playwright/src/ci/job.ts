@@ -6,6 +6,13 @@ export type Environ = Readonly<Record<string, string | undefined>>;
 export const FORGES = ["github", "gitlab", "gitea", "bitbucket"] as const;
 export type ForgeKind = (typeof FORGES)[number];
 
+/**
+ * What only the forge knows, because the event does not name it. `pull_request`: the job runs for a pull request whose
+ * head is `commitSha`. `any_pull_request`: it may run for one. `head`: it runs for `prNumber`, whose head is missing; the
+ * checkout is the base branch.
+ */
+export type Lookup = "pull_request" | "any_pull_request" | "head";
+
 /** Whatever the CI does not say is empty or undefined. */
 export interface Job {
   /** The CI's name for people. */
@@ -22,6 +29,7 @@ export interface Job {
   /** `owner/name`; on GitLab the project's id or path. */
   repository: string;
   forgeToken: string;
+  lookup: Lookup | undefined;
 }
 
 export const NO_JOB: Job = {
@@ -34,4 +42,5 @@ export const NO_JOB: Job = {
   forgeApi: "",
   repository: "",
   forgeToken: "",
+  lookup: undefined,
 };

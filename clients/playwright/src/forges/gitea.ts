@@ -1,20 +1,23 @@
 /** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
 import { ForgeApi, textAt } from "./calling.js";
 import type { Access, Comment, Forge } from "./forge.js";
+import { type AnswersLookups, headOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =
   "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue " +
   "and read:user";
 
-export class Gitea implements Forge {
+export class Gitea implements Forge, AnswersLookups {
   readonly label = "Gitea";
   readonly maxCommentBytes = 65_536;
   readonly markerStyle = "html";
   readonly #api: ForgeApi;
+  readonly #repository: string;
   readonly #issues: string;
 
   constructor({ api, repository, token, sender }: Access) {
     this.#api = new ForgeApi(this.label, api, { Authorization: `token ${token}` }, sender, NEEDS);
+    this.#repository = repository;
     this.#issues = `/repos/${repository}/issues`;
   }
 
@@ -39,6 +42,17 @@ export class Gitea implements Forge {
 
   delete(_prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+
+  /** Gitea has no list by commit. */
+  async openPullRequests(headSha: string): Promise<number[]> {
+    const path = `/repos/${this.#repository}/pulls`;
+    const entries = await this.#api.entries(path, { state: "open", limit: "50" });
+    return openWithHead(entries, this.#repository, headSha);
+  }
+
+  headOf(prNumber: number): Promise<string> {
+    return headOf(this.#api, this.#repository, prNumber);
   }
 
   #comment(entry: unknown): Comment {

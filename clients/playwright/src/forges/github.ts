@@ -3,12 +3,13 @@ import { ForgeError, NotFoundError } from "../errors.js";
 import type { Reply } from "../sending.js";
 import { ForgeApi, parsed, said, textAt } from "./calling.js";
 import type { Access, Comment, Forge } from "./forge.js";
+import { type AnswersLookups, headOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =
   "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull " +
   "requests of this repository";
 
-export class GitHub implements Forge {
+export class GitHub implements Forge, AnswersLookups {
   readonly label = "GitHub";
   readonly maxCommentBytes = 65_536;
   readonly markerStyle = "html";
@@ -54,6 +55,16 @@ export class GitHub implements Forge {
 
   delete(_prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+
+  async openPullRequests(headSha: string): Promise<number[]> {
+    const path = `/repos/${this.#repository}/commits/${headSha}/pulls`;
+    const entries = await this.#api.entries(path, { per_page: "100" });
+    return openWithHead(entries, this.#repository, headSha);
+  }
+
+  headOf(prNumber: number): Promise<string> {
+    return headOf(this.#api, this.#repository, prNumber);
   }
 
   async #sent(method: string, path: string, body: string): Promise<unknown> {

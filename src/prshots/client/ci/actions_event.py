@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from prshots.client.ci import validate
+from prshots.client.ci.job import Lookup
 
 MAX_BYTES = 32 * 1024**2
 """GitHub sends at most 25 MB."""
 
-_WITH_THE_BASES_COMMIT = {"issue_comment", "pull_request_target", "workflow_run"}
+_WITH_THE_BASES_COMMIT = {"check_run", "check_suite", "issue_comment", "pull_request_target", "workflow_run"}
 """Events whose GITHUB_SHA is on the base branch, not on the pull request."""
 
 
@@ -24,10 +25,14 @@ class Event:
     commit_sha: str = ""
     closed: bool = False
     from_fork: bool = False
+    lookup: Lookup | None = None
 
 
 def event_of(environ: Mapping[str, str]) -> Event:
-    """Read the event file. Where it has no value, use the variables."""
+    """Read the event file. Where it has no value, use the variables.
+
+    The content tells which event it is: in a reusable workflow, Gitea names every event `workflow_call`.
+    """
     name = validate.first(environ, "GITHUB_EVENT_NAME")
     said = _read(validate.first(environ, "GITHUB_EVENT_PATH"))
     ref = validate.first(environ, "GITHUB_REF")
@@ -37,21 +42,64 @@ def event_of(environ: Mapping[str, str]) -> Event:
         return Event(
             pr_number=validate.pr_number(pull.get("number")) or number_in(ref),
             commit_sha=validate.commit(head.get("sha"), built),
-            closed=name.startswith("pull_request") and said.get("action") == "closed",
+            closed=said.get("action") == "closed",
             from_fork=_is_fork(_part(head, "repo"), _part(base, "repo")),
         )
-    if run := _part(said, "workflow_run"):
-        pulls = run.get("pull_requests")
-        first = pulls[0] if isinstance(pulls, list) and pulls else None
-        return Event(
-            pr_number=validate.pr_number(first.get("number")) if isinstance(first, dict) else None,
-            commit_sha=validate.commit(run.get("head_sha")),
-            from_fork=_is_fork(_part(run, "head_repository"), _part(said, "repository")),
-        )
+    if deployment := _part(said, "deployment"):  # before workflow_run, which the event also has
+        return _of_deployment(said, deployment, ref, built)
+    for part in ("workflow_run", "check_suite", "check_run"):
+        if run := _part(said, part):
+            return _of_run(said, run)
     issue = _part(said, "issue")
     if _part(issue, "pull_request"):  # a comment on a pull request: the event does not name the commit
-        return Event(pr_number=validate.pr_number(issue.get("number")))
+        number = validate.pr_number(issue.get("number"))
+        return Event(number, lookup=Lookup.HEAD if number is not None else None)
     return Event(pr_number=number_in(ref), commit_sha=built)
+
+
+def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Event:
+    """Return the event of a workflow run, a check suite or a check run.
+
+    GitHub lists every pull request with this head, also those that other repositories have of this branch.
+    """
+    sha = validate.commit(run.get("head_sha"))
+    number = _own_pull_request(said, run, sha)
+    started_by = run.get("event")
+    lookup = None
+    if number is None and sha:
+        if isinstance(started_by, str) and started_by.startswith("pull_request"):
+            lookup = Lookup.PULL_REQUEST
+        elif started_by is None or run.get("pull_requests"):
+            lookup = Lookup.ANY_PULL_REQUEST
+    is_fork = _is_fork(_part(run, "head_repository"), _part(said, "repository"))
+    return Event(number, sha, from_fork="head_repository" in run and is_fork, lookup=lookup)
+
+
+def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: str, built: str) -> Event:
+    """Return the event of a deployment, such as a preview."""
+    sha = validate.commit(deployment.get("sha"), built)
+    named = deployment.get("ref")
+    number = number_in(ref) or number_in(named if isinstance(named, str) else "")
+    run = _part(said, "workflow_run")
+    if number is None and validate.commit(run.get("head_sha")) == sha:
+        number = _own_pull_request(said, run, sha)
+    is_known = number is not None or not sha
+    return Event(number, sha, lookup=None if is_known else Lookup.ANY_PULL_REQUEST)
+
+
+def _own_pull_request(said: Mapping[str, Any], run: Mapping[str, Any], sha: str) -> int | None:
+    """Return the one pull request that is in this repository and has this head; None if not exactly one."""
+    listed = run.get("pull_requests")
+    own = _part(said, "repository").get("id")
+    found = {
+        validate.pr_number(pull.get("number"))
+        for pull in (listed if isinstance(listed, list) else ())
+        if isinstance(pull, dict)
+        and own is not None
+        and _part(_part(pull, "base"), "repo").get("id") == own
+        and validate.commit(_part(pull, "head").get("sha")) == sha
+    }
+    return found.pop() if len(found) == 1 and sha else None
 
 
 def _read(path: str) -> dict[str, Any]:

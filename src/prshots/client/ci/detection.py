@@ -13,7 +13,7 @@ from prshots.client.ci.forge_addresses import (
     place_of_remote,
     runs_on_gitea,
 )
-from prshots.client.ci.job import ForgeKind, Job
+from prshots.client.ci.job import ForgeKind, Job, Lookup
 from prshots.client.ci.validate import first
 
 Environ = Mapping[str, str]
@@ -38,6 +38,7 @@ def _job(
     api: str = "",
     closed: bool = False,
     from_fork: bool = False,
+    lookup: Lookup | None = None,
 ) -> Job:
     return Job(
         ci=ci,
@@ -51,6 +52,7 @@ def _job(
         repository=place.repository,
         forge_token=forge_token(place.kind, environ),
         run_url=validate.address(run_url),
+        lookup=lookup,
     )
 
 
@@ -71,6 +73,7 @@ def _actions(environ: Environ) -> Job:
         run_url=f"{url}/{repository}/actions/runs/{run}" if url and repository and run else "",
         closed=event.closed,
         from_fork=event.from_fork,
+        lookup=event.lookup,
     )
 
 

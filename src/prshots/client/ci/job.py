@@ -11,6 +11,19 @@ class ForgeKind(StrEnum):
     BITBUCKET = "bitbucket"
 
 
+class Lookup(StrEnum):
+    """What only the forge knows about a job, because the event does not name it."""
+
+    PULL_REQUEST = "pull_request"
+    """The job runs for a pull request whose head is `commit_sha`."""
+
+    ANY_PULL_REQUEST = "any_pull_request"
+    """The job may run for a pull request whose head is `commit_sha`."""
+
+    HEAD = "head"
+    """The job runs for `pr_number`, and `commit_sha` is missing. The checkout is the base branch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """The CI job that runs us. Unknown values are empty.
@@ -19,7 +32,8 @@ class Job:
     `from_fork`: the pull request comes from another repository, so the job's token is often read-only.
     `repository` is `owner/name`, on GitLab the project's id or path. `forge_url` is the forge's web address,
     which may be known even if its kind is not. `forge_api` is the base URL of its API, such as
-    https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1.
+    https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1. `lookup` is what
+    to ask the forge for (`client/lookup.py`).
     """
 
     ci: str = ""
@@ -33,3 +47,4 @@ class Job:
     repository: str = ""
     forge_token: str = field(default="", repr=False)
     run_url: str = ""
+    lookup: Lookup | None = None

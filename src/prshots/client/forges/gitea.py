@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
-from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.forges.plain import IssueForge, text_at
 from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
@@ -15,13 +15,15 @@ _NEEDS = (
 )
 
 
-class Gitea(PlainForge):
+class Gitea(IssueForge):
     label = "Gitea"
     max_characters = 1_000_000  # Gitea has no limit
+    _open_with_head = "/pulls", {"state": "open", "limit": "50"}  # it has no list by commit
 
     def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {"Authorization": f"token {token}"}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
+        self._repository = repository
         self._issues = f"/repos/{quote(repository)}/issues"
 
     def me(self) -> str | None:

@@ -10,7 +10,7 @@ import httpx
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi, said
-from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.forges.plain import IssueForge, text_at
 from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
@@ -26,9 +26,10 @@ _NEEDS = (
 )
 
 
-class GitHub(PlainForge):
+class GitHub(IssueForge):
     label = "GitHub"
     max_characters = 65_536
+    _open_with_head = "/commits/{sha}/pulls", {"per_page": "100"}
 
     def __init__(self, *, api_url: str, repository: str, token: str, on_wait: OnWait = ignore_wait) -> None:
         headers = {

@@ -1,8 +1,11 @@
 """Defaults that most forges share: an HTML marker, and no image proxy."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
+from urllib.parse import quote
 
+from prshots.client.ci import validate
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
 from prshots.contract.comments import Marker
@@ -44,6 +47,33 @@ class PlainForge:
                 f"{self.label} answered with something other than a comment: is this {self.label}?"
             )
         return comment
+
+
+class IssueForge(PlainForge):
+    """Base class of GitHub and Gitea: every pull request is an issue, and the APIs are alike."""
+
+    _repository: str
+    _open_with_head: ClassVar[tuple[str, Mapping[str, str]]]
+    """The list, below the repository, that has the open pull requests with a head, and its query."""
+
+    def open_pull_requests(self, head_sha: str) -> set[int]:
+        """Return the open pull requests of this repository that have this commit as their head."""
+        path, query = self._open_with_head
+        address = f"/repos/{quote(self._repository)}{path.format(sha=head_sha)}"
+        return {
+            number
+            for page in self._api.linked_pages(address, query)
+            for pull in page
+            if (number := validate.pr_number(pull.get("number"))) is not None
+            and text_at(pull, "state") == "open"
+            and text_at(pull, "head", "sha") == head_sha
+            and text_at(pull, "base", "repo", "full_name").lower() == self._repository.lower()
+        }
+
+    def head_of(self, pr_number: int) -> str:
+        """Return the head commit of a pull request; empty if the forge does not tell."""
+        found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
+        return validate.commit(text_at(found, "head", "sha"))
 
 
 def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say

@@ -1,0 +1,31 @@
+/** The pull requests of GitHub and Gitea, whose APIs are alike. */
+import * as validate from "../ci/validate.js";
+import { type ForgeApi, type Json, textAt } from "./calling.js";
+
+/** A forge that runs jobs whose event does not name the pull request, or its head. */
+export interface AnswersLookups {
+  /** Return the open pull requests of this repository that have this commit as their head. */
+  openPullRequests(headSha: string): Promise<number[]>;
+  /** Return the head commit of a pull request; empty if the forge does not tell. */
+  headOf(prNumber: number): Promise<string>;
+}
+
+/** Return the numbers of the pull requests that are open, in this repository, and have this head. */
+export function openWithHead(entries: Json[], repository: string, headSha: string): number[] {
+  const numbers = entries
+    .filter(
+      (pull) =>
+        textAt(pull, "state") === "open" &&
+        textAt(pull, "head", "sha") === headSha &&
+        textAt(pull, "base", "repo", "full_name").toLowerCase() === repository.toLowerCase(),
+    )
+    .map((pull) => validate.prNumber(pull.number))
+    .filter((number) => number !== undefined);
+  return [...new Set(numbers)];
+}
+
+export async function headOf(api: ForgeApi, repository: string, prNumber: number): Promise<string> {
+  return validate.commit(
+    textAt(await api.call("GET", `/repos/${repository}/pulls/${prNumber}`), "head", "sha"),
+  );
+}

@@ -1,0 +1,53 @@
+/** Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that. */
+import type { Job } from "./ci/job.js";
+import { InvalidInputError, messageOf } from "./errors.js";
+import { forgeOf } from "./forges/index.js";
+import type { AnswersLookups } from "./forges/pull_requests.js";
+import type { Sender } from "./sending.js";
+
+/**
+ * Return the job's pull request; nothing if it runs for none. Throws InvalidInputError if the forge does not tell.
+ */
+export async function pullRequestOf(job: Job, sender: Sender): Promise<number | undefined> {
+  if (job.prNumber !== undefined || !job.lookup) return job.prNumber;
+  const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
+  const advice = "Set prNumber (PRSHOTS_PR)";
+  const found = await asked(job, sender, missing, advice, (forge) => forge.openPullRequests(job.commitSha));
+  if (found.length > 1)
+    throw new InvalidInputError(
+      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice}`,
+    );
+  if (!found.length && job.lookup === "pull_request")
+    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice}`);
+  return found[0];
+}
+
+/** Return the commit, or else the head of the pull request. Throws InvalidInputError. */
+export async function commitOf(
+  job: Job,
+  prNumber: number,
+  commitSha: string,
+  sender: Sender,
+): Promise<string> {
+  if (commitSha) return commitSha;
+  const missing = `the event does not name the head of pull request ${prNumber}`;
+  const advice = "Set commit (PRSHOTS_COMMIT)";
+  const sha = await asked(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice}`);
+  return sha;
+}
+
+/** Return the forge's answer. Only GitHub and Gitea run jobs that have to ask. */
+async function asked<T>(
+  job: Job,
+  sender: Sender,
+  missing: string,
+  advice: string,
+  question: (forge: AnswersLookups) => Promise<T>,
+): Promise<T> {
+  try {
+    return await question(forgeOf(job, sender) as unknown as AnswersLookups);
+  } catch (error) {
+    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice}`);
+  }
+}

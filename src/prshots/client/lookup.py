@@ -1,0 +1,57 @@
+"""Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from prshots.client.ci import Job, Lookup
+from prshots.client.forges import forge_of
+from prshots.client.sending import OnWait, ignore_wait
+from prshots.contract.errors import InvalidInputError, PrshotsError
+
+if TYPE_CHECKING:
+    from prshots.client.forges.plain import IssueForge
+
+T = TypeVar("T")
+
+
+def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
+    """Return the job with its pull request, which stays None if it runs for none.
+
+    Raises InvalidInputError if the forge does not tell.
+    """
+    if job.pr_number is not None or job.lookup not in {Lookup.PULL_REQUEST, Lookup.ANY_PULL_REQUEST}:
+        return job
+    missing = f"the event names no pull request for commit {job.commit_sha[:7]}"
+    advice = "Set the pull request: --pr N, or `pr-number` in the action"
+    found = _asked(job, missing, advice, lambda forge: forge.open_pull_requests(job.commit_sha), on_wait)
+    if len(found) == 1:
+        return replace(job, pr_number=found.pop(), lookup=None)
+    if found:
+        numbers = ", ".join(map(str, sorted(found)))
+        raise InvalidInputError(f"{missing}, and it is the head of several: {numbers}. {advice}")
+    if job.lookup is Lookup.PULL_REQUEST:
+        raise InvalidInputError(f"{missing}, and no open one has it as its head. {advice}")
+    return job
+
+
+def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
+    """Return the job with the head of its pull request. Raises InvalidInputError."""
+    if job.lookup is not Lookup.HEAD:
+        return job
+    missing = f"the event does not name the head of pull request {pr_number}"
+    advice = "Set the commit: --commit SHA, or `commit` in the action"
+    sha = _asked(job, missing, advice, lambda forge: forge.head_of(pr_number), on_wait)
+    if not sha:
+        raise InvalidInputError(f"{missing}, and the forge does not tell it. {advice}")
+    return replace(job, commit_sha=sha, lookup=None)
+
+
+def _asked(job: Job, missing: str, advice: str, question: Callable[["IssueForge"], T], on_wait: OnWait) -> T:
+    """Return the forge's answer. Only GitHub and Gitea run jobs that have to ask."""
+    try:
+        with closing(cast("IssueForge", forge_of(job, on_wait))) as forge:
+            return question(forge)
+    except PrshotsError as error:
+        raise InvalidInputError(f"{missing}, and the forge cannot be asked: {error}. {advice}") from error

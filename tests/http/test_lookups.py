@@ -1,0 +1,58 @@
+"""What the event of a job does not name, asked of a server that answers as the forge does."""
+
+import json
+from typing import Any
+
+import pytest
+
+from prshots.client.ci import ForgeKind, Job, Lookup
+from prshots.client.lookup import with_head, with_pull_request
+from prshots.contract.errors import InvalidInputError
+from support.http_server import QuietHandler, serving
+from support.vectors import cases, vectors
+
+HEAD = vectors("lookups")["head"]
+
+
+def answering(replies: dict[str, Any]) -> type[QuietHandler]:
+    class Forge(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the library looks for it
+            known = self.path in replies and "secret" in self.headers["Authorization"]
+            said = json.dumps(replies[self.path] if known else {"message": "Not Found"}).encode()
+            self.send_response_only(200 if known else 404)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+    return Forge
+
+
+@pytest.mark.parametrize("case", cases("lookups", "asked"))
+def test_the_forge_names_what_the_event_does_not(case: dict[str, Any]) -> None:
+    lookup = Lookup(case["lookup"])
+    with serving(answering(case["replies"])) as url:
+        job = Job(
+            ci="Actions",
+            forge=ForgeKind(case["forge"]),
+            forge_api=url,
+            repository="octo/app",
+            forge_token=case.get("token", "secret"),
+            lookup=lookup,
+            pr_number=12 if lookup is Lookup.HEAD else None,
+            commit_sha="" if lookup is Lookup.HEAD else HEAD,
+        )
+        if "error" in case:
+            with pytest.raises(InvalidInputError, match=case["error"]) as caught:
+                with_head(with_pull_request(job), 12)
+            option = "--commit SHA" if lookup is Lookup.HEAD else "`pr-number`"
+            assert option in str(caught.value)
+            assert "secret" not in str(caught.value)
+            return
+        found = with_head(with_pull_request(job), 12)
+    assert found.pr_number == case["pr_number"]
+    assert found.commit_sha == case.get("commit_sha", HEAD)
+
+
+def test_a_job_whose_event_names_everything_asks_nothing() -> None:
+    job = Job(ci="GitHub Actions", pr_number=12, commit_sha=HEAD)  # without a forge, asking would fail
+    assert with_head(with_pull_request(job), 12) == job
