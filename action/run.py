@@ -21,6 +21,8 @@ from prshots.contract.errors import InvalidInputError
 
 FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks"
 
+WARNING = "Warning: "
+
 VARIABLES = {
     "url": "PRSHOTS_URL",
     "token": "PRSHOTS_TOKEN",
@@ -39,6 +41,7 @@ class Done:
     code: int
     printed: str
     last_line: str
+    warnings: list[str]
 
 
 def main() -> int:
@@ -100,6 +103,8 @@ def expire(job: Job) -> int:
 def post(command: str, job: Job, *options: str) -> int:
     """Post the comment. A job without secrets may be read-only: if it cannot post, only warn."""
     done = run(command, "--post", *options)
+    for words in done.warnings:
+        annotated("warning", words, code=0)
     if done.code == 0:
         if url := done.printed.strip():
             append("GITHUB_OUTPUT", f"comment-url={url.splitlines()[0]}\n")
@@ -128,7 +133,7 @@ def run(*arguments: str) -> Done:
     # Isolated (-I): the working folder belongs to the pull request, and nothing is imported from it.
     python = [sys.executable, "-I", "-X", "utf8"]
     command = [*python, "-c", "from prshots.cli import main; main()", *arguments]
-    last_line = ""
+    last_line, warnings = "", []
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         resume = secrets.token_hex(16)
         print(f"::stop-commands::{resume}", flush=True)
@@ -144,9 +149,11 @@ def run(*arguments: str) -> Done:
             for line in process.stderr or ():
                 print(line, end="", flush=True)
                 last_line = line.strip().removeprefix("prshots: ") or last_line
+                if last_line.startswith(WARNING):
+                    warnings.append(last_line.removeprefix(WARNING))
         print(f"::{resume}::", flush=True)
         printed.seek(0)
-        return Done(process.returncode, printed.read(), last_line)
+        return Done(process.returncode, printed.read(), last_line, warnings)
 
 
 def without_secrets(job: Job) -> str:

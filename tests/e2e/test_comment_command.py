@@ -166,6 +166,17 @@ def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
     assert "### 2 screenshots" in workflow.bodies()[-1]
 
 
+def test_images_that_a_public_forge_cannot_fetch_are_warned_about(
+    workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prshots.client.posting.is_on_the_internet", lambda api: api == workflow.github.url)
+    workflow.upload()
+    done = workflow.here("comment", "--post")
+    assert done.exit_code == 0
+    assert "Warning: GitHub cannot fetch the images from http://127.0.0.1:" in done.stderr
+    assert "set PRSHOTS_IMG_URL on the service" in done.stderr
+
+
 def test_concurrent_jobs_end_with_one_comment(workflow: Workflow) -> None:
     workflow.upload()
     urls = {workflow.ended(job)[0] for job in [workflow.start("comment", "--post") for _ in range(2)]}

@@ -156,7 +156,13 @@ def test_bitbucket_read_only_access_token_is_refused(bitbucket: BitbucketLookAli
     account = bitbucket.accounts[bitbucket.access_token]
     bitbucket.accounts["read"] = type(account)(account.login, may_write=False, may_ask_who=False)
     bitbucket.write_as(account.login, "[//]: # (svc:pr-11)\nold")
-    with _bitbucket(bitbucket, "read") as forge, pytest.raises(ForgeRefusedError, match="privilege scopes"):
+    with (
+        _bitbucket(bitbucket, "read") as forge,
+        pytest.raises(
+            ForgeRefusedError,
+            match=r"scopes\. \(it requires pullrequest:write\)\. Bitbucket needs .*read:pullrequest",
+        ),
+    ):
         keep_current(forge, 11, says("[//]: # (svc:pr-11)\nnew"))
 
 

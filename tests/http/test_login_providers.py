@@ -17,7 +17,9 @@ from prshots.server.adapters.identity.issuers import FRESH_SECONDS
 from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
 from prshots.server.domain.allow_list import AllowList
+from prshots.server.config.settings import Settings
 from prshots.server.domain.ports import LoginProvider
+from prshots.server.wiring.components import login_providers
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving
 from support.login_servers import (
@@ -130,6 +132,22 @@ class TestOidc:
 
 
 class TestGitHub:
+    @pytest.mark.parametrize(
+        ("url", "api"),
+        [
+            ("https://github.com", "https://api.github.com"),
+            ("https://acme.ghe.com", "https://api.acme.ghe.com"),
+            ("https://github.acme.example", "https://github.acme.example/api/v3"),
+        ],
+    )
+    def test_each_kind_of_github_has_its_api_elsewhere(self, url: str, api: str) -> None:
+        settings = Settings(
+            github_client_id="id", github_client_secret="secret", github_url=url, allowed_users="ann"
+        )
+        provider = login_providers(settings)["github"]
+        assert isinstance(provider, GitHubProvider)
+        assert provider._api_url == api
+
     async def test_returns_the_identity_of_the_person_who_signed_in(self, github_url: str) -> None:
         watch = PortWatch()
         provider = watch.over(a_github(github_url, asks_for_organizations=True), LoginProvider)

@@ -51,8 +51,9 @@ class Run {
   async comment(): Promise<string> {
     const job = jobAtForge(this.settings.job, this.options, process.env);
     const forge = forgeOf(job, new Sender(this.stopped, this.settings.tries));
-    const { outcome, url } = await post(forge, this.service, this.prNumber, job);
-    return url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
+    const { outcome, url, warning } = await post(forge, this.service, this.prNumber, job);
+    const words = url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
+    return warning ? `${words}. Warning: ${warning}` : words;
   }
 }
 

@@ -16,6 +16,8 @@ const LONGEST_LIMIT_SECONDS = 15 * 60;
 const LIMITS = 60;
 const TIMEOUT_SECONDS = 60;
 const TEMPORARY = new Set([408, 500, 502, 503, 504, 507]);
+/** GitHub's words, and those of its older Enterprise Servers. */
+const SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
 const FIRST_OF_A_PROXY = 520;
 const LAST_OF_A_PROXY = 530;
 
@@ -134,7 +136,7 @@ export function limitOf(reply: Pick<Reply, "status" | "headers" | "text">, now: 
   const reset = header("reset"); // a Unix time
   if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
   // GitHub's 403 for a secondary rate limit may say nothing else. GitHub's docs ask to wait a minute.
-  const isLimit = reply.status === 429 || reply.text.toLowerCase().includes("secondary rate limit");
+  const isLimit = reply.status === 429 || SECONDARY_LIMIT.test(reply.text);
   return isLimit ? LONGEST_PAUSE_SECONDS : undefined;
 }
 

@@ -64,6 +64,14 @@ test("an error shows the forge's message and what the token needs, but not the t
     [{ status: 401, json: { message: "Bad credentials" } }, errors.ForgeError, /Bad credentials.*expired/],
     [{ status: 403, json: { message: "no" } }, errors.ForgeRefusedError, /no\. In GitHub Actions .*write/],
     [{ status: 403, json: { message: "It is locked." } }, errors.ForgeError, /Unlock the conversation/],
+    [
+      {
+        status: 403,
+        json: { error: { message: "lacks scopes.", detail: { required: ["pullrequest:write"] } } },
+      },
+      errors.ForgeRefusedError,
+      /lacks scopes\. \(it requires pullrequest:write\)/,
+    ],
     [{ status: 404 }, errors.ForgeError, /no pull request 7 in octo\/app/],
     [{ status: 422, json: { errors: [{ message: "body is too long" }] } }, errors.ForgeError, /too long/],
     [{ status: 500, json: { error: { message: "oops" } } }, errors.ForgeError, /answered 500: oops/],
@@ -108,5 +116,5 @@ test("a fork's job without write access gets advice, and no empty comment is cre
   };
   const service = (count) => ({ comment: async () => ({ markdown: "<!-- svc:pr-7 -->\n", count }) });
   await assert.rejects(post(forge, service(1), 7, job), /comes from a fork.*member.*\(insufficient_scope\)/);
-  assert.deepEqual(await post(forge, service(0), 7, job), { outcome: "none", url: "" });
+  assert.deepEqual(await post(forge, service(0), 7, job), { outcome: "none", url: "", warning: "" });
 });

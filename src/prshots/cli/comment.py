@@ -69,6 +69,8 @@ def comment(
             posted = bring_up_to_date(place, composer)
     for note in composer.notes:
         say(f"Note: {note}.")
+    if composer.warning:
+        say(f"Warning: {composer.warning}.")
     say(f"{_DONE[posted.outcome]} on pull request {pr_number} at {place.label}.")
     if posted.url:
         print(posted.url)

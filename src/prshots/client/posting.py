@@ -1,15 +1,21 @@
 """Compose the pull request's comment and post it."""
 
+import re
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from prshots.client.ci import Job
+from prshots.client.ci.forge_addresses import is_on_the_internet
 from prshots.client.forges import Forge
 from prshots.client.forges.forks import refused
 from prshots.client.service import Client
 from prshots.client.sticky_comment import Posted, keep_current
 from prshots.client.templates import Template
+from prshots.contract.addresses import is_public
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES
 from prshots.contract.errors import ForgeRefusedError
+
+_IMAGE = re.compile(r"^!\[.*\]\((https?://[^\s)]+)\)$", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -22,6 +28,9 @@ class Composer:
     template: Template | None = None
     notes: list[str] = field(default_factory=list)
     """What the last text leaves out, in sentences for the user."""
+
+    warning: str = ""
+    """Why readers of the last text may see no images; empty if nothing is known against it."""
 
     def markdown(self) -> str:
         """Return the comment with its template, for no forge in particular."""
@@ -44,6 +53,7 @@ class Composer:
                 f"{without_picture} of {comment.count} screenshots have no picture in the comment: "
                 f"it may have at most {limit:,} bytes"
             )
+        self.warning = unreachable_images(comment.markdown, self.job.forge_api, forge.label)
         return template.filled(comment, self._job_values()) if template else comment.markdown
 
     def _job_values(self) -> dict[str, str]:
@@ -52,6 +62,18 @@ class Composer:
             "commit": self.job.commit_sha,
             "run_url": self.job.run_url,
         }
+
+
+def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
+    """Return a warning if the forge is on the internet, and the images are not; else an empty text."""
+    found = _IMAGE.search(markdown)
+    address = urlsplit(found[1]) if found else None
+    if address is None or not is_on_the_internet(forge_api) or is_public(address.hostname or ""):
+        return ""
+    return (
+        f"{label} cannot fetch the images from {address.scheme}://{address.netloc}, which is not on the "
+        "internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address"
+    )
 
 
 def post(forge: Forge, composer: Composer) -> Posted:

@@ -6,6 +6,7 @@ sent again, with a pause that doubles each time. After a rate limit, all request
 
 import email.utils
 import random
+import re
 import ssl
 import threading
 import time
@@ -27,6 +28,9 @@ LIMITS = 60
 """How often one request may be rate limited. Others share the limit, so its turn may take a while."""
 
 _TEMPORARY = {408, 500, 502, 503, 504, 507, *range(520, 531)}
+
+_SECONDARY_LIMIT = re.compile("secondary rate limit|abuse detection", re.IGNORECASE)
+"""GitHub's words, and those of its older Enterprise Servers."""
 
 OnWait = Callable[[str, float], None]
 """Called with the reason for a pause and its seconds, from any thread."""
@@ -142,7 +146,7 @@ def limit_of(reply: httpx.Response) -> float | None:
             asked = max(reset - time.time(), 0.0) + 1
     if asked is None and (
         reply.status_code == httpx.codes.TOO_MANY_REQUESTS
-        or "secondary rate limit" in reply.text.lower()  # GitHub's 403 without further headers: wait a minute
+        or _SECONDARY_LIMIT.search(reply.text)  # GitHub's 403 without further headers: wait a minute
     ):
         asked = LONGEST_PAUSE_SECONDS
     return asked

@@ -91,8 +91,10 @@ class BackgroundUploads:
 
         job = _job_with_forge(self._environ)
         with closing(forge_of(job)) as forge:
-            posted = post(forge, Composer(self._client, self.pr_number, job))
-        return f"comment {posted.outcome}: {posted.url}" if posted.url else f"comment {posted.outcome}"
+            composer = Composer(self._client, self.pr_number, job)
+            posted = post(forge, composer)
+        words = f"comment {posted.outcome}: {posted.url}" if posted.url else f"comment {posted.outcome}"
+        return f"{words}. Warning: {composer.warning}" if composer.warning else words
 
     def close(self) -> None:
         self._client.close()

@@ -1,4 +1,5 @@
 /** Which forge an address belongs to, where that forge's API is, and which token it takes. */
+import { BlockList, isIP } from "node:net";
 import type { Environ, ForgeKind } from "./job.js";
 import * as validate from "./validate.js";
 
@@ -26,6 +27,25 @@ const TOKENS: Record<ForgeKind, string[]> = {
   gitea: ["GITEA_TOKEN", "FORGEJO_TOKEN"],
   bitbucket: ["BITBUCKET_TOKEN"],
 };
+const EVERYONES = new Set(["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"]);
+/** The networks of one machine or one organization. */
+const NOT_GLOBAL = new BlockList();
+for (const [network, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+] as const)
+  NOT_GLOBAL.addSubnet(network, bits, "ipv4");
+for (const [network, bits] of [
+  ["::", 127],
+  ["fc00::", 7],
+  ["fe80::", 10],
+] as const)
+  NOT_GLOBAL.addSubnet(network, bits, "ipv6");
 const HOSTS: [RegExp, ForgeKind][] = [
   [/github|\.ghe\.com$/, "github"],
   [/gitlab/, "gitlab"],
@@ -107,6 +127,28 @@ export function kindOfApi(api: string): ForgeKind | undefined {
   const version = /\/api\/(v[134])$/.exec(path)?.[1];
   const byPath = ({ v3: "github", v4: "gitlab", v1: "gitea" } as const)[version as "v1" | "v3" | "v4"];
   return byPath ?? kindOfHost(host.replace(/^api\./, ""));
+}
+
+/** Return whether this is the API of a forge that everyone uses, such as github.com. */
+export function isOnTheInternet(api: string): boolean {
+  const host = hostOf(api).replace(/^api\./, "");
+  return EVERYONES.has(host) || host.endsWith(".ghe.com");
+}
+
+/** Return whether the internet can reach this address, as far as its host tells. */
+export function isPublic(address: string): boolean {
+  const host = hostOf(address).replace(/\.$/, "");
+  if (isIP(host.replace(/^\[|\]$/g, ""))) return !NOT_GLOBAL.check(...addressAndFamily(host));
+  return host.includes(".") && !/\.(local|internal|lan|localhost)$/.test(host);
+}
+
+function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).hostname : "";
+}
+
+function addressAndFamily(host: string): [string, "ipv4" | "ipv6"] {
+  const address = host.replace(/^\[|\]$/g, "");
+  return [address, isIP(address) === 6 ? "ipv6" : "ipv4"];
 }
 
 /** Return the token for a forge of this kind: PRSHOTS_FORGE_TOKEN, or the usual variable. */

@@ -4,8 +4,9 @@ import { ForgeApi, type Json, type Paging, textAt } from "./calling.js";
 import type { Access, Comment, Forge } from "./forge.js";
 
 const NEEDS =
-  "Bitbucket takes a repository, project or workspace access token that may write pull requests, or an API token " +
-  "with write:pullrequest:bitbucket and read:user:bitbucket as EMAIL:TOKEN";
+  "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN " +
+  "an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not " +
+  "include read)";
 
 /** Bitbucket names the next page in the list itself. */
 const PAGING: Paging = {

@@ -157,7 +157,14 @@ export function said(reply: Reply): string {
   const value = parsed(reply.text);
   const words =
     textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
-  return (words || textAt(value, "error") || "no reason given").slice(0, 300);
+  return ((words || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
+}
+
+/** Return the scopes that Bitbucket requires, where its error lists them. */
+function scopes(value: unknown): string {
+  const { error } = (value ?? {}) as { error?: { detail?: { required?: unknown } } | null };
+  const required = error?.detail?.required;
+  return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
 }
 
 /** Return what JSON says; undefined when it is none. */

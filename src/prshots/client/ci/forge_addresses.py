@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from prshots.client.ci import validate
 from prshots.client.ci.job import ForgeKind
 from prshots.client.ci.validate import MAX_CHARACTERS
+from prshots.contract.addresses import github_api
 
 TOKEN_VARIABLE = "PRSHOTS_FORGE_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -17,6 +18,7 @@ _PUBLIC = {
     ForgeKind.GITEA: "",  # has no public instance
     ForgeKind.BITBUCKET: "https://bitbucket.org",
 }
+_EVERYONES = {"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"}
 _TOKENS = {
     ForgeKind.GITHUB: ("GITHUB_TOKEN", "GH_TOKEN"),
     ForgeKind.GITLAB: ("GITLAB_TOKEN",),  # CI_JOB_TOKEN may not write notes
@@ -92,12 +94,9 @@ def api_root(kind: ForgeKind | None, url: str = "") -> str:
     """Return the base URL of a forge's API. Without a web address, use the public instance."""
     if kind is None or not (url := url or _PUBLIC[kind]):
         return ""
-    scheme, _, host = url.partition("://")
     match kind:
-        case ForgeKind.GITHUB if host.lower() == "github.com" or host.lower().endswith(".ghe.com"):
-            return f"{scheme}://api.{host}"
         case ForgeKind.GITHUB:
-            return f"{url}/api/v3"
+            return github_api(url)
         case ForgeKind.GITLAB:
             return f"{url}/api/v4"
         case ForgeKind.GITEA:
@@ -112,6 +111,12 @@ def kind_of_api(api: str) -> ForgeKind | None:
     versions = {"/api/v3": ForgeKind.GITHUB, "/api/v4": ForgeKind.GITLAB, "/api/v1": ForgeKind.GITEA}
     by_path = next((kind for version, kind in versions.items() if path.endswith(version)), None)
     return by_path or kind_of_host(host.removeprefix("api."))
+
+
+def is_on_the_internet(api: str) -> bool:
+    """Return whether this is the API of a forge that everyone uses, such as github.com."""
+    host = (urlsplit(api).hostname or "").removeprefix("api.")
+    return host in _EVERYONES or host.endswith(".ghe.com")
 
 
 def forge_token(kind: ForgeKind | None, environ: Mapping[str, str]) -> str:

@@ -15,8 +15,9 @@ from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
 
 _NEEDS = (
-    "Bitbucket needs a repository, project or workspace access token that may write pull requests, "
-    "or an API token with write:pullrequest:bitbucket and read:user:bitbucket as EMAIL:TOKEN"
+    "Bitbucket needs a repository, project or workspace access token with the scope pullrequest:write, or as "
+    "EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and "
+    "write:pullrequest:bitbucket (write does not include read)"
 )
 
 

@@ -108,5 +108,12 @@ def said(reply: httpx.Response) -> str:
     words = reply.reason_phrase
     if isinstance(value, dict):
         found = value.get("message") or value.get("error_description") or value.get("error") or words
-        words = str(found.get("message", words) if isinstance(found, dict) else found)
+        words = str(found.get("message", words) if isinstance(found, dict) else found) + _scopes(found)
     return redact(words)[:300]
+
+
+def _scopes(error: object) -> str:
+    """Return the scopes that Bitbucket requires, where its error lists them."""
+    detail = error.get("detail") if isinstance(error, dict) else None
+    required = detail.get("required") if isinstance(detail, dict) else None
+    return f" (it requires {', '.join(map(str, required))})" if isinstance(required, list) else ""

@@ -3,9 +3,10 @@
 import json
 from urllib.parse import urlsplit
 
+from prshots.contract.addresses import is_public
 from prshots.contract.redaction import redact
 from prshots.server.config.settings import Settings
-from prshots.server.config.values import ip_address_of, is_this_machine
+from prshots.server.config.values import is_this_machine
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.server.doctor.engines import described
 from prshots.server.doctor.fetching import FetchError, Response, fetch
@@ -28,7 +29,7 @@ def _reach(settings: Settings) -> list[Finding]:
     host = urlsplit(settings.img_url).hostname or ""
     if is_this_machine(host):
         words = "GitHub's image proxy cannot reach this machine under that name: set it to a public URL"
-    elif _is_private(host):
+    elif not is_public(host):
         words = "this is a private network: github.com cannot reach it, but a forge in that network can"
     else:
         return []
@@ -46,13 +47,6 @@ def _encryption(settings: Settings) -> list[Finding]:
         for variable, (url, risk) in risks.items()
         if urlsplit(url).scheme == "http" and not is_this_machine(urlsplit(url).hostname or "")
     ]
-
-
-def _is_private(host: str) -> bool:
-    address = ip_address_of(host)
-    return (
-        address.is_private if address else "." not in host or host.endswith((".local", ".internal", ".lan"))
-    )
 
 
 async def check_components(settings: Settings) -> list[Finding]:

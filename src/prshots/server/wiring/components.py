@@ -68,6 +68,7 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
     settings.check_providers()
     if not settings.providers:
         return {}
+    from prshots.contract.addresses import github_api
     from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 
     def github() -> LoginProvider:
@@ -75,7 +76,7 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
             client_id=settings.github_client_id,
             client_secret=settings.github_client_secret,
             url=settings.github_url,
-            api_url=_github_api(settings.github_url),
+            api_url=github_api(settings.github_url),
             asks_for_organizations=bool(settings.allowed_organizations),
         )
 
@@ -112,12 +113,6 @@ def login_providers(settings: Settings) -> dict[str, LoginProvider]:
         "oidc": lambda: oidc("oidc", settings.oidc_name, settings.oidc_issuer),
     }
     return {name: make[name]() for name in settings.providers}
-
-
-def _github_api(url: str) -> str:
-    if url == "https://github.com" or url.endswith(".ghe.com"):
-        return url.replace("https://", "https://api.")
-    return f"{url}/api/v3"
 
 
 class _LazyIssuers:

@@ -1,0 +1,24 @@
+"""What an address tells: where a GitHub's API is, and whether the internet can reach a host."""
+
+import ipaddress
+
+_OF_A_NETWORK = (".local", ".internal", ".lan", ".localhost")
+
+
+def github_api(url: str) -> str:
+    """Return the base URL of the API, from GitHub's web address.
+
+    github.com and GHE.com have a host for it, Enterprise Server a path.
+    """
+    scheme, _, host = url.partition("://")
+    if host.lower() == "github.com" or host.lower().endswith(".ghe.com"):
+        return f"{scheme}://api.{host}"
+    return f"{url}/api/v3"
+
+
+def is_public(host: str) -> bool:
+    """Return whether the internet can reach this host, as far as its name tells."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_global
+    except ValueError:
+        return "." in host and not host.lower().rstrip(".").endswith(_OF_A_NETWORK)
