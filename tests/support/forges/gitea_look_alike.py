@@ -17,6 +17,7 @@ class GiteaLookAlike(ForgeServer):
     root = "/api/v1"
     actions_token = "token-of-actions"
     unscoped_token = "token-without-read-user"
+    head_sha = "83a20ec058e2fb00e7fa4558c4c6e81e2dcf253d"
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,6 +35,10 @@ class GiteaLookAlike(ForgeServer):
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
+        if asked.path == f"/repos/{self.repository}/pulls":
+            return Answer(200, [self._pull_request()])
+        if asked.path == f"/repos/{self.repository}/pulls/{self.pr_number}":
+            return Answer(200, self._pull_request())
         route = _COMMENTS.fullmatch(asked.path) or _COMMENT.fullmatch(asked.path)
         if route is None or route["repository"] != self.repository:
             return Answer(404, self.shape("not_found"))
@@ -86,6 +91,15 @@ class GiteaLookAlike(ForgeServer):
             "pull_request_url": page,
             "user": self._person(written.author),
             "body": written.body,
+        }
+
+    def _pull_request(self) -> Any:
+        repo = {"full_name": self.repository}
+        return {
+            "number": self.pr_number,
+            "state": "open",
+            "head": {"sha": self.head_sha, "repo": repo},
+            "base": {"repo": repo},
         }
 
     def _person(self, login: str) -> Any:

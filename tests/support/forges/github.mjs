@@ -1,7 +1,7 @@
 // A GitHub look-alike to comment on: node github.mjs PORT
 // It exits when its standard input closes. It wraps emulate and adds what emulate lacks, in the shape of GitHub's
 // replies: refused and read-only tokens, the owner of a token (GraphQL), comments that are too long, page links with
-// the repository's number, rendered comments, and the image proxy for their images. The API is at / (as on
+// the repository's number, pull requests by head, rendered comments, and the image proxy for their images. The API is at / (as on
 // api.github.com) and under /api/v3 (as on GitHub Enterprise Server).
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
@@ -116,6 +116,11 @@ async function reply(request, text) {
     const message = "Body is too long (maximum is 65536 characters)";
     const error = { resource: "IssueComment", code: "unprocessable", field: "data", message };
     return refusal(422, "Validation Failed", { errors: [error] });
+  }
+  const [, head] = /^\/repos\/[^/]+\/[^/]+\/commits\/([0-9a-f]{40})\/pulls(?:\?|$)/.exec(path) ?? [];
+  if (head) {
+    const open = await ofEmulate(request, `/repos/${repository}/pulls?per_page=100`, text);
+    return { status: open.status, body: JSON.parse(open.bytes).filter((pull) => pull.head.sha === head) };
   }
   const answer = await ofEmulate(request, path, text);
   if (answer.status === 200 && /github\.(full|html)\+json/.test(request.headers.accept) && /\/comments\/\d+$/.test(path)) {

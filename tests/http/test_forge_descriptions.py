@@ -1,0 +1,156 @@
+"""Every call of both clients, held against the forges' own descriptions; and GitHub's own examples of events."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prshots.client.ci import ForgeKind, Job, Lookup, detected
+from prshots.client.forges import forge_of
+from prshots.client.forges.plain import IssueForge
+from support.described_forges import FOLDER, DescribedForge, described, of_github, of_others
+from support.forges.bitbucket_look_alike import bitbucket_look_alike
+from support.forges.gitea_look_alike import gitea_look_alike
+from support.forges.look_alikes import github_look_alike
+
+pytestmark = pytest.mark.slow  # starts Prism
+
+HEAD = "1" * 40
+OF_GITHUB = {
+    "get /user",
+    "get /repos/{owner}/{repo}/issues/{issue_number}/comments",
+    "post /repos/{owner}/{repo}/issues/{issue_number}/comments",
+    "patch /repos/{owner}/{repo}/issues/comments/{comment_id}",
+    "delete /repos/{owner}/{repo}/issues/comments/{comment_id}",
+    "get /repos/{owner}/{repo}/pulls/{pull_number}",
+    "get /repos/{owner}/{repo}/commits/{commit_sha}/pulls",
+}
+EXPECTED = {
+    "github": OF_GITHUB,
+    "ghes": OF_GITHUB,
+    "gitea": {
+        "get /user",
+        "get /repos/{owner}/{repo}/issues/{index}/comments",
+        "post /repos/{owner}/{repo}/issues/{index}/comments",
+        "patch /repos/{owner}/{repo}/issues/comments/{id}",
+        "delete /repos/{owner}/{repo}/issues/comments/{id}",
+        "get /repos/{owner}/{repo}/pulls",
+        "get /repos/{owner}/{repo}/pulls/{index}",
+    },
+    "bitbucket": {
+        "get /user",
+        "get /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}/comments",
+        "post /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}/comments",
+        "put /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}/comments/{comment_id}",
+        "delete /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}/comments/{comment_id}",
+    },
+}
+
+
+@contextmanager
+def described_job(name: str, folder: Path) -> Iterator[tuple[DescribedForge, Job]]:
+    """Run a look-alike behind its description, and return a job there."""
+    if name in ("github", "ghes"):
+        version = "api.github.com" if name == "github" else "ghes-3.19"
+        with (
+            github_look_alike() as github,
+            described(of_github(version), github.url, "" if name == "github" else "/api/v3", folder) as forge,
+        ):
+            yield forge, _job(ForgeKind.GITHUB, forge, github.repository, github.token, github.pr_number)
+    else:
+        made = gitea_look_alike() if name == "gitea" else bitbucket_look_alike()
+        with made as other, described(of_others(name), other.public_url, other.root, folder) as forge:
+            yield forge, _job(ForgeKind(name), forge, other.repository, other.token, other.pr_number)
+
+
+def _job(kind: ForgeKind, forge: DescribedForge, repository: str, token: str, pr_number: int) -> Job:
+    return Job(forge=kind, forge_api=forge.url, repository=repository, forge_token=token, pr_number=pr_number)
+
+
+def _of_python(job: Job) -> None:
+    assert job.pr_number is not None
+    with closing(forge_of(job)) as place:
+        place.me()
+        made = place.create(job.pr_number, "one")
+        assert [found.body for found in place.comments(job.pr_number)] == ["one"]
+        place.update(job.pr_number, made.id, "two")
+        place.proxied_images(made.id)
+        place.delete(job.pr_number, made.id)
+        if isinstance(place, IssueForge):
+            assert job.pr_number in place.open_pull_requests(place.head_of(job.pr_number))
+
+
+def _of_node(job: Job) -> None:
+    given = (job.forge, job.forge_api, job.repository, job.forge_token, str(job.pr_number))
+    subprocess.run(["node", FOLDER / "every_call.mjs", *map(str, given)], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_call_of_both_clients_is_as_the_forge_describes_it(name: str, tmp_path: Path) -> None:
+    with described_job(name, tmp_path) as (forge, job):
+        _of_python(job)
+        assert forge.violations == []
+        of_python = set(forge.calls)
+        forge.calls.clear()
+        _of_node(job)
+        assert forge.violations == []
+    expires = (
+        {"get /repos/{owner}/{repo}/issues/comments/{comment_id}"} if name in ("github", "ghes") else set()
+    )
+    assert of_python == EXPECTED[name] | expires  # only the command expires
+    assert forge.calls == EXPECTED[name]
+
+
+def test_a_call_that_is_not_described_is_a_violation(tmp_path: Path) -> None:
+    with described_job("bitbucket", tmp_path) as (forge, job), closing(forge_of(job)) as place:
+        comments = place._comments(job.pr_number)  # type: ignore[attr-defined]
+        api = place._api  # type: ignore[attr-defined]
+        api.reply("GET", comments, params={"sort": "asc"})
+        api.reply("GET", comments, params={"limit": "5"})
+        api.reply("POST", comments, json={"body": "as on GitHub"})
+        api.reply("GET", "/nowhere")
+    assert len(forge.violations) >= 4
+
+
+def examples() -> list[tuple[str, dict[str, Any]]]:
+    package = FOLDER / "node_modules" / "@octokit" / "webhooks-examples"
+    return [
+        (event["name"], payload)
+        for folder in package.iterdir()
+        if (folder / "index.json").is_file()
+        for event in json.loads((folder / "index.json").read_text())
+        for payload in event["examples"]
+    ]
+
+
+def test_githubs_own_examples_of_events_name_only_pull_requests_of_their_repository(tmp_path: Path) -> None:
+    environ = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_REF": "refs/heads/main",
+        "GITHUB_SHA": HEAD,
+    }
+    known: dict[str, set[str]] = {}
+    for name, payload in examples():
+        (tmp_path / "event.json").write_text(json.dumps(payload))
+        job = detected(environ | {"GITHUB_EVENT_NAME": name})
+        if job.pr_number is not None:
+            own = (payload.get("pull_request") or payload.get("issue") or {}).get("number")
+            listed = {
+                pull["number"]
+                for part in ("workflow_run", "check_suite", "check_run")
+                for pull in (payload.get(part) or {}).get("pull_requests", ())
+                if pull["base"]["repo"]["id"] == payload["repository"]["id"]
+            }
+            assert job.pr_number == own or job.pr_number in listed, (name, payload)
+        known.setdefault(name, set()).add(job.lookup or ("number" if job.pr_number else "none"))
+    assert known["pull_request"] == known["pull_request_review"] == {"number"}
+    assert known["check_suite"] == known["check_run"] == {"number", Lookup.ANY_PULL_REQUEST}
+    assert known["deployment_status"] == {Lookup.ANY_PULL_REQUEST}
+    assert known["workflow_run"] == {"none", Lookup.ANY_PULL_REQUEST}  # one lists another repository's
+    assert known["issue_comment"] <= {"none", Lookup.HEAD}
+    assert known["push"] == known["release"] == {"none"}

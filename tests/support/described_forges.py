@@ -1,0 +1,139 @@
+"""Forge look-alikes behind Prism, which holds every request against the forge's own description of its API.
+
+GitHub publishes its descriptions to npm (`@octokit/openapi`). Those of Gitea and Bitbucket are in no registry:
+`descriptions/gitea.json` and `descriptions/bitbucket.json` are our extracts, with the calls that we make.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+
+from support.free_ports import free_port
+from support.http_server import QuietHandler, serving
+from support.node_server import node_server
+
+FOLDER = Path(__file__).parent / "descriptions"
+OF_GITHUB = FOLDER / "node_modules" / "@octokit" / "openapi" / "generated"
+_GRAPHQL = httpx.Response(404, json={"message": "Not Found"})
+"""The descriptions are of the REST API. Without GraphQL, the clients ask that."""
+
+_HOP_BY_HOP = {"connection", "content-length", "host", "transfer-encoding", "content-encoding"}
+
+
+@dataclass
+class DescribedForge:
+    """`url` is the root of the API. `calls` are the described operations that were called, as "get /user"."""
+
+    description: dict[str, Any]
+    root: str
+    url: str = ""
+    calls: set[str] = field(default_factory=set)
+    violations: list[str] = field(default_factory=list)
+
+    def seen(self, method: str, target: str, reply: httpx.Response) -> None:
+        """Note the call. Prism ignores unknown query parameters, so they are looked for here."""
+        path = urlsplit(target).path
+        template = next((known for known in self.description["paths"] if _matches(known, path)), "")
+        operation = self.description["paths"].get(template, {}).get(method.lower(), {})
+        shared = self.description["paths"].get(template, {}).get("parameters", [])
+        described = {self._resolved(one)["name"] for one in [*shared, *operation.get("parameters", [])]}
+        unknown = {name for name, _ in parse_qsl(urlsplit(target).query)} - described
+        self.calls.add(f"{method.lower()} {template}")
+        if not operation:
+            self.violations.append(f"{method} {target} is not described")
+        if unknown:
+            self.violations.append(f"{method} {target}: no such query parameter: {unknown}")
+        if "stoplight" in reply.text:  # a problem that Prism reports, as described in its docs
+            self.violations.append(f"{method} {target}: {reply.text}")
+
+    def _resolved(self, parameter: dict[str, Any]) -> dict[str, Any]:
+        return _at(self.description, parameter["$ref"]) if "$ref" in parameter else parameter
+
+
+@contextlib.contextmanager
+def described(
+    description: dict[str, Any], look_alike: str, root: str, folder: Path
+) -> Iterator[DescribedForge]:
+    """Run Prism in front of a look-alike. `root` is the path of the API, which descriptions leave out."""
+    forge = DescribedForge(description, root)
+    (folder / "description.json").write_text(json.dumps(description))
+    port = free_port()
+    arguments = (str(port), str(folder / "description.json"), look_alike + root)
+    with (
+        node_server(FOLDER / "prism.mjs", *arguments),
+        httpx.Client(trust_env=False, timeout=60) as client,
+        serving(_relay(forge, client, f"http://127.0.0.1:{port}")) as url,
+    ):
+        forge.url = url + root
+        yield forge
+
+
+def of_github(name: str) -> dict[str, Any]:
+    """Return the part of GitHub's description that is about pull requests and their comments.
+
+    The whole takes Prism minutes. Replies are not checked: they are the emulator's.
+    """
+    whole = json.loads((OF_GITHUB / f"{name}.json").read_text())
+    wanted = re.compile(r"/user|/repos/{owner}/{repo}/(issues|pulls|commits/{commit_sha}/pulls)(/.*)?")
+    paths = {path: item for path, item in whole["paths"].items() if wanted.fullmatch(path)}
+    for item in paths.values():
+        for operation in item.values():
+            operation["responses"] = {"default": {"description": "not checked"}}
+    cut = {"openapi": whole["openapi"], "info": whole["info"], "paths": paths}
+    pending = [paths]
+    while pending:  # add what the paths refer to, and what that refers to
+        for reference in set(re.findall(r'"\$ref": "#/([^"]+)"', json.dumps(pending.pop()))):
+            *parents, last = reference.split("/")
+            place: dict[str, Any] = cut
+            for parent in parents:
+                place = place.setdefault(parent, {})
+            if last not in place:
+                place[last] = _at(whole, reference)
+                pending.append(place[last])
+    return cut
+
+
+def of_others(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    return found
+
+
+def _matches(template: str, path: str) -> bool:
+    return re.fullmatch(re.sub(r"{[^}]+}", "[^/]+", template), path) is not None
+
+
+def _at(document: dict[str, Any], reference: str) -> Any:
+    for part in reference.removeprefix("#/").split("/"):
+        document = document[part]
+    return document
+
+
+def _relay(forge: DescribedForge, client: httpx.Client, prism: str) -> type[QuietHandler]:
+    class Relay(QuietHandler):
+        def do_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP_BY_HOP}
+            reply = _GRAPHQL
+            if not self.path.endswith("/graphql"):
+                target = self.path.removeprefix(forge.root)
+                reply = client.request(self.command, prism + target, headers=headers, content=body)
+                forge.seen(self.command, target, reply)
+            self.send_response_only(reply.status_code)
+            for name, value in reply.headers.items():
+                if name.lower() not in _HOP_BY_HOP:
+                    self.send_header(name, value)
+            if reply.status_code != httpx.codes.NO_CONTENT:
+                self.send_header("Content-Length", str(len(reply.content)))
+            self.end_headers()
+            self.wfile.write(reply.content)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_any  # noqa: N815 - the library looks for these
+
+    return Relay

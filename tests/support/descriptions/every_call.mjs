@@ -1,0 +1,19 @@
+// Every call that the reporter makes to a forge: node every_call.mjs KIND API REPOSITORY TOKEN PR
+import { detected } from "../../../clients/playwright/dist/ci/detection.js";
+import { forgeOf } from "../../../clients/playwright/dist/forges/index.js";
+import { Sender } from "../../../clients/playwright/dist/sending.js";
+
+const [forge, forgeApi, repository, forgeToken, number] = process.argv.slice(2);
+const prNumber = Number(number);
+const job = { ...detected({}), forge, forgeApi, repository, forgeToken };
+const place = forgeOf(job, new Sender(new AbortController().signal, 1));
+
+await place.me();
+const { id } = await place.create(prNumber, "one");
+await place.comments(prNumber);
+await place.update(prNumber, id, "two");
+await place.delete(prNumber, id);
+if ("headOf" in place) {
+  const found = await place.openPullRequests(await place.headOf(prNumber));
+  if (!found.includes(prNumber)) throw new Error(`${found} does not include ${prNumber}`);
+}
