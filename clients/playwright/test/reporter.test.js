@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import Reporter from "../dist/index.js";
+import { PICTURES } from "./support/pictures.js";
+import { served } from "./support/servers.js";
 
 /** Return the reporter's output while `use` runs, in an environment without CI or service. */
 async function written(use) {
@@ -14,6 +19,7 @@ async function written(use) {
     await use();
   } finally {
     process.stderr.write = write;
+    for (const name of Object.keys(process.env)) delete process.env[name];
     Object.assign(process.env, environ);
   }
   return said.join("");
@@ -41,4 +47,48 @@ test("a problem fails the run only with strict", async () => {
     );
     assert.ok(!said.includes("msr_secret"));
   }
+});
+
+test("a preview's pull request is asked of the forge, and the job does nothing if there is none", async () => {
+  const sha = "8".repeat(40);
+  const folder = mkdtempSync(join(tmpdir(), "prshots-"));
+  const path = join(folder, "event.json");
+  writeFileSync(path, JSON.stringify({ deployment: { sha }, deployment_status: {}, repository: { id: 7 } }));
+  const pull = { number: 12, state: "open", head: { sha }, base: { repo: { full_name: "octo/app" } } };
+  for (const [pulls, output] of [
+    [[pull], "prshots: 1 screenshot uploaded to PR 12\n"],
+    [[], ""],
+  ]) {
+    const uploaded = [];
+    const answer = ({ url }, content) => {
+      if (url === `/repos/octo/app/commits/${sha}/pulls?per_page=100`) return { json: pulls };
+      if (url === "/v1/upload") uploaded.push(content.includes(sha));
+      return {};
+    };
+    const said = await written(() =>
+      served(answer, async (url) => {
+        const token = `msr_${"0f".repeat(32)}`;
+        Object.assign(process.env, {
+          GITHUB_ACTIONS: "true",
+          GITHUB_API_URL: url,
+          GITHUB_EVENT_PATH: path,
+          GITHUB_REPOSITORY: "octo/app",
+          GITHUB_TOKEN: "of_the_job",
+        });
+        const reporter = new Reporter({ url, token, comment: false });
+        const attachment = { name: "home", contentType: "image/png", body: PICTURES.png };
+        reporter.onTestEnd(
+          { titlePath: () => ["", "", "a.spec.ts", "works"], parent: {}, title: "works" },
+          { status: "passed", retry: 0, attachments: [attachment] },
+        );
+        await reporter.onEnd({ status: "passed" });
+      }),
+    );
+    assert.equal(said, output);
+    assert.deepEqual(
+      uploaded,
+      pulls.map(() => true),
+    );
+  }
+  rmSync(folder, { recursive: true });
 });
