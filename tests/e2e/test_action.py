@@ -257,6 +257,23 @@ def test_the_action_runs_no_file_of_the_workspace_and_pip_gets_no_secret(reposit
     assert not {name for name in json.loads(of_pip) if "TOKEN" in name}
 
 
+def test_the_action_asks_for_what_the_event_does_not_name(repository: Repository) -> None:
+    github, number = repository.github, repository.github.new_pr()
+    pull = github.call("GET", f"/repos/{github.repository}/pulls/{number}").json()
+    head = pull["head"]["sha"]
+    comment = {"action": "created", "issue": {"number": number, "pull_request": {"url": "…"}}}
+    done = repository.run(comment, on="issue_comment")
+    assert done.succeeded, done.said
+    [posted] = github.comments(number)
+    assert f"Look at {head[:7]}" in posted["body"]  # not the checkout, which is the base branch
+
+    preview = {"deployment": {"sha": FIRST}, "deployment_status": {}, "repository": {"id": 1}}
+    done = repository.run(preview, on="deployment_status")
+    assert done.succeeded, done.said
+    [(level, _)] = done.annotations
+    assert (level, done.seen["count"]) == ("notice", "")  # no open pull request has this head
+
+
 def test_a_run_without_a_pull_request_succeeds_and_does_nothing(repository: Repository) -> None:
     done = repository.run({"ref": "refs/heads/main", "after": FIRST}, on="push")
     assert done.succeeded

@@ -1,6 +1,6 @@
 """`prshots comment`: print the pull request's comment, or post it."""
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +22,7 @@ from prshots.cli.service_options import (
     pull_request,
     say_wait,
 )
+from prshots.contract.errors import InvalidInputError
 
 
 def comment(
@@ -51,6 +52,7 @@ def comment(
     With --post, the pull request gets one comment. Later runs update it. The comment's address is printed.
     """
     from prshots.client.forges import forge_of
+    from prshots.client.lookup import with_head
     from prshots.client.posting import Composer
     from prshots.client.posting import post as bring_up_to_date
     from prshots.client.templates import Template
@@ -58,6 +60,9 @@ def comment(
     around = Template.read(template) if template is not None else None
     job = current_job()
     pr_number = pull_request(pr, job)
+    if around is not None and job.lookup is not None:
+        with suppress(InvalidInputError):  # a template without the commit is better than no comment
+            job = with_head(job, pr_number, say_wait)
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
     with connected(url, token, project) as service:
