@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ from PIL import Image
 
 from prshots import __version__
 from prshots.cli import app
+from prshots.client.ci import Job
 from support.deploy_checkers import ROOT, TOOLS, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
 from support.git_repositories import commit_all
@@ -127,6 +130,17 @@ class TestAction:
         masked, *rest = done.stdout.splitlines()
         assert masked == f"::add-mask::{given['TOKEN']}"
         assert given["TOKEN"] not in "\n".join(rest) + done.stderr
+
+    def test_a_warning_of_the_client_becomes_an_annotation(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        client = tmp_path / "python"
+        client.write_text("#!/bin/sh\necho 'Warning: GitHub shows no images.' >&2\necho Posted. >&2\n")
+        client.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(client))
+        post = runpy.run_path(str(ROOT / "action" / "run.py"))["post"]
+        assert post("comment", Job()) == 0
+        assert "::warning title=prshots::GitHub shows no images." in capsys.readouterr().out.splitlines()
 
     def test_a_run_for_another_repositorys_pull_request_asks_for_the_number(self, tmp_path: Path) -> None:
         pull = {"number": 3, "head": {"sha": "1" * 40}, "base": {"repo": {"id": 9}}}

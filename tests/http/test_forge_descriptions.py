@@ -63,6 +63,9 @@ def described_job(name: str, folder: Path) -> Iterator[tuple[DescribedForge, Job
             yield forge, _job(ForgeKind.GITHUB, forge, github.repository, github.token, github.pr_number)
     else:
         made = gitea_look_alike() if name == "gitea" else bitbucket_look_alike()
+        made.page_size = 2
+        for number in range(3):  # several pages, where the forge has pages
+            made.write_as("ann", f"remark {number}")
         with made as other, described(of_others(name), other.public_url, other.root, folder) as forge:
             yield forge, _job(ForgeKind(name), forge, other.repository, other.token, other.pr_number)
 
@@ -76,7 +79,7 @@ def _of_python(job: Job) -> None:
     with closing(forge_of(job)) as place:
         place.me()
         made = place.create(job.pr_number, "one")
-        assert [found.body for found in place.comments(job.pr_number)] == ["one"]
+        assert [found.body for found in place.comments(job.pr_number)][-1] == "one"
         place.update(job.pr_number, made.id, "two")
         place.proxied_images(made.id)
         place.delete(job.pr_number, made.id)
