@@ -23,7 +23,7 @@ PYTEST := $(WITH_NODE) $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loads
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help run install test test-slow programs programs-slow lint format bench screenshots clean
+.PHONY: help run install test test-slow programs programs-slow lint format bench drill screenshots clean
 
 help:  ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ format: .venv/dev $(NODE_PACKAGES)  ## format the code and apply safe fixes
 
 bench: .venv/bench  ## compare prshots with other servers; options go into BENCH='--only start --json FILE'
 	$(BIN)/python -m bench $(BENCH)
+
+drill: programs .venv/dev  ## break the service for long, and count: DRILL='kill --kills 1000', requests, urls, all; see DRILL=--help
+	@PYTHONPATH=$(CURDIR)/tests $(BIN)/python -m drills $(DRILL)
 
 screenshots: programs .venv/dev  ## take screenshots of every dashboard page into screenshots/
 	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py

@@ -16,9 +16,9 @@ SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above the block size 
 PULL_REQUESTS = range(1, 6)
 
 
-def self_checking_png(rng: random.Random) -> bytes:
+def self_checking_png(rng: random.Random, sizes: Sequence[int] = SIZES) -> bytes:
     """Return an image that contains its own checksum."""
-    rest = rng.randbytes(rng.choice(SIZES))
+    rest = rng.randbytes(rng.choice(sizes))
     return PNG + hashlib.sha256(rest).digest() + rest
 
 
@@ -49,6 +49,11 @@ class UploadLoad:
     seed: int
     addresses: Sequence[str]
     image_addresses: Sequence[str]
+    sizes: Sequence[int] = SIZES
+    expires_on_close: bool = True
+    """Whether the project's policy is `pr_close`. Otherwise a closed pull request keeps its images."""
+    engines_die: bool = False
+    """Whether the engines may be down, so that a 503 is a correct reply."""
     shots: list[Shot] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     replies: int = 0
@@ -81,7 +86,7 @@ class UploadLoad:
     def _client(self, act: Callable[[httpx.Client, random.Random], None], number: int) -> None:
         rng = random.Random(f"{self.seed}/{number}")
         headers = {"Authorization": f"Bearer {self.token}"}
-        with httpx.Client(headers=headers, timeout=60, trust_env=False) as client:
+        with httpx.Client(headers=headers, timeout=60, trust_env=False, verify=False) as client:
             while not self._stop.wait(rng.random() * 0.3):
                 client.base_url = rng.choice(self.addresses)
                 try:
@@ -90,7 +95,7 @@ class UploadLoad:
                     self._stop.wait(0.02)
 
     def _upload(self, client: httpx.Client, rng: random.Random, pr_number: int) -> Shot | None:
-        image = self_checking_png(rng)
+        image = self_checking_png(rng, self.sizes)
         response = upload(client, image, pr_number=pr_number)
         if not self._expect(response, 200):
             return None
@@ -116,12 +121,14 @@ class UploadLoad:
         pr_number = rng.randrange(1000, 10**9)
         shots = [shot for _ in range(3) if (shot := self._upload(client, rng, pr_number))]
         for shot in shots:
-            shot.may_be_gone = True
+            shot.may_be_gone = self.expires_on_close
         self.shots += shots
         reply = client.post("/v1/expire", json={"pr_number": pr_number})
         if self._expect(reply, 200) and reply.json()["expired"] == len(shots) == 3:
             for shot in shots:
                 shot.is_gone = True
+                if not shot.may_be_gone:
+                    self.wrong.append(f"{shot.id} was deleted, but its project keeps closed pull requests")
 
     def _comments(self, client: httpx.Client, rng: random.Random) -> None:
         gone = [shot.id for shot in self.shots if shot.is_gone]
@@ -153,6 +160,8 @@ class UploadLoad:
         self.replies += 1
         if response.status_code == 502:  # the web component lost its connection to the API
             raise httpx.RemoteProtocolError("the API was killed behind the web component")
+        if response.status_code == 503 and self.engines_die and "retry-after" in response.headers:
+            raise httpx.RemoteProtocolError("an engine was killed behind the service")
         if response.status_code not in statuses:
             request = f"{response.request.method} {response.request.url.path}"
             self.wrong.append(f"{request}: {response.status_code} {response.text[:200]}")

@@ -1,0 +1,1 @@
+"""Long drills against a running service: random kills, mutated requests, altered URLs."""

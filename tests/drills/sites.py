@@ -1,0 +1,283 @@
+"""Installations that a drill may kill: on the embedded engines, or on PostgreSQL, S3 and Valkey."""
+
+import contextlib
+import http.client
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from unittest.mock import patch
+
+import obstore
+import psycopg
+import pytest
+
+from prshots.server.domain import sweep as domain_sweep
+from support.engine_servers import (
+    PostgreSQL,
+    SeaweedFS,
+    Server,
+    Valkey,
+    running_postgresql,
+    running_seaweedfs,
+    running_valkey,
+)
+from support.service import PRSHOTS, Service
+from support.service_processes import children, image_files, kill, part_of, serve
+from support.waiting import wait_until
+
+Rows = list[tuple[object, ...]]
+WORKERS = ("api", "delivery", "web")
+BACK_UP_SECONDS = 60
+
+
+class Site(ABC):
+    """Replicas of the whole service on the same engines, kept alive as an init system does."""
+
+    kinds: Sequence[str]
+    """What can be killed. A kind that is listed twice is killed twice as often."""
+
+    def __init__(self, replicas: Sequence[Service]) -> None:
+        self.replicas = replicas
+        self.restarts = 0
+
+    @property
+    def api_addresses(self) -> list[str]:
+        return [url for replica in self.replicas for url in (replica.base_url, replica.web_url)]
+
+    @property
+    def image_addresses(self) -> list[str]:
+        return [replica.img_url for replica in self.replicas]
+
+    @property
+    def engines_die(self) -> bool:
+        return False
+
+    def start(self) -> None:
+        for replica in self.replicas:
+            serve(replica)
+        self.wait_until_up()
+
+    def stop(self) -> None:
+        for replica in self.replicas:
+            if replica.process is not None:
+                replica.stop()
+
+    def kill(self, kind: str, rng: random.Random) -> None:
+        """Kill -9 one process of this kind. Does not wait until it is replaced."""
+        replica = rng.choice(self.replicas)
+        assert replica.process is not None
+        if kind == "supervisor":
+            replica.process.kill()
+        elif kind == "replica":  # the supervisor and all it started, as when a machine stops
+            started = children(replica.process.pid)
+            replica.process.kill()
+            for pid in started:
+                kill(pid)
+        else:
+            kill(self._worker(kind, rng))
+
+    def revive(self) -> None:
+        """Start what has ended, as an init system does. It does not wait until it is up."""
+        for replica in self.replicas:
+            if replica.process is not None and replica.process.poll() is not None:
+                self.restarts += 1
+                serve(replica)
+
+    def wait_until_up(self) -> None:
+        """Wait until every replica is ready. A start that fails is tried again."""
+
+        def all_ready() -> bool:
+            self.revive()
+            return all(
+                _is_ready(port)
+                for replica in self.replicas
+                for port in (replica.api_port, replica.img_port, replica.web_port)
+            )
+
+        wait_until(all_ready, lambda: f"all components:\n{self.log[-3000:]}", BACK_UP_SECONDS)
+
+    def start_sweep(self) -> "subprocess.Popen[bytes]":
+        with (self.replicas[0].folder / "serve.log").open("ab") as log:
+            return subprocess.Popen([PRSHOTS, "sweep"], env=self.replicas[0].env, stdout=log, stderr=log)
+
+    def sweep(self) -> None:
+        """Sweep as if every file without a record were old. Nothing else may run."""
+        with patch.object(domain_sweep, "LEFTOVER_AGE_SECONDS", -60):
+            self.replicas[0].run("sweep")
+
+    @property
+    def log(self) -> str:
+        return "".join(replica.log for replica in self.replicas)
+
+    @abstractmethod
+    def snapshot(self, *queries: str) -> list[Rows]:
+        """Return the rows of each query, all of the same moment."""
+
+    @abstractmethod
+    def change(self, statement: str) -> None:
+        """Change the database beside the service."""
+
+    @abstractmethod
+    def stored(self) -> dict[str, int]:
+        """Return the size of everything in the store by its key."""
+
+    def image_folders(self) -> Iterator[Path]:
+        """Yield the folders with images, if they are on this machine's disk."""
+        yield from ()
+
+    def _worker(self, part: str, rng: random.Random) -> int:
+        """Return the pid of a worker of this part. Waits while all of them are being replaced."""
+        found: list[int] = []
+
+        def is_there() -> bool:
+            self.revive()
+            supervisors = [replica.process.pid for replica in self.replicas if replica.process is not None]
+            found[:] = [pid for each in supervisors for pid in children(each) if part_of(pid) == part]
+            return bool(found)
+
+        wait_until(is_there, lambda: f"a worker of {part}:\n{self.log[-3000:]}", BACK_UP_SECONDS)
+        return rng.choice(sorted(found))
+
+
+class EmbeddedSite(Site):
+    """One service on SQLite, a folder and memory."""
+
+    kinds = ("api",) * 4 + ("delivery",) * 4 + ("web",) * 4 + ("sweep", "supervisor")
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__([Service(folder, {"UPLOADS_PER_MINUTE": "1000000"})])
+        self._service = self.replicas[0]
+
+    def snapshot(self, *queries: str) -> list[Rows]:
+        uri = f"file:{self._service.data_dir / 'prshots.db'}?mode=ro"
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=20, isolation_level=None)) as database:
+            database.execute("BEGIN")
+            return [database.execute(query).fetchall() for query in queries]
+
+    def change(self, statement: str) -> None:
+        path = self._service.data_dir / "prshots.db"
+        with contextlib.closing(sqlite3.connect(path, timeout=20)) as database, database:
+            database.execute(statement)
+
+    def stored(self) -> dict[str, int]:
+        folder = self._service.images_dir
+        return {key: (folder / key).stat().st_size for key in image_files(self._service)}
+
+    def image_folders(self) -> Iterator[Path]:
+        yield from self._service.images_dir.glob("??")
+
+
+class SharedSite(Site):
+    """Two replicas of the whole service on PostgreSQL, S3 (SeaweedFS) and Valkey."""
+
+    kinds = (
+        *("api",) * 5,
+        *("delivery",) * 4,
+        *("web",) * 3,
+        *("sweep", "supervisor", "replica", "backend", "backend", "postgresql", "seaweedfs", "valkey"),
+    )
+
+    def __init__(self, folder: Path, postgresql: PostgreSQL, seaweedfs: SeaweedFS, valkey: Valkey) -> None:
+        self._engines: Mapping[str, Server] = {
+            "postgresql": postgresql,
+            "seaweedfs": seaweedfs,
+            "valkey": valkey,
+        }
+        self._database = postgresql.new_database()
+        self._bucket = seaweedfs.client(bucket := seaweedfs.new_bucket())
+        settings = {
+            "DATABASE_URL": self._database,
+            "STORE_URL": seaweedfs.store_url(bucket),
+            "COUNTER_URL": valkey.url,
+            "UPLOADS_PER_MINUTE": "1000000",
+            "SIGNING_KEYS_FILE": str(folder / "keys"),  # like a secret that is mounted on both machines
+        }
+        replicas = []
+        for name in ("one", "two"):
+            (folder / name).mkdir()
+            replicas.append(Service(folder / name, dict(settings)))
+        super().__init__(replicas)
+        self._dead: set[str] = set()
+
+    @property
+    def engines_die(self) -> bool:
+        return True
+
+    def start(self) -> None:
+        for replica in self.replicas:  # one after the other: the first one creates the signing keys
+            serve(replica)
+            wait_until(lambda replica=replica: _is_ready(replica.api_port), lambda: self.log)
+        self.wait_until_up()
+
+    def kill(self, kind: str, rng: random.Random) -> None:
+        if kind == "backend":
+            self._kill_backend(rng)
+        elif kind in self._engines:
+            self._engines[kind].kill()
+            self._dead.add(kind)
+        else:
+            super().kill(kind, rng)
+
+    def revive(self) -> None:
+        for name in sorted(self._dead):
+            self._engines[name].start()
+        self._dead.clear()
+        super().revive()
+
+    def snapshot(self, *queries: str) -> list[Rows]:
+        with psycopg.connect(self._database) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            return [connection.execute(query).fetchall() for query in queries]  # type: ignore[call-overload]
+
+    def change(self, statement: str) -> None:
+        with psycopg.connect(self._database) as connection:
+            connection.execute(statement)  # type: ignore[call-overload]
+
+    def stored(self) -> dict[str, int]:
+        listed = obstore.list(self._bucket).collect()
+        return {entry["path"]: entry["size"] for entry in listed if not entry["path"].startswith(".")}
+
+    def _kill_backend(self, rng: random.Random) -> None:
+        """Kill a backend of PostgreSQL, which then ends all the others and recovers."""
+        server = self._engines["postgresql"].process
+        if server is not None and (backends := children(server.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rng.choice(sorted(backends)), signal.SIGKILL)
+
+
+@contextmanager
+def running_site(engines: str, folder: Path) -> Iterator[Site]:
+    """Run an installation on these engines, "embedded" or "shared", and stop it at the end."""
+    with ExitStack() as stack:
+        if engines == "embedded":
+            site: Site = EmbeddedSite(folder)
+        else:
+            postgresql = stack.enter_context(running_postgresql())
+            seaweedfs, valkey = (
+                stack.enter_context(running_seaweedfs()),
+                stack.enter_context(running_valkey()),
+            )
+            environment = stack.enter_context(pytest.MonkeyPatch.context())
+            for name, value in seaweedfs.credentials.items():
+                environment.setenv(name, value)
+            site = SharedSite(folder, postgresql, seaweedfs, valkey)
+        stack.callback(site.stop)
+        site.start()
+        yield site
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
