@@ -1,7 +1,7 @@
-"""Run a drill: `make drill DRILL='kill --kills 1000'`.
+"""Run a drill, such as `make drill DRILL='kill --kills 1000'`, or all of them with `make drill DRILL=all`.
 
-Each prints its progress, then one line of figures, and exits with 1 after a violation. With the same --seed it makes
-the same choices again.
+Each drill prints its seed, its progress and one line of figures. It exits with 1 after a violation. With the same
+--seed it makes the same choices again.
 """
 
 import argparse
@@ -10,12 +10,15 @@ import random
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+from drills import table
 from drills.report import Result, write_result
 from support.leftover_processes import adopt_orphans, end_leftovers
 
-RESULTS = Path(__file__).with_name("results.json")
+WORK = Path(__file__).with_name(".work")
+LAST_RESULTS = WORK / "results.json"
 
 
 def main() -> int:
@@ -24,24 +27,64 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     adopt_orphans()
     seed = options.seed or random.randrange(1, 10**9)
-    print(f"seed {seed}", flush=True)
+    violations = 0
     try:
-        with tempfile.TemporaryDirectory(prefix="prshots-drill-", ignore_cleanup_errors=True) as folder:
-            result = options.run(options, seed, Path(folder))
+        for result in options.run(options, seed):
+            _say(str(result))
+            write_result(result, options.json)
+            violations += result.violations
     finally:
         end_leftovers()
-    print(result)
-    if options.json is not None:
-        write_result(result, options.json)
-    return int(result.violations > 0)
+    if options.json == table.RESULTS:
+        table.update()
+    return int(violations > 0)
 
 
-def _kill(options: argparse.Namespace, seed: int, folder: Path) -> Result:
+def _kill(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.kill import KillDrill
     from drills.sites import running_site
 
-    with running_site(options.engines, folder) as site:
-        return KillDrill(site, options.kills, seed, _say).run(options.engines)
+    _say(f"kill {options.engines}, seed {seed}")
+    with _folder() as folder, running_site(options.engines, Path(folder)) as site:
+        yield KillDrill(site, options.kills, seed, _say).run(options.engines)
+
+
+def _requests(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    from drills.requests import SETTINGS, RequestsDrill
+    from support.raw_requests import running_service
+
+    saved = WORK / f"requests-{seed}.jsonl"
+    _say(f"requests, seed {seed}")
+    with _folder() as folder, running_service(Path(folder), **SETTINGS) as service:
+        drill = RequestsDrill(service, options.count, seed, _say, saved)
+        if options.replay is not None:
+            _say("\n".join(drill.replay(options.replay)))
+            return
+        result = drill.run()
+    if result.violations:
+        _say(f"the requests are in {saved}: send them again with --replay {saved}")
+    yield result
+
+
+def _urls(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    from drills.urls import prepared_drill
+
+    _say(f"urls, seed {seed}")
+    with _folder() as folder, prepared_drill(Path(folder), options.count, seed, _say) as drill:
+        yield drill.run()
+
+
+def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    """Run the full series, or a share of it."""
+    kills, count = max(1, int(1_000 * options.share)), max(1, int(1_000_000 * options.share))
+    for engines in ("embedded", "shared"):
+        yield from _kill(argparse.Namespace(engines=engines, kills=kills), seed)
+    yield from _requests(argparse.Namespace(count=count, replay=None), seed)
+    yield from _urls(argparse.Namespace(count=count), seed)
+
+
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="prshots-drill-", ignore_cleanup_errors=True)
 
 
 def _say(text: str) -> None:
@@ -56,15 +99,32 @@ def _options() -> argparse.Namespace:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--seed", type=int, default=0, help="repeat a run with its seed; default: a new one")
     shared.add_argument(
-        "--json", type=Path, metavar="FILE", help="also write the result as JSON; keeps other drills' results"
-    )
-    kill = drills.add_parser("kill", parents=[shared], help="kill -9 of random processes under load")
-    kill.add_argument("--kills", type=int, default=1000)
+        "--json", type=lambda text: Path(text).resolve(), default=LAST_RESULTS, metavar="FILE",
+        help="where the result goes; the file keeps other drills' results; default: tests/drills/.work/results.json",
+    )  # fmt: skip
+
+    def add(name: str, about: str, run: object) -> argparse.ArgumentParser:
+        made = drills.add_parser(name, parents=[shared], help=about, description=about)
+        made.set_defaults(run=run)
+        return made
+
+    kill = add("kill", "kill -9 of random processes under load", _kill)
+    kill.add_argument("--kills", type=int, default=1_000, help="default: 1000")
     kill.add_argument(
         "--engines", choices=("embedded", "shared"), default="embedded",
-        help="SQLite and a folder, or PostgreSQL, S3 and Valkey",
+        help="SQLite and a folder (default), or two replicas on PostgreSQL, S3 and Valkey",
     )  # fmt: skip
-    kill.set_defaults(run=_kill)
+    requests = add("requests", "mutated requests to the API, web and delivery", _requests)
+    requests.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
+    requests.add_argument(
+        "--replay", type=Path, metavar="FILE", help="only send the saved requests of a run again"
+    )
+    urls = add("urls", "altered image URLs to delivery", _urls)
+    urls.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
+    every = add("all", "all of them, kill on both sets of engines", _all)
+    every.add_argument(
+        "--share", type=float, default=1.0, help="a share of the full series, such as 0.01; default: 1"
+    )
     return parser.parse_args()
 
 

@@ -150,8 +150,9 @@ class KillDrill:
         self._check_database()
         truth = Truth.of(self.site)
         self.wrong += wrong_store(truth, self.site.stored())
-        kept = truth.ids.intersection(self.due)
-        self.wrong += [f"{image_id} was due, but the sweep kept it" for image_id in kept]
+        promised = {shot.id for load in self._loads for shot in load.shots if shot.is_promised}
+        kept = truth.ids & (promised | set(self.due))
+        self.wrong += [f"{image_id} was due to expire, but the sweep kept it" for image_id in kept]
         self.wrong += [
             line for line in self.site.log.splitlines() if re.search("Traceback|internal error", line)
         ]

@@ -14,6 +14,7 @@ from support.service import PNG, upload
 
 SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above the block size that delivery reads
 PULL_REQUESTS = range(1, 6)
+EXPIRE_FAILED = "expire failed, retry later"
 
 
 def self_checking_png(rng: random.Random, sizes: Sequence[int] = SIZES) -> bytes:
@@ -36,6 +37,7 @@ class Shot:
     sha256: str
     may_be_gone: bool = False  # a delete was sent, but its reply may be lost
     is_gone: bool = False  # a delete was acknowledged
+    is_promised: bool = False  # a delete failed, with the promise that the sweep finishes it
 
 
 @dataclass
@@ -114,6 +116,7 @@ class UploadLoad:
             shot = rng.choice(left)
             shot.may_be_gone, first_try = True, not shot.may_be_gone
             response = client.delete(f"/v1/images/{shot.id}")
+            shot.is_promised = shot.is_promised or EXPIRE_FAILED in response.text
             shot.is_gone = self._expect(response, 200) if first_try else self._expect(response, 200, 404)
 
     def _closes(self, client: httpx.Client, rng: random.Random) -> None:
