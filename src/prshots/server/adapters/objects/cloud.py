@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -124,6 +125,9 @@ class CloudReader:
 class CloudStore(CloudReader):
     def __init__(self, url: str, limits: Limits = WRITING) -> None:
         super().__init__(url, limits)
+        # A PUT is sent once, and only the deadline ends it. If a repeated one succeeded and the image was
+        # then deleted, the first one could still arrive, and the image would be back.
+        self._putting = open_client(url, replace(limits, silence_seconds=limits.total_seconds * 2, retries=0))
         self._deletes = DELETES[urlsplit(url).scheme]
         self._may_delete = asyncio.Semaphore(DELETES_AT_ONCE)
 
@@ -134,7 +138,7 @@ class CloudStore(CloudReader):
         with self._asking("put"):
             async with asyncio.timeout(for_bytes(sum(map(len, chunks)), self._limits.total_seconds)):
                 await obstore.put_async(
-                    self._client,
+                    self._putting,
                     key,
                     list(chunks),
                     attributes={"Content-Type": content_type_of(key)},

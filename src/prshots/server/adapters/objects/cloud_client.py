@@ -39,6 +39,7 @@ class Limits:
 
     silence_seconds: float
     total_seconds: float
+    retries: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def _client(limits: Limits, endpoint: str | None = None) -> "ClientConfig":
 def _retries(limits: Limits) -> "RetryConfig":
     """Retry lost and failed requests: another node of the store may succeed."""
     return {
-        "max_retries": 3,
+        "max_retries": limits.retries,
         "retry_timeout": timedelta(seconds=limits.total_seconds),
         "backoff": {
             "init_backoff": timedelta(milliseconds=50),
