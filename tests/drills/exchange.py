@@ -108,15 +108,16 @@ async def send_alone(port: int, raw: bytes) -> bytes:
     reader, writer = await connect(port)
     received = b""
     try:
-        with contextlib.suppress(OSError):
-            writer.write(raw)
-            received = await _until_quiet(reader)
-            writer.write_eof()
-            async with asyncio.timeout(ANSWER_SECONDS):
-                while piece := await reader.read(1 << 16):
-                    received += piece
-    except TimeoutError:
+        writer.write(raw)
+        received = await _until_quiet(reader)
+        writer.write_eof()
+        async with asyncio.timeout(ANSWER_SECONDS):
+            while piece := await reader.read(1 << 16):
+                received += piece
+    except TimeoutError:  # before OSError, which includes it
         raise HungError(f"not closed, after {received[:200]!r}") from None
+    except OSError:
+        pass  # the server has closed it
     finally:
         await _abort(writer)
     return received

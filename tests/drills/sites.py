@@ -203,7 +203,6 @@ class SharedSite(Site):
             (folder / name).mkdir()
             replicas.append(Service(folder / name, dict(settings)))
         super().__init__(replicas)
-        self._dead: set[str] = set()
 
     @property
     def engines_die(self) -> bool:
@@ -220,14 +219,14 @@ class SharedSite(Site):
             self._kill_backend(rng)
         elif kind in self._engines:
             self._engines[kind].kill()
-            self._dead.add(kind)
         else:
             super().kill(kind, rng)
 
     def revive(self) -> None:
-        for name in sorted(self._dead):
-            self._engines[name].start()
-        self._dead.clear()
+        for engine in self._engines.values():
+            # PostgreSQL also ends by itself, when the process that recovers it is killed.
+            if engine.process is not None and engine.process.poll() is not None:
+                engine.start()
         super().revive()
 
     def snapshot(self, *queries: str) -> list[Rows]:

@@ -12,6 +12,7 @@ SEED = 12
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:
     with running_service(tmp_path, **SETTINGS) as service:
         drill = RequestsDrill(service, 20_000, SEED)
@@ -22,6 +23,7 @@ def test_no_mutated_request_breaks_the_service(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_delivery_accepts_no_altered_url(tmp_path: Path) -> None:
     with prepared_drill(tmp_path, 50_000, SEED) as drill:
         result = drill.run()
