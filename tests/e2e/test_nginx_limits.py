@@ -2,14 +2,17 @@
 
 import contextlib
 import json
+import re
+import resource
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from support.free_ports import free_port
-from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx
+from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started
 from support.service import MAX_BYTES, PNG, upload
 
 ANOTHER_ADDRESS = "127.0.0.2"
@@ -165,3 +168,33 @@ def test_a_half_sent_head_is_closed(tmp_path: Path, program: Path) -> None:
     short = {"client_header_timeout 10s;": "client_header_timeout 1s;"}
     with running_nginx(in_front_of(tmp_path, [free_port()], program, short)) as front:
         assert raw(front.port, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ") == b""
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Allow this process and the nginx it starts as many open files as the system lets them have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("many_files")
+def test_two_thousand_idle_and_half_sent_requests_do_not_stop_the_others(
+    tmp_path: Path, program: Path
+) -> None:
+    """With the number of connections that docs/run/behind-nginx.md asks for."""
+    page = (Path(__file__).parents[2] / "docs/run/behind-nginx.md").read_text()
+    [documented] = re.findall(r"`(worker_connections \d+;)`", page)
+    front = in_front_of(tmp_path, [free_port()], program)
+    server = front.server()
+    main = front.folder / "nginx.conf"
+    main.write_text(main.read_text().replace("worker_connections 256;", documented))
+    with started(server), contextlib.ExitStack() as stack:
+        for number in range(2000):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", front.port), timeout=60))
+            if number % 2:
+                connection.sendall(b"POST /v1/upload HTTP/1.1\r\nHost: x\r\nX-Half: ")
+        reply = httpx.get(f"{front.url}/readyz", timeout=30, trust_env=False)
+        assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
