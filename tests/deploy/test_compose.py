@@ -173,7 +173,8 @@ def test_nginx_writes_its_logs_to_the_containers_output(tmp_path: Path, services
     logs, port = tmp_path / "var/log/nginx", free_port()
     logs.mkdir(parents=True)
     config = as_on_this_machine(tmp_path, services)
-    for old, new in {"listen 8080;": f"listen 127.0.0.1:{port};", **nothing_listens()}.items():
+    here = {"listen 8080;": f"listen 127.0.0.1:{port};", "172.16.0.0/12": "127.0.0.1", **nothing_listens()}
+    for old, new in here.items():
         assert old in config.read_text()
         config.write_text(config.read_text().replace(old, new))
     programs = tmp_path / "bin"
@@ -190,10 +191,12 @@ def test_nginx_writes_its_logs_to_the_containers_output(tmp_path: Path, services
     try:
         wait_until((tmp_path / "nginx.pid").exists, (tmp_path / "stderr").read_text)
         for asked in ("/v1/comment?pr_number=1", "/"):
-            subprocess.run(["curl", "-s", f"http://127.0.0.1:{port}{asked}"], check=True, capture_output=True)
+            curl = ["curl", "-s", "-H", "X-Forwarded-For: 203.0.113.7", f"http://127.0.0.1:{port}{asked}"]
+            subprocess.run(curl, check=True, capture_output=True)
         wait_until(lambda: '"GET / HTTP/1.1" 502' in (tmp_path / "stdout").read_text(), "the access log")
         assert '"GET /v1/comment HTTP/1.1" 502' in (tmp_path / "stdout").read_text()
         assert "Connection refused" in (tmp_path / "stderr").read_text()
+        assert "203.0.113.7 [" in (tmp_path / "stdout").read_text()  # the limit counts the proxy's client
         assert all(file.is_symlink() for file in logs.iterdir())
     finally:
         nginx.terminate()
