@@ -408,6 +408,12 @@ def test_uploads_pass_up_to_the_size_limit(client: httpx.Client) -> None:
         reply = upload(client, PNG + bytes(size - len(PNG)))
         assert (reply.status_code, reply.json()) == (413, too_large)
 
+    with httpx.Client(
+        base_url=client.base_url, timeout=30, trust_env=False
+    ) as stranger:  # the API says who may upload
+        reply = upload(stranger, PNG + bytes(MAX_BYTES))
+        assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+
     def chunks() -> Iterator[bytes]:
         for _ in range(6 * 5):
             yield bytes(1024 * 1024)
