@@ -16,8 +16,8 @@ from prshots.contract.errors import ProviderError, Refusal, SignInRefusedError
 from prshots.server.adapters.identity.issuers import FRESH_SECONDS
 from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
-from prshots.server.domain.allow_list import AllowList
 from prshots.server.config.settings import Settings
+from prshots.server.domain.allow_list import AllowList
 from prshots.server.domain.ports import LoginProvider
 from prshots.server.wiring.components import login_providers
 from support.free_ports import free_port

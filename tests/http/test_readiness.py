@@ -1,6 +1,7 @@
 """`/readyz`: what it checks, how long it waits, and what it replies, with fake and with real engines."""
 
 import asyncio
+import gc
 import re
 
 import httpx
@@ -108,6 +109,22 @@ async def test_an_engine_that_hangs_counts_as_down_and_is_asked_only_once(monkey
     store.may_answer.set()
     await asyncio.sleep(0)
     assert (await state.report())[0] == 200
+
+
+async def test_a_check_that_fails_when_nobody_asks_any_more_is_not_logged(monkeypatch) -> None:
+    monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.05)
+    unhandled: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unhandled.append(context))
+    store = Engine(RecordsError("gone"))
+    store.may_answer.clear()
+    state = ready(store=store)
+    assert (await state.report())[0] == 503
+    running = list(state._running.values())
+    store.may_answer.set()
+    await asyncio.wait(running)
+    del state, running
+    gc.collect()
+    assert unhandled == []
 
 
 async def test_a_cancelled_request_does_not_cancel_the_others() -> None:

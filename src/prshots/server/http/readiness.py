@@ -93,7 +93,7 @@ class Readiness:
 
     async def _check(self, name: str) -> str:
         # While an engine hangs, only one check of it runs, because some checks would each block a thread.
-        running = self._running.get(name) or asyncio.create_task(_run(self._checks[name]))
+        running = self._running.get(name) or _started(self._checks[name])
         self._running[name] = running
         await asyncio.wait([running], timeout=CHECK_SECONDS)
         if not running.done():
@@ -109,8 +109,15 @@ def _not_ok(states: Mapping[str, str]) -> list[str]:
     return [name for name, state in states.items() if state != OK]
 
 
-async def _run(check: Check) -> None:
-    await check()
+def _started(check: Check) -> "asyncio.Task[None]":
+    """Start a check. It may fail when nobody waits for it any more, which asyncio would log."""
+
+    async def run() -> None:
+        await check()
+
+    task = asyncio.create_task(run())
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
 
 
 def _reason(error: BaseException) -> str:

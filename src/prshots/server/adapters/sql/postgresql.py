@@ -134,17 +134,13 @@ class _ImpatientConnection(psycopg.Connection[Any]):
     patience = math.inf
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        patience = min(self.patience, seconds_left() - REPORT_SECONDS) if timeout is None else timeout
-        if patience <= 0:  # nobody waits for the result any more, so nothing is sent
-            raise self._no_answer()
+        left = max(0.01, min(self.patience, seconds_left() - REPORT_SECONDS))
+        patience = left if timeout is None else timeout
         try:
             return super().wait(gen, interval, None if patience == math.inf else patience)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001 - it has no public name
-            raise self._no_answer() from None
-
-    def _no_answer(self) -> "NoAnswerError":
-        self.pgconn.finish()  # a late answer would be read as the answer to the next query
-        return NoAnswerError("no answer in time")
+            self.pgconn.finish()  # a late answer would be read as the answer to the next query
+            raise NoAnswerError("no answer in time") from None
 
 
 class _TextDumper(Dumper):
@@ -186,6 +182,7 @@ class _PostgresqlDatabase(Database):
     def _read(self, work: Callable[[Connection], T]) -> T:
         def read() -> T:
             with self._reading_engine.connect() as connection:
+                _check_in_time()
                 return work(connection)
 
         return _with_another_connection(read)
@@ -193,7 +190,9 @@ class _PostgresqlDatabase(Database):
     def _write(self, work: Callable[[Connection], T]) -> T:
         def write() -> T:
             with self.engine.connect() as connection:
+                _check_in_time()
                 done = work(connection)
+                _check_in_time()
                 _commit(connection)
                 return done
 
@@ -205,6 +204,12 @@ class _PostgresqlDatabase(Database):
                     raise
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311 - avoids the same conflict
         return _with_another_connection(write)
+
+
+def _check_in_time() -> None:
+    """Raise RecordsError past the deadline. Nobody waits any more, so nothing is sent or committed."""
+    if seconds_left() < REPORT_SECONDS:
+        raise RecordsError("the database did not answer: no answer in time")
 
 
 def _with_another_connection(work: Callable[[], T]) -> T:

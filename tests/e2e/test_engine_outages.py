@@ -1,0 +1,166 @@
+"""A running service on PostgreSQL, S3 and Valkey that freeze or are killed: replies in time, few log lines, recovery."""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from support.engine_servers import (
+    PostgreSQL,
+    SeaweedFS,
+    Server,
+    Valkey,
+    running_postgresql,
+    running_seaweedfs,
+    running_valkey,
+)
+from support.service import Service, upload
+from support.service_processes import fetch
+from support.waiting import wait_for, wait_until
+
+pytestmark = pytest.mark.slow
+
+REQUESTS = 40
+DATABASE_DOWN = (503, {"error": "database unavailable, retry later"})
+STORE_DOWN = (503, {"error": "storage unavailable, retry later"})
+EXPIRE_FAILED = (503, {"error": "expire failed, retry later"})
+
+
+class Engines:
+    def __init__(self, service: Service, stack: contextlib.ExitStack) -> None:
+        self.service = service
+        self.database: PostgreSQL = stack.enter_context(running_postgresql())
+        self.store: SeaweedFS = stack.enter_context(running_seaweedfs())
+        self.counter: Valkey = stack.enter_context(running_valkey())
+        self.database_url = self.database.new_database()
+
+    def start(self) -> None:
+        self.service.settings |= {
+            "DATABASE_URL": self.database_url,
+            "STORE_URL": self.store.store_url(self.store.new_bucket()),
+            "COUNTER_URL": self.counter.url,
+            "LOG_FORMAT": "json",
+            "UPLOADS_PER_MINUTE": "100000",
+        }
+        self.service.start()
+
+    def logged(self, *events: str) -> list[dict[str, Any]]:
+        """Return the API's log lines with these events."""
+        entries = [json.loads(line) for line in self.service.log.splitlines()]
+        return [entry for entry in entries if entry["part"] == "api" and entry["event"] in events]
+
+
+@pytest.fixture
+def engines(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engines]:
+    with contextlib.ExitStack() as stack:
+        made = Engines(service, stack)
+        for name, value in made.store.credentials.items():
+            monkeypatch.setenv(name, value)
+        made.start()
+        yield made
+        assert service.stop() == 0
+        assert "Traceback" not in service.log
+
+
+@pytest.fixture
+def client(engines: Engines) -> Iterator[httpx.Client]:
+    with engines.service.client(engines.service.new_token()) as client:
+        assert upload(client).status_code == 200
+        yield client
+
+
+def answer(response: httpx.Response) -> tuple[int, object]:
+    return response.status_code, response.json()
+
+
+def at_once(client: httpx.Client) -> set[str]:
+    """Send uploads at the same time. Return the distinct replies."""
+    with ThreadPoolExecutor(REQUESTS) as threads:
+        replies = list(threads.map(lambda _: upload(client), range(REQUESTS)))
+    return {json.dumps(answer(reply)) for reply in replies}
+
+
+@contextlib.contextmanager
+def killed(server: Server) -> Iterator[None]:
+    server.kill()
+    yield
+    server.start()
+
+
+@pytest.mark.parametrize("how", ["frozen", "killed"])
+def test_uploads_get_503_while_the_database_is_away_and_the_log_two_lines(
+    engines: Engines, client: httpx.Client, how: str
+) -> None:
+    with engines.database.frozen() if how == "frozen" else killed(engines.database):
+        for _ in range(2):
+            assert at_once(client) == {json.dumps(DATABASE_DOWN)}
+        assert len(engines.logged("database unavailable")) == 1
+    wait_for(lambda: upload(client).status_code, lambda status: status == 200)
+    # Every operation that failed has to work again; the readiness check reads.
+    wait_until(
+        lambda: (
+            httpx.get(f"{engines.service.base_url}/readyz").status_code == 200
+            and engines.logged("database is back")
+        ),
+        lambda: engines.service.log,
+    )
+    [back] = engines.logged("database is back")
+    assert back["failed_requests"] >= 2 * REQUESTS
+    assert back["seconds"] > 0
+    assert engines.logged("database unavailable, retry later") == []
+
+
+@pytest.mark.parametrize("how", ["frozen", "killed"])
+def test_without_a_store_uploads_get_503_and_the_rest_of_the_api_works(
+    engines: Engines, client: httpx.Client, how: str
+) -> None:
+    uploaded = upload(client).json()
+    with engines.store.frozen() if how == "frozen" else killed(engines.store):
+        assert at_once(client) == {json.dumps(STORE_DOWN)}
+        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == EXPIRE_FAILED
+        assert client.get("/v1/comment", params={"pr_number": 7}).status_code == 200
+        ready = wait_for(
+            lambda: httpx.get(f"{engines.service.base_url}/readyz", timeout=30),
+            lambda reply: reply.json()["checks"]["store"] != "ok",
+        )
+        assert (ready.status_code, ready.json()["status"]) == (200, "degraded")
+        assert fetch(uploaded["view_url"]).status_code == 503
+        assert len(engines.logged("storage unavailable")) == 1
+    wait_for(lambda: upload(client).status_code, lambda status: status == 200)
+    assert engines.logged("storage unavailable, retry later", "expiry did not complete") == []
+    # The mark was written, so the sweep finishes the delete.
+    assert json.loads(engines.service.run("sweep", "--json").stdout)["expired"] == 1
+    assert fetch(uploaded["view_url"]).status_code == 410
+
+
+def test_while_valkey_is_frozen_uploads_pass(engines: Engines, client: httpx.Client) -> None:
+    with engines.counter.frozen():
+        replies = [upload(client).status_code for _ in range(5)]
+    assert replies == [200] * 5
+    assert len(engines.logged("rate counter unavailable, uploads are not limited")) == 1
+
+
+def test_a_delete_of_a_locked_image_promises_nothing(engines: Engines, client: httpx.Client) -> None:
+    uploaded = upload(client).json()
+    with psycopg.connect(engines.database_url) as holding:
+        holding.execute("SELECT 1 FROM images WHERE id = %s FOR UPDATE", [uploaded["id"]])
+        assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == DATABASE_DOWN
+    assert fetch(uploaded["view_url"]).status_code == 200
+    assert answer(client.delete(f"/v1/images/{uploaded['id']}")) == (200, {"ok": True, "id": uploaded["id"]})
+
+
+def test_clients_that_leave_keep_no_connection_to_the_database(
+    engines: Engines, client: httpx.Client
+) -> None:
+    with engines.database.frozen():
+        for _ in range(REQUESTS):
+            with contextlib.suppress(httpx.TimeoutException):
+                client.get("/v1/comment", params={"pr_number": 7}, timeout=0.05)
+    wait_for(lambda: upload(client).status_code, lambda status: status == 200)
+    busy = "SELECT pid FROM pg_stat_activity WHERE application_name = 'prshots' AND state <> 'idle'"
+    wait_until(lambda: not engines.database.execute(busy), "all connections to be idle")
