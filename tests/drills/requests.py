@@ -30,6 +30,7 @@ STATE_REQUESTS = 10_000
 MANY_VIOLATIONS = 50
 SETTINGS = {"UPLOADS_PER_MINUTE": "100000000", "TRUSTED_ISSUERS": UNTRUSTED_ISSUER}
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] (5\d\d) [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n[^\r\n]{0,200}")
+_REQUEST_ID = re.compile(rb"\r\nx-request-id: ([\w.-]+)")
 _DOCUMENTED = re.compile(
     rb"issuer unavailable, retry later|too many uploads in progress, retry later", re.IGNORECASE
 )
@@ -150,7 +151,7 @@ class RequestsDrill:
     def _judge(self, case: Case, reply: Reply) -> None:
         self.statuses[f"{reply.status // 100}xx"] += 1
         if is_violation(reply.status, reply.head + reply.body):
-            self._violate(f"{reply.status} {reply.body[:200]!r}", case)
+            self._violate(f"{reply.status} {reply.body[:200]!r} {self._logged(reply.head)}", case)
 
     async def _send_wire(self, case: Case) -> None:
         try:
@@ -164,7 +165,7 @@ class RequestsDrill:
         self.statuses[f"{chr(received[9])}xx" if len(received) > 9 else "closed without a reply"] += 1
         for found in _STATUS_LINE.finditer(received):
             if is_violation(int(found[1]), found[0]):
-                self._violate(repr(found[0][-300:]), case)
+                self._violate(f"{found[0][-300:]!r} {self._logged(found[0])}", case)
 
     def _violate(self, what: str, *cases: Case) -> None:
         for case in cases:
@@ -176,6 +177,12 @@ class RequestsDrill:
                     file.write(
                         json.dumps({"port": case.port, "what": what, "raw": raw.decode("latin-1")}) + "\n"
                     )
+
+    def _logged(self, head: bytes) -> str:
+        """Return what the service has logged about a request, by its id in the reply."""
+        found = _REQUEST_ID.search(head)
+        lines = self.service.log.splitlines() if found else []
+        return " / ".join(line[:500] for line in lines if found and found[1].decode() in line)
 
     def _inspect(self) -> None:
         """Look for workers that were replaced, and for errors in the log."""
