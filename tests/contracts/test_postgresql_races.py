@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from prshots.contract.errors import RecordsError
+from prshots.contract.errors import UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.due import due_in, some_due
@@ -213,7 +213,7 @@ async def test_a_project_is_not_removed_during_an_upload(
         assert await removing is False
     await records.remove_images([image.id])
     assert await records.remove_project(project.id)
-    with pytest.raises(RecordsError):
+    with pytest.raises(UnauthorizedError):
         await records.add_image(image)
 
 

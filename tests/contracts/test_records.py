@@ -107,10 +107,6 @@ class TestAddingAndFinding:
         assert outcomes[1::2] == [None] * 10
         await added(records, project)
 
-    async def test_an_image_of_an_unknown_project_is_refused(self, records: Records) -> None:
-        with pytest.raises(RecordsError):
-            await records.add_image(an_image(a_project()))
-
     async def test_known_ids_returns_only_stored_ids(self, records: Records, project: Project) -> None:
         images = await added(records, project, 2)
         assert await records.known_ids([*ids(images), "0" * 32]) == set(ids(images))

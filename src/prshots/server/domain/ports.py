@@ -35,7 +35,10 @@ class Records(Protocol):
     """The database. Every method raises RecordsError; those that write also raise RecordsFullError."""
 
     async def add_image(self, image: Image) -> None:
-        """Commit the image's record durably before returning."""
+        """Commit the image's record durably before returning.
+
+        Raises UnauthorizedError if its project is gone, and the token with it.
+        """
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image of this project. Takes equally long for another project's id and an unknown one."""
@@ -99,7 +102,8 @@ class Records(Protocol):
     async def set_thumbnail(self, image_id: str, state: ThumbnailState) -> bool:
         """Record the thumbnail's state. Return False if the image is deleted or scheduled for expiry."""
 
-    async def add_token(self, token: UploadToken) -> None: ...
+    async def add_token(self, token: UploadToken) -> None:
+        """Add it. Raises NotFoundError if its project is gone."""
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         """Find a token that is not revoked, by its hash. Never cached: revoking works immediately."""
@@ -292,7 +296,10 @@ class TrustRecords(Protocol):
     """The trusts of projects. Raises RecordsError; methods that write also raise RecordsFullError."""
 
     async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
-        """Add it. Raises ConflictError if the project has the same one, or already `most` trusts."""
+        """Add it. Raises ConflictError if the project has the same one, or already `most` trusts.
+
+        Raises NotFoundError if the project is gone.
+        """
 
     async def trusts(self, project_id: str) -> list[Trust]:
         """Return them, newest (created_at, id) first."""

@@ -1,6 +1,7 @@
 """Columns and row conversions that the SQL adapters share."""
 
 import contextlib
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, literal_column
 from sqlalchemy.exc import IntegrityError
 
-from prshots.contract.errors import ConflictError, RecordsError
+from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.schema import images, organizations, projects, pulls, tokens, users
 from prshots.server.domain.models import Image, Project, PullRequest, UploadToken, User
@@ -33,6 +34,8 @@ SCHEDULED = images.c.scheduled_at.is_not(None)
 ACTIVE = images.c.scheduled_at.is_(None)
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
+_FOREIGN_KEY = "23503"  # PostgreSQL's code for a missing row that another one refers to
+
 
 def project_from(row: Sequence[Any]) -> Project:
     identity, name, organization_id, organization, policy, retain_days, created_at = row
@@ -47,4 +50,17 @@ def conflict_as(message: str) -> Iterator[None]:
     except RecordsError as error:
         if isinstance(error.__cause__, IntegrityError):
             raise ConflictError(message) from error
+        raise
+
+
+@contextlib.contextmanager
+def project_gone_as(told: PrshotsError) -> Iterator[None]:
+    """Raise this error if the row's project was deleted after the caller had found it."""
+    try:
+        yield
+    except RecordsError as error:
+        refused = getattr(error.__cause__, "orig", None)
+        is_sqlite = getattr(refused, "sqlite_errorcode", None) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+        if is_sqlite or getattr(refused, "sqlstate", None) == _FOREIGN_KEY:
+            raise told from error
         raise

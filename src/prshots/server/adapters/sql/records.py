@@ -8,7 +8,7 @@ from dataclasses import asdict
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
-from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.contract.errors import NotFoundError, RecordsError, RecordsUnsureError, UnauthorizedError
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     IMAGE,
@@ -19,6 +19,7 @@ from prshots.server.adapters.sql.columns import (
     TOKEN,
     conflict_as,
     project_from,
+    project_gone_as,
 )
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
@@ -95,7 +96,8 @@ class SqlRecords:
             self._committing = asyncio.create_task(self._commit_arriving())
         try:
             async with asyncio.timeout(self._database.call_seconds):
-                await done
+                with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone too
+                    await done
         except TimeoutError:
             if (image, done) not in self._arriving:
                 raise RecordsUnsureError(
@@ -299,7 +301,8 @@ class SqlRecords:
 
     async def add_token(self, token: UploadToken) -> None:
         adding = insert(tokens).values(asdict(token))
-        await self._database.write(lambda connection: connection.execute(adding))
+        with project_gone_as(NotFoundError("not found")):
+            await self._database.write(lambda connection: connection.execute(adding))
 
     async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
         row = await self._database.look_up(_PROJECT_OF_TOKEN, sha256=sha256)

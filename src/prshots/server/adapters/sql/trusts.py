@@ -19,8 +19,8 @@ from sqlalchemy import (
     update,
 )
 
-from prshots.contract.errors import ConflictError, RecordsError
-from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from
+from prshots.contract.errors import ConflictError, NotFoundError, RecordsError
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from, project_gone_as
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.row_locks import lock_project
 from prshots.server.adapters.sql.schema import organizations, projects, tokens, trusts
@@ -52,7 +52,8 @@ class SqlTrusts:
                 raise ConflictError(f"a project can have at most {most} trusts: remove one first")
             connection.execute(insert(trusts).values(row))
 
-        await self._database.write(add)
+        with project_gone_as(NotFoundError("not found")):
+            await self._database.write(add)
 
     async def trusts(self, project_id: str) -> list[Trust]:
         query = _newest_first(project_id)
