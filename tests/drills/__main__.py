@@ -24,7 +24,9 @@ LAST_RESULTS = WORK / "results.json"
 def main() -> int:
     options = _options()
     os.environ.pop("PYTHONPATH", None)  # only for this process, not for the service
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, signal.default_int_handler)
+    signal.alarm(60 * options.minutes)
     adopt_orphans()
     seed = options.seed or random.randrange(1, 10**9)
     violations = 0
@@ -98,6 +100,7 @@ def _options() -> argparse.Namespace:
     drills = parser.add_subparsers(required=True, metavar="DRILL")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--seed", type=int, default=0, help="repeat a run with its seed; default: a new one")
+    shared.add_argument("--minutes", type=int, default=120, help="give up after this time; default: 120")
     shared.add_argument(
         "--json", type=lambda text: Path(text).resolve(), default=LAST_RESULTS, metavar="FILE",
         help="where the result goes; the file keeps other drills' results; default: tests/drills/.work/results.json",
