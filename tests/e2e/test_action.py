@@ -215,7 +215,10 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
 
     broken = repository.pictures / "::notice::broken.png"  # the runner must not run this as a command
     broken.write_text("no image")
-    keyless = {"token": "", "id_token_url": repository.issuer.job_url(repository="octocat/shop")}
+    keyless = {
+        "token": "",
+        "id_token_url": repository.issuer.job_url(repository="octocat/shop", ref=f"refs/pull/{number}/merge"),
+    }
     pushed = repository.run(event("synchronize", number, SECOND), **keyless)
     broken.unlink()
     assert not pushed.succeeded  # one file is invalid, but all other work is done

@@ -295,8 +295,11 @@ def test_a_job_without_a_secret_uploads_with_its_id_token(
     trust = ("--issuer", ci_issuer.url, "--claim", "repository=octo/reporter")
     shared_service.run("project", "trust", "keyless reporter", *trust)
     job = {
-        "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/reporter"),
+        "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(
+            repository="octo/reporter", ref=f"refs/pull/{suite.pr_number}/merge"
+        ),
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
+        "PRSHOTS_PROJECT": "local/keyless reporter",
     }
     said = suite.called(PRSHOTS_TOKEN="", **job)
     assert [line.partition(",")[0] for line in said] == [

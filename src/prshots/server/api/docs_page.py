@@ -118,7 +118,7 @@ def _about(schema: dict[str, Any]) -> str:
 def _reply(reply: dict[str, Any]) -> str:
     contents: list[dict[str, Any]] = list(reply.get("content", {}).values())
     properties = contents[0]["schema"]["properties"] if contents else {}
-    lines = properties["error"]["enum"] if "error" in properties else [", ".join(properties)]
+    lines = properties["error"].get("enum", []) if "error" in properties else [", ".join(properties)]
     items = "".join(f"<li><code>{escape(line, quote=False)}</code>" for line in lines)
     return f'{_text(reply["description"])}<ul class="messages">{items}</ul>'
 

@@ -160,7 +160,9 @@ class Exchange:
         matching = [(trust, project) for trust, project in candidates if unmet(trust.claims, claims) is None]
         if not candidates and not wanted.is_exact:
             which = f"no project {wanted.project!r}" if wanted.project else "no project"
-            raise ProjectUnclearError(f"{which} of the organization 'local' trusts this job: {_NAME_IT}")
+            raise ProjectUnclearError(
+                f"{which} of the organization 'local' trusts this job: add a trust, or {_NAME_IT}"
+            )
         if not candidates:
             raise ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
         if not matching:
