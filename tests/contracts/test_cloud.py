@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import re
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import obstore
 import pytest
@@ -235,6 +237,22 @@ async def test_a_batch_delete_returns_exactly_the_keys_that_failed() -> None:
     assert len(requests) < 50  # far fewer than one request per key
     assert len(logs) == len(held)
     assert "AccessDenied" in logs[0]["reason"]
+
+
+@pytest.mark.usefixtures("credentials")
+async def test_deletes_that_wait_for_others_share_their_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cloud.DELETES, "s3", 1)  # as on Google and Azure
+    keys, asked, may_end = [a_key() for _ in range(100)], [], threading.Event()
+
+    def answer(_: str, body: bytes) -> tuple[int, str]:
+        asked.append(body)
+        may_end.wait(HANGS_AFTER_SECONDS)
+        return 200, "<DeleteResult></DeleteResult>"
+
+    with answering(answer) as url:
+        assert await CloudStore(url, replace(PATIENT, total_seconds=0.5)).delete(keys) == set(keys)
+        may_end.set()
+    assert len(asked) <= cloud.DELETES_AT_ONCE
 
 
 @pytest.mark.usefixtures("credentials")

@@ -166,8 +166,9 @@ class CloudStore(CloudReader):
     async def delete(self, keys: Collection[str]) -> set[str]:
         listed = list(keys)
         batches = [listed[at : at + self._deletes] for at in range(0, len(listed), self._deletes)]
-        failed = await asyncio.gather(*map(self._delete, batches))
-        return set().union(*failed)
+        # One deadline for all batches, because most of them wait for others.
+        until = asyncio.get_running_loop().time() + for_objects(len(listed), self._limits.total_seconds)
+        return set().union(*await asyncio.gather(*(self._delete(batch, until) for batch in batches)))
 
     async def owner(self, claimant: str) -> str:
         """Claim the store with a PUT that fails if the mark exists, so one of concurrent claimants wins."""
@@ -203,25 +204,24 @@ class CloudStore(CloudReader):
                         self._client, OWNER_MARK, claimant.encode(), mode="create", use_multipart=False
                     )
 
-    async def _delete(self, keys: list[str]) -> set[str]:
+    async def _delete(self, keys: list[str], until: float) -> set[str]:
         """Delete with one request, if possible, and return the keys that failed."""
         try:
-            async with self._may_delete:
-                await self._send_delete(keys)
+            await self._send_delete(keys, until)
         except _SomeFailedError:  # the error names only one of them
             middle = len(keys) // 2
-            first, second = await asyncio.gather(self._delete(keys[:middle]), self._delete(keys[middle:]))
-            return first | second
+            halves = (self._delete(half, until) for half in (keys[:middle], keys[middle:]))
+            return set().union(*await asyncio.gather(*halves))
         except StoreError as error:
             if not error.count_request:
                 _log.error("image bytes could not be deleted", objects=len(keys), reason=str(error))
             return set(keys)
         return set()
 
-    async def _send_delete(self, keys: list[str]) -> None:
+    async def _send_delete(self, keys: list[str], until: float) -> None:
         with self._asking("delete"):
             try:
-                async with asyncio.timeout(for_objects(len(keys), self._limits.total_seconds)):
+                async with asyncio.timeout_at(until), self._may_delete:
                     await obstore.delete_async(self._client, keys)
             except FileNotFoundError as error:
                 if _code(error) not in _NO_SUCH_OBJECT:
