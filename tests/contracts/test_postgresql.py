@@ -362,6 +362,15 @@ async def _fails_for_all(records: SqlRecords, project: Project) -> None:
     assert {type(outcome) for outcome in outcomes} == {RecordsFullError}
 
 
+async def test_computed_numbers_have_the_same_types_as_on_sqlite(database: Database) -> None:
+    asking = text(
+        "SELECT sum(n::bigint), sum(-n::bigint), avg(n), extract(epoch FROM now()) FROM generate_series(1, 2) n"
+    )
+    row = await database.read(lambda connection: tuple(connection.execute(asking).one()))
+    assert row[:3] == (3, -3, 1.5)
+    assert [type(number) for number in row] == [int, int, float, float]
+
+
 async def test_the_pool_never_exceeds_its_connection_limit(own_server: PostgreSQL, url: str) -> None:
     database = open_postgresql(f"{url}?application_name=counted")
     all_at_work, may_end = threading.Barrier(READERS + WRITERS + 1), threading.Event()

@@ -408,7 +408,7 @@ def test_a_failing_disk_store_is_503_and_is_logged_once(disk_client: Client, tmp
             answer = client.ask()
             assert_error(answer, 503, "storage unavailable, retry later")
             assert answer[1]["Retry-After"] == "5"
-    assert [entry["event"] for entry in logs] == ["the origin store does not answer"]
+    assert [entry["event"] for entry in logs] == ["storage unavailable"]
 
 
 class Faulty:
@@ -520,7 +520,7 @@ def test_a_failing_remote_store_is_503_and_is_logged_once(s3_client: Client, met
             status, fields, body = s3_client.ask(method=method)
             assert (status, fields["Retry-After"]) == (503, "5")
             assert bool(body) == (method == "GET")
-    assert [entry["event"] for entry in logs] == ["the origin store does not answer"]
+    assert [entry["event"] for entry in logs] == ["storage unavailable"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])

@@ -64,7 +64,7 @@ def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
         connection = _ImpatientConnection.connect(**parameters)
         connection.patience = timeouts.call
         connection.adapters.register_dumper(str, _TextDumper)
-        connection.adapters.register_loader("numeric", _WholeLoader)
+        connection.adapters.register_loader("numeric", _NumberLoader)
         return connection
 
     engine = create_engine(
@@ -150,14 +150,15 @@ class _TextDumper(Dumper):
         return obj.replace("\0", "\ufffd").encode()
 
 
-class _WholeLoader(Loader):
-    """Reads `numeric` as an int: PostgreSQL's sum of whole numbers is `numeric`, which JSON cannot encode.
+class _NumberLoader(Loader):
+    """Reads `numeric` as an int, or a float if it has a fraction, like SQLite. JSON cannot encode a Decimal.
 
-    No column has that type. A fraction is a mistake in the query, and raises an error.
+    No column has that type, but PostgreSQL's sum of whole numbers and its clock do.
     """
 
-    def load(self, data: Buffer) -> int:
-        return int(bytes(data))
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data)
+        return int(text) if text.removeprefix(b"-").isdigit() else float(text)
 
 
 class _PostgresqlDatabase(Database):
