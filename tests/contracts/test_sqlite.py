@@ -151,10 +151,10 @@ def pages(path: Path) -> tuple[int, int]:
 async def with_deleted_images(records: SqlRecords) -> Image:
     """Add many images and delete all but one, which is returned."""
     await records.add_project(PROJECT)
-    images = [an_image(PROJECT, name="n" * 200) for _ in range(4000)]
+    images = [an_image(PROJECT, name="n" * 200) for _ in range(2500)]
     await asyncio.gather(*(records.add_image(image) for image in images))
-    for start in range(1, len(images), 2000):
-        await records.remove_images([image.id for image in images[start : start + 2000]])
+    for start in range(1, len(images), 1000):
+        await records.remove_images([image.id for image in images[start : start + 1000]])
     return images[0]
 
 
@@ -171,6 +171,7 @@ async def test_the_file_shrinks_when_images_are_deleted(records: SqlRecords, tmp
     assert await SqlUpkeep(records._database).give_back_space(60) == 0  # the rest is for new images
 
 
+@pytest.mark.slow
 async def test_uploads_go_on_while_the_file_shrinks(records: SqlRecords, tmp_path: Path) -> None:
     await with_deleted_images(records)
     other = open_records(tmp_path)
@@ -208,6 +209,7 @@ async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
     engine.dispose()
 
 
+@pytest.mark.slow
 async def test_a_large_file_of_an_earlier_version_is_rewritten_on_request(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db")) as database:
         database.execute("PRAGMA auto_vacuum = NONE")

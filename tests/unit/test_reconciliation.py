@@ -143,7 +143,7 @@ class TestWhileTheServiceRuns:
 
     async def test_checks_beside_uploads_and_deletes_find_nothing(self, place: Place) -> None:
         async def upload_and_delete() -> None:
-            for _ in range(20):
+            for _ in range(8):
                 image = an_image(place.project)
                 await place.store.put(image.key, [b"x"])
                 await place.records.add_image(image)
