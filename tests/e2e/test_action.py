@@ -171,6 +171,8 @@ def repository(
                 (place / name).write_text(
                     f"open({str(folder / 'poisoned')!r}, 'a').write(__file__ + '\\n')\n"
                 )
+        for name in ("pip.conf", "pip.ini"):  # if pip obeyed it, it would find no package
+            (folder / "repository" / name).write_text("[global]\nindex-url = http://127.0.0.1:9/\n")
         with (folder / "checkout" / "hatch_build.py").open("a") as build:  # pip runs it
             environment = str(folder / "environment_of_pip.json")
             build.write(f"\nimport json, os\njson.dump(dict(os.environ), open({environment!r}, 'w'))\n")
