@@ -174,7 +174,7 @@ def check_workflow(text: str, *, keyless: bool) -> None:
 
 def check_include(text: str) -> None:
     (include,) = yaml.safe_load(text)["include"]
-    template = ROOT / include["remote"].partition("/v0/")[2]
+    template = ROOT / include["remote"].partition(f"/v{__version__}/")[2]
     inputs = next(yaml.safe_load_all(template.read_text()))["spec"]["inputs"]
     needed = {name for name, said in inputs.items() if "default" not in said}
     assert needed <= set(include["inputs"]) <= set(inputs)

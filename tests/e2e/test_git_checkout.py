@@ -17,16 +17,16 @@ def test_the_commit_comes_from_the_option_then_the_ci_then_git(
 ) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    assert service_options.commit("abc1234", Job(commit_sha=HEAD)) == "abc1234"
-    assert service_options.commit("", Job(commit_sha=HEAD)) == HEAD
+    assert service_options.commit("abc1234", Job(commit_sha=HEAD), 7) == "abc1234"
+    assert service_options.commit("", Job(commit_sha=HEAD), 7) == HEAD
     with pytest.raises(InvalidInputError, match="Use --commit SHA"):
-        service_options.commit("", Job())
+        service_options.commit("", Job(), 7)
     git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
     subprocess.run([*git, "init", "--quiet"], check=True)
     with pytest.raises(InvalidInputError, match="Jenkins does not name one"):
-        service_options.commit("", Job(ci="Jenkins"))
+        service_options.commit("", Job(ci="Jenkins"), 7)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
-    assert len(service_options.commit("", Job())) == 40
+    assert len(service_options.commit("", Job(), 7)) == 40
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InvalidInputError, match="no commit"):
-        service_options.commit("", Job())
+        service_options.commit("", Job(), 7)
