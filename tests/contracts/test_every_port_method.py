@@ -107,9 +107,10 @@ class TestDatabase:
         assert await upkeep.images_by_id("", "g", 1)
         assert await upkeep.active_ids([image.id]) == {image.id}
         assert isinstance(upkeep, SqlUpkeep)
-        for table in ("pulls", "days", "project_totals"):
-            broken = text(f"UPDATE {table} SET images = 0")
-            await upkeep._database.write(lambda connection, broken=broken: connection.execute(broken))
+        for broken in ("UPDATE pulls SET images = 0", "UPDATE uploads_by_day SET bytes = 1"):
+            await upkeep._database.write(
+                lambda connection, broken=broken: connection.execute(text(broken))  # type: ignore[misc]
+            )
         (pulls, _), (days, _) = (
             await upkeep.wrong_pulls(project.id, -1),
             await upkeep.wrong_days(project.id, -1),
