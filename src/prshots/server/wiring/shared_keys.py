@@ -38,6 +38,8 @@ class SharedKeys:
     async def check(self) -> None:
         if self._problem:
             raise KeysError(self._problem)
+        if not self._database.not_open:  # otherwise the database's own check says what is missing
+            self.ring()
 
     def begin(self) -> None:
         """Compare the keys, and keep doing so in a thread."""
