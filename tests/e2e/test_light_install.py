@@ -131,7 +131,7 @@ def test_keyless_upload_works_with_the_client_alone(
         "GITHUB_ACTIONS": "true",
         "GITHUB_EVENT_NAME": "pull_request",
         "GITHUB_EVENT_PATH": str(event),
-        "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/light"),
+        "ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/light", ref="refs/pull/8/merge"),
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
     }
     done = run(venv, "prshots", "upload", str(tmp_path / "*.png"), **environ)

@@ -25,7 +25,8 @@ from support.service_processes import (
 )
 from support.upload_load import UploadLoad
 
-DUE, TWO_DAYS = 300, 2 * 86_400
+DUE, OVERDUE = 300, 36 * 3600
+"""Within a day after images are due, the sweep deletes any number of them without asking."""
 
 
 class Replicas:
@@ -117,7 +118,7 @@ def meet_sweep(replica: Service) -> int:
 def make_due(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> None:
     """Age the images of a pull request by days, so that they expire."""
     postgresql.execute(
-        f"UPDATE images SET uploaded_at = uploaded_at - {TWO_DAYS} WHERE pr_number = {pr_number}",
+        f"UPDATE images SET uploaded_at = uploaded_at - {OVERDUE} WHERE pr_number = {pr_number}",
         replicas.database,
     )
 
