@@ -43,6 +43,7 @@ class Service:
     api_port: int = field(default_factory=free_port)
     img_port: int = field(default_factory=free_port)
     web_port: int = field(default_factory=free_port)
+    sweep_port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -77,6 +78,7 @@ class Service:
             "PRSHOTS_API_PORT": str(self.api_port),
             "PRSHOTS_IMG_PORT": str(self.img_port),
             "PRSHOTS_WEB_PORT": str(self.web_port),
+            "PRSHOTS_SWEEP_PORT": str(self.sweep_port),
             "PRSHOTS_BASE_URL": self.base_url,
             "PRSHOTS_IMG_URL": self.img_url,
             "PRSHOTS_WEB_URL": self.web_url,
