@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from support.leftover_processes import adopt_orphans, end_leftovers
@@ -31,6 +32,11 @@ settings.load_profile("fast")
 # Load each certificate file once.
 _read, _read_once = ssl.create_default_context, cache(lambda cafile: _read(cafile=cafile))
 ssl.create_default_context = lambda **given: (_read_once if list(given) == ["cafile"] else _read)(**given)
+
+# A command that a test runs in this process configures logging for good. A cached logger would keep that, and no later
+# test could capture its lines.
+_configure = structlog.configure
+structlog.configure = lambda **given: _configure(**given | {"cache_logger_on_first_use": False})
 
 SHARED_ENGINES: "pytest.StashKey[SharedEngines]" = pytest.StashKey()
 ENGINES_ADDRESS = pytest.StashKey[str]()

@@ -127,6 +127,7 @@ async def test_a_wrong_secret_key_fails_without_leaking_the_secret(
     assert await CloudStore(url, PATIENT).read(key) == b"x"
 
 
+@pytest.mark.slow
 async def test_calls_to_a_hung_or_stopped_server_fail_and_later_recover(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

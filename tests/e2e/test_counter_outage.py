@@ -127,7 +127,9 @@ def not_limited(service: Service) -> int:
     return int(float(found[1]))
 
 
-@pytest.mark.parametrize(("how", "counter_seconds"), [("stopped", 3600), ("frozen", 2)])
+@pytest.mark.parametrize(
+    ("how", "counter_seconds"), [("stopped", 3600), pytest.param("frozen", 2, marks=pytest.mark.slow)]
+)
 def test_uploads_are_unlimited_while_valkey_is_down_and_limited_again_after(
     service: Service, how: str, counter_seconds: float
 ) -> None:

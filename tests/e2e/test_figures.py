@@ -31,6 +31,7 @@ def temporary(service: Service, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_metrics_outlive_their_process_without_adding_files(service: Service, temporary: Path) -> None:
     service.start()
     wait_for_first_sweep(service)

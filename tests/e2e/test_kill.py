@@ -17,8 +17,9 @@ def seed() -> int:
     return seed
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("kills", [len(set(EmbeddedSite.kinds)), pytest.param(140, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [140])
 def test_kills_on_sqlite_and_a_folder_lose_nothing(tmp_path: Path, seed: int, kills: int) -> None:
     with running_site("embedded", tmp_path) as site:
         result = KillDrill(site, kills, seed).run("embedded")

@@ -37,7 +37,7 @@ def document(roomy_service: Service) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("phases", "hooks", "examples"),
     [
-        pytest.param("examples,coverage", "", "1", id="each constraint's limits"),
+        pytest.param("examples,coverage", "", "1", id="each constraint's limits", marks=pytest.mark.slow),
         # No hooks in the coverage phase: with our images, it would leave the form's other fields empty.
         pytest.param(
             "fuzzing,stateful", "support.openapi_hooks", "4", id="random data, and what follows an upload"

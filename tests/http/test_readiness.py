@@ -238,6 +238,7 @@ def test_without_a_working_api_web_is_ready_but_degraded(tmp_path, listens: bool
         assert reply.json()["checks"]["api"].startswith("down: ")
 
 
+@pytest.mark.slow
 def test_a_killed_or_frozen_engine_is_reported_until_it_is_back(service: Service) -> None:
     """Run on separate engines, because this test stops and freezes them."""
     with running_postgresql() as database, running_valkey() as counter:

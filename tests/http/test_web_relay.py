@@ -423,6 +423,7 @@ def test_an_api_that_is_down_is_502_until_it_is_back(tmp_path_factory: pytest.Te
             listener.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.slow
 def test_an_api_that_accepts_no_connections_is_502(tmp_path_factory: pytest.TempPathFactory) -> None:
     with socket.create_server(("127.0.0.1", free_port()), backlog=0) as listener:
         port = listener.getsockname()[1]

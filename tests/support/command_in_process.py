@@ -52,7 +52,7 @@ def _exit_code() -> int:
 @contextmanager
 def _as_if_alone(args: tuple[str, ...], env: Mapping[str, str]) -> Iterator[None]:
     """Set the command's arguments and environment, and undo its changes to the process afterwards."""
-    configured, configure = structlog.get_config(), structlog.configure
+    configured = structlog.get_config()
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr(sys, "argv", ["prshots", *args])
         for name in set(os.environ) - set(env):
@@ -60,9 +60,6 @@ def _as_if_alone(args: tuple[str, ...], env: Mapping[str, str]) -> Iterator[None
         for name, value in env.items():
             changed.setenv(name, value)
         changed.setattr(os, "dup2", lambda new, _: os.close(new))  # leave pytest's standard output alone
-        changed.setattr(
-            structlog, "configure", lambda **to: configure(**to | {"cache_logger_on_first_use": False})
-        )
         changed.setattr(logging, "basicConfig", lambda **_: None)
         changed.setattr(logging, "captureWarnings", lambda **_: None)
         for module in (sys, threading):
@@ -70,4 +67,4 @@ def _as_if_alone(args: tuple[str, ...], env: Mapping[str, str]) -> Iterator[None
         try:
             yield
         finally:
-            configure(**configured)
+            structlog.configure(**configured)
