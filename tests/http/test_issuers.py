@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import structlog
 from joserfc import jws
 from joserfc.jwk import ECKey, RSAKey
 
@@ -166,9 +167,11 @@ class TestKeys:
         token = issuer.token(exp=NOW + 2 * STALE_SECONDS)
         await issuer.claims(token)
         issuer.is_down = True
-        for later in (FRESH_SECONDS, FRESH_SECONDS + 1, STALE_SECONDS - 1):
-            issuer.now = NOW + later
-            assert await issuer.claims(token)
+        with structlog.testing.capture_logs() as logs:
+            for later in (FRESH_SECONDS, FRESH_SECONDS + 1, STALE_SECONDS - 1):
+                issuer.now = NOW + later
+                assert await issuer.claims(token)
+        assert [line["event"] for line in logs] == ["issuer does not answer; using its cached keys"]
         # An unknown key may be a new one. This cannot be decided while the issuer is down.
         with pytest.raises(ProviderError):
             await issuer.claims(issuer.token("second", exp=NOW + 2 * STALE_SECONDS))

@@ -116,8 +116,8 @@ class Issuer:
             key_set = await get_json(self.endpoint(await self.document(), "jwks_uri"))
             self._keys, self._keys_at, self._problem = _imported(key_set, self.address), now, ""
         except ProviderError as error:
-            self._problem = str(error)
-            if self._keys:
+            is_new, self._problem = not self._problem, str(error)
+            if self._keys and is_new:  # once per outage
                 _log.warning("issuer does not answer; using its cached keys", reason=self._problem)
 
 
