@@ -55,27 +55,30 @@ class BodySlots:
         return fits
 
     async def _wait_for_room(self, holder: str, size: int) -> None:
-        waiting = (holder, size, asyncio.get_running_loop().create_future())
+        room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = (holder, size, room)
         self._waiting.append(waiting)
         try:
-            await asyncio.wait_for(waiting[2], WAIT_SECONDS)
-        except TimeoutError:
-            raise BusyError("too many uploads in progress, retry later") from None
+            # Not `wait_for`: if its timeout came right after the room was given, nobody would give it back.
+            await asyncio.wait([room], timeout=WAIT_SECONDS)
         except asyncio.CancelledError:
-            if waiting[2].done() and not waiting[2].cancelled():  # it got its room in the same moment
+            if room.done():
                 self._give_back(holder, size)
             raise
         finally:
-            with contextlib.suppress(ValueError):
-                self._waiting.remove(waiting)
+            self._waiting.remove(waiting)
+        if not room.done():
+            raise BusyError("too many uploads in progress, retry later")
 
     def _give_back(self, holder: str, size: int) -> None:
         self._reserved -= size
         self._by_holder[holder] -= size
         if not self._by_holder[holder]:
             del self._by_holder[holder]
-        for waiting in tuple(self._waiting):  # first come, first served, past those that still do not fit
-            other, wanted, room = waiting
+        for (
+            other,
+            wanted,
+            room,
+        ) in self._waiting:  # first come, first served, past those that still do not fit
             if not room.done() and self._take(other, wanted):
-                self._waiting.remove(waiting)
                 room.set_result(None)
