@@ -32,8 +32,8 @@ class SqlUpkeep:
         return await self._database.read(server_time)
 
     async def stored(self) -> tuple[int, int]:
-        row = await self._database.read(lambda connection: connection.execute(_STORED).one())
-        return int(row[0]), int(row[1])  # PostgreSQL sums to Decimal
+        number, size = await self._database.read(lambda connection: connection.execute(_STORED).one())
+        return number, size
 
     async def count_overdue(self, since: int, most: int) -> int:
         def count(connection: Connection) -> int:

@@ -169,14 +169,14 @@ def _wrong(
     names: tuple[str, ...],
     rows: Iterable[Any],
 ) -> list[WrongTotal]:
-    """Read rows of (number, stored …, counted …). PostgreSQL sums to Decimal, so every value is converted."""
+    """Read rows of (number, stored …, counted …)."""
     return [
         WrongTotal(
             of,
             project_id,
-            int(row[0]),
-            dict(zip(names, map(int, row[1 : 1 + len(names)]), strict=True)),
-            dict(zip(names, map(int, row[1 + len(names) :]), strict=True)),
+            row[0],
+            dict(zip(names, row[1 : 1 + len(names)], strict=True)),
+            dict(zip(names, row[1 + len(names) :], strict=True)),
         )
         for row in rows
     ]
