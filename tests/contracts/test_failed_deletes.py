@@ -10,17 +10,14 @@ import psycopg
 import pytest
 
 from prshots.contract.errors import ExpireFailedError, RecordsError, RecordsFullError
-from prshots.server.adapters.counters.memory import MemoryCounter
-from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.postgresql import Timeouts, open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.expiry import expire_scheduled
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import Image, Project
-from prshots.server.domain.signing import KeyRing
 from support.engine_servers import PostgreSQL, running_postgresql
-from support.stores_and_records import a_project, an_image, empty_database
+from support.stores_and_records import a_project, an_image, empty_database, image_service
 
 LOCK_SECONDS = 0.2
 
@@ -76,15 +73,7 @@ class Place:
 async def place_on(server: PostgreSQL, folder: Path) -> AsyncIterator[Place]:
     url, store = empty_database(server), InterruptedStore(folder)
     records = InterruptedRecords(open_postgresql(url, Timeouts(lock=LOCK_SECONDS)))
-    images = Images(
-        records=records,
-        store=store,
-        counter=MemoryCounter(9),
-        keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
-        img_url="http://img",
-        web_url="http://web",
-        max_image_bytes=9999,
-    )
+    images = image_service(records, store)
     project = a_project()
     image = an_image(project)
     await records.add_project(project)

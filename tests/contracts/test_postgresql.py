@@ -16,21 +16,25 @@ import pytest
 from sqlalchemy import event, text
 
 from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsureError
-from prshots.server.adapters.counters.memory import MemoryCounter
-from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.postgresql import LOOKERS, READERS, WRITERS, Timeouts, open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.images import Images, UploadedFile, UploadForm
+from prshots.server.domain.images import UploadedFile, UploadForm
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
-from prshots.server.domain.signing import KeyRing
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
 from support.every_port_call import EVERY_CALL
 from support.service import PNG, SHA
-from support.stores_and_records import a_project, an_image, empty_database, filled_up, small_disk
+from support.stores_and_records import (
+    a_project,
+    an_image,
+    empty_database,
+    filled_up,
+    image_service,
+    small_disk,
+)
 from support.waiting import eventually
 
 NEVER = 3600.0
@@ -269,15 +273,7 @@ class TestCommitting:
             )
         store, file = DiskStore(tmp_path), UploadedFile("image/png", [PNG], len(PNG))
         fields = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
-        images = Images(
-            records=records,
-            store=store,
-            counter=MemoryCounter(9),
-            keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
-            img_url="http://img",
-            web_url="http://web",
-            max_image_bytes=9999,
-        )
+        images = image_service(records, store)
         try:
             with pytest.raises(RecordsUnsureError):
                 await images.upload(project, UploadForm(file, fields))

@@ -35,6 +35,9 @@ def main() -> int:
             _say(str(result))
             write_result(result, options.json)
             violations += result.violations
+    except KeyboardInterrupt:
+        _say(f"given up: interrupted, or not done after {options.minutes} minutes (--minutes)")
+        return 1
     finally:
         end_leftovers()
     if options.json == table.RESULTS:

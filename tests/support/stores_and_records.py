@@ -14,6 +14,8 @@ import psycopg
 import pytest
 
 from prshots.contract.limits import Policy
+from prshots.server.adapters.counters.memory import MemoryCounter
+from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.migrate import migrate
@@ -23,8 +25,10 @@ from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.domain.images import Images
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, UploadToken
 from prshots.server.domain.ports import ObjectStore
+from prshots.server.domain.signing import KeyRing
 from prshots.server.domain.sweep import Engines
 
 if TYPE_CHECKING:
@@ -94,6 +98,19 @@ def people_beside(records: SqlRecords) -> SqlPeople:
 def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
     """Return what a sweep works on."""
     return Engines(records, people_beside(records), store, SqlUpkeep(records._database))
+
+
+def image_service(records: SqlRecords, store: ObjectStore) -> Images:
+    """Return the service for small images, with one signing key and room for nine uploads."""
+    return Images(
+        records=records,
+        store=store,
+        counter=MemoryCounter(9),
+        keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),
+        img_url="http://img",
+        web_url="http://web",
+        max_image_bytes=9999,
+    )
 
 
 class DiskStoreAt(DiskStore):

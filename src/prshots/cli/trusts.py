@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The project's name.")]
+TrustArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The trust's id, from `prshots project trusts`.")
+]
 
 
 class ForgeIssuer(NamedTuple):
@@ -116,9 +119,7 @@ def list_trusts(name: NameArgument, *, as_json: JsonOption = False, config: Conf
 
 
 def distrust(
-    trust_id: Annotated[
-        str, typer.Argument(metavar="ID", help="The trust's id, from `prshots project trusts`.")
-    ],
+    trust_id: TrustArgument,
     config: ConfigOption = None,
 ) -> None:
     """Remove a trust. Tokens issued through it stop working immediately."""
@@ -127,9 +128,7 @@ def distrust(
 
 
 def unpin(
-    trust_id: Annotated[
-        str, typer.Argument(metavar="ID", help="The trust's id, from `prshots project trusts`.")
-    ],
+    trust_id: TrustArgument,
     config: ConfigOption = None,
 ) -> None:
     """Forget the repository that a trust is pinned to. The next job pins its own."""

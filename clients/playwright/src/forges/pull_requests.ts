@@ -1,4 +1,4 @@
-/** The pull requests of GitHub and Gitea, whose APIs are alike. */
+/** The pull requests of GitHub and Gitea, whose APIs have the same paths. */
 import * as validate from "../ci/validate.js";
 import { type ForgeApi, type Json, textAt } from "./calling.js";
 

@@ -50,7 +50,7 @@ class PlainForge:
 
 
 class IssueForge(PlainForge):
-    """Base class of GitHub and Gitea: every pull request is an issue, and the APIs are alike."""
+    """Base class of GitHub and Gitea: every pull request is an issue, and the APIs have the same paths."""
 
     _repository: str
     _open_with_head: ClassVar[tuple[str, Mapping[str, str]]]
