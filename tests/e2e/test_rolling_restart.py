@@ -90,17 +90,21 @@ def replicas(service: Service, tmp_path: Path) -> Iterator[list[Service]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(60 + 30 * RESTARTS)
-@pytest.mark.parametrize("drain_seconds", ["0", "2"])
+@pytest.mark.parametrize(
+    ("drain_seconds", "through_web"),
+    [("0", False), ("2", False), ("0", True), ("2", True)],
+)
 def test_a_rolling_restart_behind_nginx_loses_no_request(
-    replicas: list[Service], tmp_path: Path, drain_seconds: str
+    replicas: list[Service], tmp_path: Path, drain_seconds: str, through_web: bool
 ) -> None:
+    """Requests to the API take the way of the shipped configuration, or also pass the web component."""
     for replica in replicas:
         replica.settings["DRAIN_SECONDS"] = drain_seconds
         start(replica)
     front = Nginx.of(
         replicas[0],
         tmp_path / "nginx",
-        api=[replica.api_port for replica in replicas],
+        api=[replica.web_port if through_web else replica.api_port for replica in replicas],
         delivery=[replica.img_port for replica in replicas],
     )
     with running(front.server()):
@@ -110,7 +114,7 @@ def test_a_rolling_restart_behind_nginx_loses_no_request(
             log_size = 0
             for number in range(RESTARTS):
                 wait_until(
-                    lambda log_size=log_size: are_in_use(front, replicas, log_size), "nginx to use both"
+                    lambda log_size=log_size: are_in_use(front, log_size), "nginx to use both"
                 )
                 replica = replicas[number % 2]
                 assert stop(replica) == 0, replica.log
@@ -126,8 +130,8 @@ def test_a_rolling_restart_behind_nginx_loses_no_request(
 
 
 def start(replica: Service) -> None:
-    serve(replica, "api", "delivery")
-    for address in (replica.base_url, replica.img_url):
+    serve(replica)
+    for address in (replica.web_url, replica.base_url, replica.img_url):
         wait_until(lambda address=address: is_ready(address), lambda: f"the replica to be up: {replica.log}")
 
 
@@ -141,11 +145,7 @@ def access_log(front: Nginx) -> bytes:
     return (front.folder / "access.log").read_bytes()
 
 
-def are_in_use(front: Nginx, replicas: list[Service], log_size: int) -> bool:
-    """Tell whether nginx uses all replicas since the log had this size. It skips one that refused for 2 s."""
+def are_in_use(front: Nginx, log_size: int) -> bool:
+    """Tell whether nginx uses all replicas since the log had this size."""
     log = access_log(front)[log_size:].decode()
-    return all(
-        f"upstream=127.0.0.1:{port} status=20" in log
-        for replica in replicas
-        for port in (replica.api_port, replica.img_port)
-    )
+    return all(f"upstream=127.0.0.1:{port} status=20" in log for port in (*front.api, *front.delivery))

@@ -25,9 +25,9 @@ from pathlib import Path
 HANDSHAKE_SECONDS = 0.1
 """How long a connection attempt from before `turn_away` may take until it is in the queue."""
 
-LONGEST_SECONDS = 1.0
-"""How long a worker waits for `turn_away`, and then for an empty queue. The supervisor does not turn clients
-away when somebody stops only one of its workers."""
+LONGEST_SECONDS = 2.0
+"""How long a worker waits for `turn_away`, and then for an empty queue. The supervisor first waits up to a
+second for web, and does not turn clients away when somebody stops only one of its workers."""
 
 FIRST_BYTE_SECONDS = 0.5
 """How long a client may take from connecting to the first byte of its request. Granian closes a connection

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +27,9 @@ from prshots.server.processes.closing import turn_away
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
 """How long we wait for children beyond their own time to stop, and after that for killed ones."""
+
+WEB_SECONDS = 1.0
+"""How long the other components still accept connections after web, whose last requests go to the API."""
 
 SWEEP_INTERVAL_SECONDS = 3600.0
 SWEEP_RETRY_SECONDS = 300.0
@@ -159,17 +162,16 @@ class Supervisor:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the handler is set now
         workers = [(part, slot) for part in self.parts for slot in part.slots]
         ready: list[asyncio.Future[None]] = [loop.create_future() for _ in workers]
-        tasks = [
-            *(
-                asyncio.create_task(self._keep_alive(part, slot, first_ready))
-                for (part, slot), first_ready in zip(workers, ready, strict=True)
-            ),
-            asyncio.create_task(self._after_start(ready)),
+        of_workers = [
+            asyncio.create_task(self._keep_alive(part, slot, first_ready))
+            for (part, slot), first_ready in zip(workers, ready, strict=True)
         ]
+        tasks = [*of_workers, asyncio.create_task(self._after_start(ready))]
         for task in tasks:  # a task that ends by itself failed to start, or has a bug
             task.add_done_callback(lambda _: self._stopping.set())
         await self._stopping.wait()
-        await self._stop(tasks)
+        web = [task for (part, _), task in zip(workers, of_workers, strict=True) if part.name == "web"]
+        await self._stop(tasks, web)
         os.close(self._lifeline)
         os.close(held_open)
         return 1 if self._failed or any(_is_fault(task) for task in tasks) else 0
@@ -268,15 +270,22 @@ class Supervisor:
         finally:
             self._children.discard(child)
 
-    async def _stop(self, tasks: list["asyncio.Task[None]"]) -> None:
+    async def _stop(self, tasks: list["asyncio.Task[None]"], web: list["asyncio.Task[None]"]) -> None:
         self._signal_all(signal.SIGTERM)
         await asyncio.wait(tasks, timeout=self.drain_seconds)
-        for part in self.parts:
-            turn_away(part.listener)
-            part.listener.close()
-        await asyncio.wait(tasks, timeout=self.grace_seconds + BEYOND_GRACE_SECONDS)
+        until = time.monotonic() + self.grace_seconds + BEYOND_GRACE_SECONDS
+        self._close(part for part in self.parts if part.name == "web")
+        if web:
+            await asyncio.wait(web, timeout=min(WEB_SECONDS, self.grace_seconds / 2))
+        self._close(part for part in self.parts if part.name != "web")
+        await asyncio.wait(tasks, timeout=max(0.0, until - time.monotonic()))
         self._signal_all(signal.SIGKILL)
         await asyncio.wait(tasks, timeout=KILL_SECONDS)
+
+    def _close(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            turn_away(part.listener)
+            part.listener.close()
 
     def _signal_all(self, number: signal.Signals) -> None:
         for child in self._children:
