@@ -113,9 +113,7 @@ def test_a_rolling_restart_behind_nginx_loses_no_request(
         def restart_in_turn() -> None:
             log_size = 0
             for number in range(RESTARTS):
-                wait_until(
-                    lambda log_size=log_size: are_in_use(front, log_size), "nginx to use both"
-                )
+                wait_until(lambda log_size=log_size: are_in_use(front, log_size), "nginx to use both")
                 replica = replicas[number % 2]
                 assert stop(replica) == 0, replica.log
                 start(replica)
