@@ -292,8 +292,12 @@ def test_without_a_service_the_fixture_works_and_can_save_to_a_folder(
         result = here.runpytest_inprocess(*silent)
         assert (result.ret, lines(result.stdout.str())) == (0, [])
     monkeypatch.delenv("PRSHOTS_URL")
+    monkeypatch.setenv("PRSHOTS_ULR", "https://shots.test")
     kept = here.runpytest_inprocess("--prshots-dir=shots")
-    assert lines(kept.stdout.str()) == ["3 screenshots kept in shots"]
+    assert lines(kept.stdout.str()) == [
+        "3 screenshots kept in shots",
+        "unknown variable PRSHOTS_ULR is ignored: did you mean PRSHOTS_URL?",
+    ]
     found = sorted(str(path.relative_to(here.path)) for path in here.path.rglob("*.png"))
     assert found == ["shots/_up_ 1.png", "shots/home-2.png", "shots/home.png"]
 

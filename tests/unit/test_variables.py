@@ -1,13 +1,22 @@
 """PRSHOTS_ variables: a misspelled one is noticed."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prshots.contract.errors import SettingsError
-from prshots.contract.variables import PREFIX, unknown_variables
+from prshots.contract.variables import (
+    CLIENT,
+    OTHERS,
+    PREFIX,
+    client_warnings,
+    nearest_name,
+    unknown_variables,
+)
 from prshots.server.config.settings import SETTINGS, ignored_variables, load_settings
 from support.command_in_process import run_here
+from support.vectors import cases
 
 
 @pytest.mark.parametrize(
@@ -79,3 +88,13 @@ def test_a_client_command_warns_and_goes_on(tmp_path: Path) -> None:
         "Warning: unknown variable PRSHOTS_TOKN is ignored: did you mean PRSHOTS_TOKEN?",
     ]
     assert "very-secret" not in done.stderr
+
+
+@pytest.mark.parametrize("vector", cases("misspelled_variables", "misspelled"))
+def test_the_clients_warn_about_misspelled_variables_of_theirs(vector: dict[str, Any]) -> None:
+    assert client_warnings(vector["environ"]) == vector["warnings"]
+
+
+def test_no_other_variable_of_ours_looks_like_one_of_the_clients() -> None:
+    others = [*(name.upper() for name in SETTINGS), *OTHERS]
+    assert {name: near for name in others if (near := nearest_name(name, CLIENT))} == {}

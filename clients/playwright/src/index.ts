@@ -11,6 +11,7 @@ import { Service } from "./service.js";
 import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
 import { titleOf, UniqueNames } from "./shot_names.js";
 import { screenshots, Uploads } from "./uploading.js";
+import { misspelledVariables } from "./variables.js";
 
 export type { PrshotsOptions } from "./settings.js";
 
@@ -99,7 +100,8 @@ export default class PrshotsReporter implements Reporter {
     if (interrupted) this.#stop.abort();
     const run = await this.#run;
     if (run) await this.#end(run, interrupted);
-    for (const line of [...this.#problems, ...(run?.uploads.warnings ?? [])]) this.#say(line);
+    const warnings = [...misspelledVariables(process.env), ...(run?.uploads.warnings ?? [])];
+    for (const line of [...this.#problems, ...warnings]) this.#say(line);
     return this.#options.strict && this.#problems.length && result.status === "passed"
       ? { status: "failed" }
       : undefined;

@@ -34,6 +34,14 @@ test("without a service the reporter does nothing and prints nothing", async () 
   assert.equal(said, "");
 });
 
+test("a misspelled variable is named, because the reporter would do nothing and say nothing", async () => {
+  const said = await written(async () => {
+    process.env.PRSHOTS_ULR = "https://shots.test";
+    await new Reporter().onEnd({ status: "passed" });
+  });
+  assert.equal(said, "prshots: unknown variable PRSHOTS_ULR is ignored: did you mean PRSHOTS_URL?\n");
+});
+
 test("a problem fails the run only with strict", async () => {
   const options = { url: "https://shots.test", prNumber: 7, commit: "0123456", token: "msr_secret" };
   for (const strict of [false, true]) {

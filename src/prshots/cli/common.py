@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from prshots.contract.variables import unknown_variables
+from prshots.contract.variables import ignored, unknown_variables
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -47,7 +47,7 @@ def warn_about_unknown_variables() -> None:
     from prshots.server.config.settings import SETTINGS  # only now: it takes time to load
 
     for name, nearest in unknown_variables(os.environ, SETTINGS).items():
-        say(f"Warning: unknown variable {name} is ignored{f': did you mean {nearest}?' if nearest else '.'}")
+        say(f"Warning: {ignored(name, nearest)}")
 
 
 def with_accounts(config: Path | None, work: Callable[["Projects"], Awaitable[T]]) -> T:

@@ -32,8 +32,9 @@ OTHERS = (
 ACTION_INPUT = "INPUT_"
 """The start of the names that action.yml gives to the Action's inputs."""
 
-SIMILAR = 0.75
-"""How similar a misspelled name is to the right one, on difflib's scale: HOTS and HOST are 0.75."""
+SIMILAR = 0.8
+"""How similar a misspelled name is to the right one, on difflib's scale. PRSHOTS_STORE_URL, a setting of the
+service, and PRSHOTS_FORGE_URL are 0.78."""
 
 
 def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> dict[str, str]:
@@ -50,6 +51,25 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
     }
 
 
+def client_warnings(environ: Mapping[str, str]) -> list[str]:
+    """Return a warning for each variable that looks like a misspelled one of the clients.
+
+    Other unknown variables get none: a test run is no place to learn about those of other tools.
+    """
+    given = [name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name]]
+    return [
+        ignored(f"{PREFIX}{name}", nearest)
+        for name in sorted(given)
+        if name not in CLIENT and (nearest := nearest_name(name, CLIENT, PREFIX))
+    ]
+
+
+def ignored(name: str, nearest: str) -> str:
+    return f"unknown variable {name} is ignored{f': did you mean {nearest}?' if nearest else '.'}"
+
+
 def nearest_name(name: str, known: Collection[str], prefix: str = "") -> str:
     """Return the known name that this one resembles, with the prefix; "" if there is none."""
-    return "".join(f"{prefix}{near}" for near in get_close_matches(name, known, n=1, cutoff=SIMILAR))
+    swapped = [each for each in known if sorted(each) == sorted(name)]
+    near = swapped or get_close_matches(name, known, n=1, cutoff=SIMILAR)
+    return f"{prefix}{near[0]}" if near else ""

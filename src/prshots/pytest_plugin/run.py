@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from prshots.contract.errors import InvalidInputError, PrshotsError
+from prshots.contract.variables import client_warnings
 from prshots.pytest_plugin.report import RunReport
 from prshots.pytest_plugin.taking import name_of, shortened, way_to_take
 
@@ -48,6 +49,7 @@ class Run:
         kept_in = base / folder if folder else None
         run = cls(kept_in, None, takes_failures, posts and not is_worker)
         run.report.kept_in = folder
+        run.report.warnings += [] if is_worker or mode == "off" else client_warnings(os.environ)
         try:
             run.uploads = _background_uploads(mode)
         except InvalidInputError as error:
