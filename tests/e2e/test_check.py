@@ -68,7 +68,7 @@ def test_differences_are_listed_repaired_and_gone(service: Service) -> None:
     done = service.run("check", check=False)
     assert done.returncode == 1
     assert f"file without record  {orphan.relative_to(service.images_dir)}" in done.stdout
-    assert "1 records without bytes, 1 files without a record, 1 wrong totals." in done.stdout
+    assert "1 record without bytes, 1 file without a record, 1 wrong total." in done.stdout
     assert "run `prshots check --repair`" in done.stderr
 
     done = service.run("check", "--repair", check=False)

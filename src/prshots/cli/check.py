@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import ConfigOption, print_json, say, settings_from
+from prshots.cli.common import ConfigOption, counted, print_json, say, settings_from
 from prshots.contract.errors import PrshotsError
 
 if TYPE_CHECKING:
@@ -103,8 +103,9 @@ def _described(finding: "Finding") -> dict[str, Any]:
 
 def _summary(report: "CheckReport", *, repair: bool) -> str:
     found = (
-        f"Compared {report.records:,} records with {report.files:,} files: "
-        f"{report.records_without_bytes:,} records without bytes, "
-        f"{report.files_without_record:,} files without a record, {report.wrong_totals:,} wrong totals."
+        f"Checked {counted(report.records, 'record')} and {counted(report.files, 'file')} over an hour old: "
+        f"{counted(report.records_without_bytes, 'record')} without bytes, "
+        f"{counted(report.files_without_record, 'file')} without a record, "
+        f"{counted(report.wrong_totals, 'wrong total')}."
     )
     return f"{found} Repaired {report.repaired:,}." if repair else found

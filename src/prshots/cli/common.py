@@ -40,6 +40,10 @@ def settings_from(config: Path | None, part: str = "command") -> "Settings":
     return settings
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def warn_about_unknown_variables() -> None:
     """Name the PRSHOTS_ variables that nothing reads. A CI job may have its own, so they are not an error."""
     if not unknown_variables(os.environ, ()):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import print_json, say
+from prshots.cli.common import counted, print_json, say
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -92,20 +92,16 @@ def _told_of_comment(closed: "Closed") -> dict[str, Any]:
 
 def _done(expired: "Expired") -> str:
     if expired.policy == Policy.PR_CLOSE:
-        return f"Deleted {_screenshots(expired.expired)} of pull request {expired.pr_number}."
+        return f"Deleted {counted(expired.expired, 'screenshot')} of pull request {expired.pr_number}."
     return (
-        f"Marked {_screenshots(expired.marked)} of pull request {expired.pr_number} as closed. "
+        f"Marked {counted(expired.marked, 'screenshot')} of pull request {expired.pr_number} as closed. "
         f"The project's policy, {expired.policy}, keeps them for now."
     )
 
 
-def _screenshots(count: int) -> str:
-    return f"{count:,} screenshot{'' if count == 1 else 's'}"
-
-
 def _of_comment(closed: "Closed") -> list[str]:
     if closed.left:
-        return [f"Did not change the comment: it still shows {_screenshots(closed.left)}."]
+        return [f"Did not change the comment: it still shows {counted(closed.left, 'screenshot')}."]
     words = [_COMMENTED[closed.posted.outcome]]
     if closed.not_purged:
         words.append(
