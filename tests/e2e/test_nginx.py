@@ -82,7 +82,7 @@ def own_image(front: Nginx, ext: str, exp: float, content: bytes = PNG) -> str:
     service, image_id = front.service, secrets.token_hex(16)
     ring = KeyRing.parse((service.data_dir / "signing-keys").read_text())
     path = service.images_dir / image_id[:2] / f"{image_id}.{ext}"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return front.url + ring.sign(image_id, ext, int(exp), ring.signing_kid)
 
