@@ -109,16 +109,18 @@ def send_as_much_as_is_taken(slow: list[socket.socket], data: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("many_files")
-@pytest.mark.parametrize("tokens", [1, 10])
-def test_stalled_uploads_use_little_memory_and_others_still_upload(service: Service, tokens: int) -> None:
+@pytest.mark.parametrize(("component", "tokens"), [("base_url", 1), ("base_url", 10), ("web_url", 10)])
+def test_stalled_uploads_use_little_memory_and_others_still_upload(
+    service: Service, component: str, tokens: int
+) -> None:
     service.start()
-    api = part_pids(service)["api"]
+    pids = part_pids(service)
     with contextlib.ExitStack() as stack:
         slow = []
         for _ in range(tokens):
             first = unfinished_upload(service.new_token())
             number = STALLED_UPLOADS // tokens
-            slow += stack.enter_context(connections(service.base_url, number, each_sends=first))
+            slow += stack.enter_context(connections(getattr(service, component), number, each_sends=first))
         send_as_much_as_is_taken(slow, png(MAX_BYTES - 100_000))
         if tokens == 1:
             with service.client(service.new_token()) as client:
@@ -126,7 +128,7 @@ def test_stalled_uploads_use_little_memory_and_others_still_upload(service: Serv
         refused = Counter(wait_for_refusals(slow))
         assert refused[(503, "too many uploads in progress, retry later", "5")] > STALLED_UPLOADS // 2
         assert sum(refused.values()) < STALLED_UPLOADS  # some uploads are under way
-        assert resident_bytes(api) / 1024**2 < MEMORY_MB
+        assert sum(resident_bytes(pids[part]) for part in ("web", "api")) / 1024**2 < MEMORY_MB
 
 
 def wait_for_refusals(slow: list[socket.socket]) -> list[tuple[int, str, str]]:

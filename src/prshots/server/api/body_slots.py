@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from prshots.contract.errors import BusyError
 
-BYTES_IN_ALL = 128 * 1024**2
+BYTES_IN_ALL = 96 * 1024**2
 """What bodies under way may hold, unless only a few of the largest images would fit. The process needs about
 twice as much, because the memory between the chunks is lost."""
 
@@ -75,10 +75,7 @@ class BodySlots:
         self._by_holder[holder] -= size
         if not self._by_holder[holder]:
             del self._by_holder[holder]
-        for (
-            other,
-            wanted,
-            room,
-        ) in self._waiting:  # first come, first served, past those that still do not fit
+        # First come, first served, past those that still do not fit.
+        for other, wanted, room in self._waiting:
             if not room.done() and self._take(other, wanted):
                 room.set_result(None)

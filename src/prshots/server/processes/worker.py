@@ -38,9 +38,9 @@ OTHER_FILES = 256
 HEAD_SECONDS = 10
 """How long a request's head may take. Granian closes idle connections after the same time."""
 
-BUFFER_BYTES = 128 * 1024
+BUFFER_BYTES, WEB_BUFFER_BYTES = 128 * 1024, 64 * 1024
 """The largest head, and the largest chunk of a body. With less, large uploads take longer; with more, clients
-that send endless heads use more memory."""
+that send endless heads use more memory. Web holds each chunk twice: it relays uploads to the API."""
 
 
 def main() -> None:
@@ -136,7 +136,8 @@ async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.
 async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
     from prshots.server.wiring import web
 
-    await _serve_on_granian(web(settings), settings, listener, stop, ready_fd)
+    app = web(settings)
+    await _serve_on_granian(app, settings, listener, stop, ready_fd, buffer_bytes=WEB_BUFFER_BYTES)
 
 
 async def _serve_sweep_status(
@@ -156,7 +157,13 @@ class App(Protocol):
 
 
 async def _serve_on_granian(
-    app: App, settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
+    app: App,
+    settings: Settings,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    ready_fd: int,
+    *,
+    buffer_bytes: int = BUFFER_BYTES,
 ) -> None:
     from granian._granian import SocketHolder
     from granian.constants import HTTPModes, Interfaces
@@ -179,7 +186,7 @@ async def _serve_on_granian(
         websockets=False,
         log_enabled=False,
         backpressure=most_connections(),  # by default 128, which anyone could fill with idle connections
-        http1_settings=HTTP1Settings(header_read_timeout=HEAD_SECONDS * 1000, max_buffer_size=BUFFER_BYTES),
+        http1_settings=HTTP1Settings(header_read_timeout=HEAD_SECONDS * 1000, max_buffer_size=buffer_bytes),
     )
     serving = asyncio.create_task(server.serve())
     os.close(ready_fd)
