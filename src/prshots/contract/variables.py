@@ -43,10 +43,9 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
     `settings` are the service's own, without the prefix. An empty variable counts as not set.
     """
     known = {*CLIENT, *OTHERS, *(name.upper() for name in settings)}
-    given = [name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name]]
     return {
         f"{PREFIX}{name}": nearest_name(name, known, PREFIX)
-        for name in sorted(given)
+        for name in _given(environ)
         if name not in known and not name.startswith(ACTION_INPUT)
     }
 
@@ -56,12 +55,15 @@ def client_warnings(environ: Mapping[str, str]) -> list[str]:
 
     Other unknown variables get none: a test run is no place to learn about those of other tools.
     """
-    given = [name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name]]
     return [
         ignored(f"{PREFIX}{name}", nearest)
-        for name in sorted(given)
+        for name in _given(environ)
         if name not in CLIENT and (nearest := nearest_name(name, CLIENT, PREFIX))
     ]
+
+
+def _given(environ: Mapping[str, str]) -> list[str]:
+    return sorted(name.removeprefix(PREFIX) for name in environ if name.startswith(PREFIX) and environ[name])
 
 
 def ignored(name: str, nearest: str) -> str:
