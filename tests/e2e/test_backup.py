@@ -209,6 +209,16 @@ def reached(fifo: Path) -> Iterator[None]:
     os.close(opened[0])
 
 
+def is_blocked_reading(pid: int, fifo: Path) -> bool:
+    """Tell whether a process has opened the FIFO and sleeps."""
+    try:
+        has_opened = str(fifo) in map(os.readlink, Path(f"/proc/{pid}/fd").iterdir())
+    except FileNotFoundError:  # it closed another file just now
+        return False
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return has_opened and state == "S"
+
+
 def dump(database: Path) -> list[str]:
     with contextlib.closing(sqlite3.connect(database)) as connection:
         return list(connection.iterdump())
@@ -281,6 +291,8 @@ class TestBackup:
         process = subprocess.Popen([PRSHOTS, "backup", str(target)], env=service.env, stderr=subprocess.PIPE)
         with reached(keys):
             assert (tmp_path / ".b.tar.unfinished" / "archive").exists()
+            # Python would not notice a signal that comes just before it blocks.
+            wait_until(lambda: is_blocked_reading(process.pid, keys), "the process to read the FIFO")
             process.send_signal(how)
             _, said = process.communicate(timeout=60)
         assert process.returncode == code
