@@ -33,6 +33,7 @@ _HEADERS = f"""
     server_tokens off;
     set $prshots_tag {"0" * 32};
     set $prshots_cache_seconds 3600;
+    set $prshots_hsts "";
     include {SHIPPED}/prshots/image-headers.conf;
 """
 # The same main file for both: one worker, and no connection is closed after a thousand requests. The rest is

@@ -34,8 +34,8 @@ def give_back_some(connection: Connection) -> int:
     if surplus <= 0:
         return 0
     cursor = connection.connection.cursor()
-    cursor.execute(f"PRAGMA incremental_vacuum({min(surplus, STEP_PAGES)})")
-    cursor.fetchall()  # it frees a page per row, which is empty, so SQLAlchemy would not fetch it
+    for _ in range(min(surplus, STEP_PAGES)):
+        cursor.execute("PRAGMA incremental_vacuum(1)")  # for more pages, Python would still free only one
     cursor.close()
     return (pages - _pragma(connection, "page_count")) * _pragma(connection, "page_size")
 
