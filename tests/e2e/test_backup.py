@@ -21,6 +21,7 @@ from prshots.server.backup.reading import members
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings
+from support.engine_servers import process_state
 from support.service import PRSHOTS, Service, png, upload
 from support.service_processes import (
     change_database,
@@ -215,8 +216,7 @@ def is_blocked_reading(pid: int, fifo: Path) -> bool:
         has_opened = str(fifo) in map(os.readlink, Path(f"/proc/{pid}/fd").iterdir())
     except FileNotFoundError:  # it closed another file just now
         return False
-    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return has_opened and state == "S"
+    return has_opened and process_state(pid) == "S"
 
 
 def dump(database: Path) -> list[str]:

@@ -109,9 +109,8 @@ def test_without_any_engine_every_component_starts(service: Service, monkeypatch
     status, readiness = ask(f"{service.base_url}/readyz")
     assert status == 503
     assert "database" in str(readiness["error"])
-    assert (
-        ask(f"{service.img_url}/readyz")[1]["error"] == "not ready: keys, store"
-    )  # the API creates them, once it has a database
+    # The API creates the keys, once it has a database.
+    assert ask(f"{service.img_url}/readyz")[1]["error"] == "not ready: keys, store"
     wait_until(lambda: "sweep failed; the next one tries again" in service.log, "the first sweep")
     assert service.stop() == 0
     assert "Traceback" not in service.log

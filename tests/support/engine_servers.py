@@ -274,15 +274,15 @@ def _children(pid: int) -> list[int]:
 def _freeze(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGSTOP)
-    while _state(pid) not in "TZ":
+    while process_state(pid) not in "TZ":
         time.sleep(0.001)
 
 
 def _is_running(pid: int) -> bool:
-    return _state(pid) != "Z"
+    return process_state(pid) != "Z"
 
 
-def _state(pid: int) -> str:
+def process_state(pid: int) -> str:
     """Return the process state letter from /proc, and Z (zombie) for a process that no longer exists."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -16,7 +16,7 @@ from prshots.contract.variables import (
 )
 from prshots.server.config.settings import SETTINGS, ignored_variables, load_settings
 from support.command_in_process import run_here
-from support.vectors import cases
+from support.vectors import cases, vectors
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,13 @@ def test_a_client_command_warns_and_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("vector", cases("misspelled_variables", "misspelled"))
 def test_the_clients_warn_about_misspelled_variables_of_theirs(vector: dict[str, Any]) -> None:
     assert client_warnings(vector["environ"]) == vector["warnings"]
+
+
+def test_the_vectors_have_every_variable_of_the_clients() -> None:
+    """So a new one must be added to the reporter, too."""
+    found = {case["case"]: set(case["environ"]) for case in vectors("misspelled_variables")["misspelled"]}
+    assert found["right ones"] == {f"{PREFIX}{name}" for name in CLIENT}
+    assert found["all of them in the plural"] == {f"{PREFIX}{name}S" for name in CLIENT}
 
 
 def test_no_other_variable_of_ours_looks_like_one_of_the_clients() -> None:
