@@ -24,6 +24,7 @@ from prshots.server.adapters.pictures.worker_process import INHERITED_VARIABLES
 from prshots.server.adapters.pictures.workers import Limits, PictureWorkers
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
+from support.open_files import open_files
 from support.service import Service, upload
 from support.service_processes import children, is_alive, kill, part_pids
 from support.signed_in_people import sign_in
@@ -263,10 +264,6 @@ def test_the_service_refuses_a_nasty_image_makes_the_others_and_leaves_no_worker
         assert not sockets_listened_on(api) & open_files(pid)
     kill(api)
     wait_until(lambda: not any(map(is_alive, running)), "the end of its picture workers")
-
-
-def open_files(pid: int) -> set[str]:
-    return {str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()}
 
 
 def sockets_listened_on(pid: int) -> set[str]:

@@ -28,6 +28,7 @@ from prshots.server.domain.ports import (
 )
 from prshots.server.domain.signing import Key, KeyRing
 from support.engine_servers import SeaweedFS
+from support.open_files import open_files
 
 NOW = 1_800_000_000
 EXP = NOW + 365 * 86_400
@@ -87,10 +88,6 @@ async def joined(chunks: AsyncIterator[bytes]) -> bytes:
 def fields_of(reply: Reply) -> dict[str, str]:
     assert reply.fields.endswith("\r\n")
     return dict(line.split(": ", 1) for line in reply.fields[:-2].split("\r\n"))
-
-
-def open_files() -> set[str]:
-    return {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
 """Delivery over real sockets: a server, and clients that see every byte."""
 
 import asyncio
-import gc
 import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, Self
 
 import httpx
@@ -25,12 +23,6 @@ EXP = int(time.time()) + 86_400
 def get(target: str, *lines: str, method: str = "GET", version: str = "1.1") -> bytes:
     head = [f"{method} {target} HTTP/{version}", "Host: localhost", *lines]
     return ("\r\n".join(head) + "\r\n\r\n").encode("latin-1")
-
-
-def open_files() -> int:
-    """Count this process's open files, without what earlier tests left to the garbage collector."""
-    gc.collect()
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 class DeliveryInThread:
