@@ -27,7 +27,19 @@ def test_nginx_looks_up_every_image_type_by_its_origin_key(ext: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "ext", ["gif", "svg", "thumb", "thumb.png", f"thumb.{THUMBNAIL_EXT}", "webp.png", "PNG", ""]
+    "ext",
+    [
+        "gif",
+        "svg",
+        "thumb",
+        "thumb.png",
+        "diff",
+        "diff.webp",
+        f"thumb.{THUMBNAIL_EXT}",
+        "webp.png",
+        "PNG",
+        "",
+    ],
 )
 def test_nginx_forwards_other_extensions_to_delivery(ext: str) -> None:
     assert looked_for(f"/i/{IMAGE_ID}.{ext}") is None

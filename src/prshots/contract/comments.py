@@ -23,3 +23,15 @@ class Marker(StrEnum):
         if self is Marker.LINK:
             return f"[//]: # (svc:pr-{pr_number})"
         return f"<!-- svc:pr-{pr_number} -->"
+
+
+class View(StrEnum):
+    """Which screenshots the comment shows.
+
+    `ALL`: every image, oldest first, as the specification has it. `LATEST`: the newest image of each shot.
+    `CHANGES`: what differs from the base, before and after.
+    """
+
+    ALL = "all"
+    LATEST = "latest"
+    CHANGES = "changes"

@@ -8,8 +8,16 @@ MAX_IMAGE_BYTES = 5 * 1024 * 1024
 MAX_NAME_CHARACTERS = 200
 MAX_PR_NUMBER = 2_147_483_647
 COMMIT_SHA = re.compile(r"[0-9a-fA-F]{7,40}")
+FULL_COMMIT_SHA = re.compile(r"[0-9a-fA-F]{40}")
+SHA256 = re.compile(r"[0-9a-f]{64}")
 IMAGE_ID = re.compile(r"[0-9a-f]{32}")
 VIEWPORT = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
+THEMES = ("light", "dark")
+"""A shot's theme is one of these, or empty."""
+MAX_BRANCH_CHARACTERS = 255
+MAX_KNOWN_SHOTS = 1000
+"""How many shots one request can ask `POST /v1/baseline/known` about."""
+MAX_BASE_COMMITS = 200
 UPLOAD_TOKEN = re.compile(r"msr_[0-9a-f]{64}")
 
 

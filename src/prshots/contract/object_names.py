@@ -1,8 +1,8 @@
 """The objects that an image has in the origin store: their names and content types.
 
-An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. The URL alone gives the key, so
-delivery needs no database. `deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares
-the two.
+An image is `<id[:2]>/<id>.<ext>`, its thumbnail `<id[:2]>/<id>.thumb.webp`. `<id[:2]>/<id>.diff.jpg` shows
+what changed since its base. The URL alone gives the key, so delivery needs no database.
+`deploy/nginx/prshots/ask-first.conf` has the same rule for nginx; a test compares the two.
 """
 
 import re
@@ -10,12 +10,14 @@ import re
 from prshots.contract.formats import BY_EXT, FORMATS
 
 THUMBNAIL_EXT = "thumb.webp"
+DIFF_EXT = "diff.jpg"
 
 OWNER_MARK = ".installation"
 """The object that names the installation to which the store belongs."""
 
 CONTENT_TYPES = {image_format.ext: image_format.content_type for image_format in FORMATS} | {
-    THUMBNAIL_EXT: BY_EXT["webp"].content_type
+    THUMBNAIL_EXT: BY_EXT["webp"].content_type,
+    DIFF_EXT: BY_EXT["jpg"].content_type,
 }
 """Content types by extension."""
 
@@ -29,9 +31,9 @@ def origin_key(image_id: str, ext: str) -> str:
     return f"{image_id[:2]}/{image_id}.{ext}"
 
 
-def origin_keys(image_id: str, ext: str) -> tuple[str, str]:
+def origin_keys(image_id: str, ext: str) -> tuple[str, str, str]:
     """Return the keys of all objects that an image can have, whether or not they exist."""
-    return origin_key(image_id, ext), origin_key(image_id, THUMBNAIL_EXT)
+    return origin_key(image_id, ext), origin_key(image_id, THUMBNAIL_EXT), origin_key(image_id, DIFF_EXT)
 
 
 def image_id_of(key: str) -> str:

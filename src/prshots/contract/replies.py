@@ -1,6 +1,8 @@
 """What the public API replies. The service writes these, the client reads them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +47,64 @@ class ServiceLimits:
     max_image_bytes: int
     uploads_per_minute: int
     max_name_characters: int
+
+
+class Verdict(StrEnum):
+    """What became of a shot. `FAILED`: the two images could not be compared."""
+
+    CHANGED = "changed"
+    MOVED = "moved"
+    NEW = "new"
+    REMOVED = "removed"
+    FAILED = "failed"
+    UNCHANGED = "unchanged"
+
+
+class ComparisonState(StrEnum):
+    """`RUNNING` is the state of a comparison that is still being computed. All others are final."""
+
+    RUNNING = "running"
+    COMPARED = "compared"
+    NO_BASELINE = "no_baseline"
+    INCOMPLETE = "incomplete"
+    FAILED = "failed"
+
+
+Region = tuple[int, int, int, int]
+"""A rectangle of pixels: left, top, width, height."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedShot:
+    """The comparison of one shot. A new one has no `before_url`, a removed one no `view_url`.
+
+    `ancestor`: the base is from a commit that the request listed. `reason` is why the comparison failed.
+    """
+
+    name: str
+    viewport: str
+    theme: str
+    verdict: Verdict
+    pixels: int
+    regions: Sequence[Region]
+    shift: int
+    view_url: str | None
+    before_url: str | None
+    diff_url: str | None
+    base_commit: str | None
+    ancestor: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The reply to a comparison. `counts` has every verdict; `failed` only if there is one."""
+
+    pr_number: int
+    commit_sha: str
+    branch: str
+    base_commit: str | None
+    state: ComparisonState
+    counts: Mapping[str, int]
+    shots: Sequence[ComparedShot]
+    dashboard_url: str

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from prshots.contract.errors import KeysError, StoreError
-from prshots.contract.object_names import CONTENT_TYPES, THUMBNAIL_EXT, origin_key
+from prshots.contract.object_names import CONTENT_TYPES, origin_key
 from prshots.server.domain.ports import FileReader, KeySource, OpenObject, RemoteReader
 from prshots.server.domain.signing import KeyRing, Verdict, check
 from prshots.server.http.headers import names_tag
@@ -208,7 +208,7 @@ class Delivery:
             return checked.verdict
         if len(self._verified) >= MAX_VERIFIED:
             self._verified.clear()
-        tag = f"{checked.image_id}.thumb" if checked.ext == THUMBNAIL_EXT else checked.image_id
+        tag = f"{checked.image_id}.{checked.ext}".rpartition(".")[0]  # a thumbnail's is `<id>.thumb`
         image = self._verified[target] = _Verified(
             tag,
             checked.exp,

@@ -1,12 +1,13 @@
 """The records of the service: plain, frozen, without dependencies."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from prshots.contract.limits import Policy
-from prshots.contract.object_names import THUMBNAIL_EXT, origin_key, origin_keys
+from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
+from prshots.contract.replies import Region
 
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
@@ -111,7 +112,11 @@ class Image:
         return origin_key(self.id, THUMBNAIL_EXT)
 
     @property
-    def keys(self) -> tuple[str, str]:
+    def diff_key(self) -> str:
+        return origin_key(self.id, DIFF_EXT)
+
+    @property
+    def keys(self) -> tuple[str, str, str]:
         """The keys of all objects that the image can have in the store."""
         return origin_keys(self.id, self.ext)
 
@@ -240,3 +245,22 @@ class WrongTotal:
     number: int
     stored: Mapping[str, int]
     counted: Mapping[str, int]
+
+
+PairVerdict = Literal["unchanged", "changed", "moved"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult:
+    """What differs between two images.
+
+    `pixels` counts the pixels that differ. `regions` are rectangles of the second image. `shift` is by how
+    many rows the content below moved down (or, if negative, up). `marked` is a JPEG of the second image
+    with the regions marked; empty if nothing differs.
+    """
+
+    verdict: PairVerdict
+    pixels: int = 0
+    regions: Sequence[Region] = ()
+    shift: int = 0
+    marked: bytes = field(default=b"", repr=False)

@@ -15,6 +15,7 @@ from prshots.server.domain.models import (
     LoginState,
     Member,
     Organization,
+    PairResult,
     Project,
     ProjectSummary,
     PullRequest,
@@ -475,3 +476,12 @@ class RenderThumbnail(Protocol):
 
     async def __call__(self, data: bytes, tallness: float) -> bytes:
         """Return a small WebP. `tallness` is the maximum ratio of height to width."""
+
+
+class ComparePictures(Protocol):
+    """Compares two images. Raises the same errors as RenderThumbnail.
+
+    Two adapters must give the same verdict for the same images: `tests/comparison/` has the corpus for it.
+    """
+
+    async def __call__(self, before: bytes, after: bytes) -> PairResult: ...
