@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,14 @@ from sqlalchemy import text
 
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import origin_key
+from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
+from prshots.server.adapters.sql.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
@@ -30,15 +33,21 @@ from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
+    ComparisonRequest,
     LoginState,
     Organization,
+    PlannedShot,
     Role,
     Session,
+    ShotKey,
+    ShotResult,
     Trust,
     User,
 )
 from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.ports import (
+    BaselineRecords,
+    ComparisonRecords,
     FileReader,
     KeySource,
     ObjectStore,
@@ -63,10 +72,10 @@ SHA256 = "0" * 64
 LATER = 3600
 
 WATCHED_HERE = {
-    *("Records", "Overview", "People", "TrustRecords", "Upkeep"),
+    *("Records", "Overview", "People", "TrustRecords", "Upkeep", "BaselineRecords", "ComparisonRecords"),
     *("FileReader", "RemoteReader", "ObjectStore", "RateCounter", "KeySource"),
 }
-WITHOUT_AN_ENGINE = {"RenderThumbnail"}
+WITHOUT_AN_ENGINE = {"RenderThumbnail", "ComparePictures"}
 WATCHED_WITH_THEIR_SERVERS = {"Issuers": "test_issuers.py", "LoginProvider": "test_login_providers.py"}
 """Their servers run in tests/http, whose suites watch them in the same way."""
 
@@ -89,6 +98,11 @@ class TestDatabase:
         await self._sign_in(people)
         await self._use_trusts(records, watch.over(SqlTrusts(database), TrustRecords))
         await self._upload_and_look(records, people, watch.over(SqlOverview(database), Overview))
+        await self._compare(
+            records,
+            watch.over(SqlBaselines(database), BaselineRecords),
+            watch.over(SqlComparisons(database), ComparisonRecords),
+        )
         await self._expire(records)
         await self._look_after(records, watch.over(SqlUpkeep(database), Upkeep))
         await records.close()
@@ -179,11 +193,55 @@ class TestDatabase:
         assert await overview.biggest_pulls(project.id, 10)
         assert await overview.newest_images(project.id, [7], 10)
         assert await overview.shots(project.id, 7, None, 10)
-        assert await overview.images_of_shot(project.id, 7, ("checkout/cart", "1280x800"), 2**40, 10)
+        assert await overview.images_of_shot(
+            project.id, 7, ShotKey("checkout/cart", "1280x800", ""), 2**40, 10
+        )
         assert await overview.images(project.id, [image.id for image in images])
         assert await overview.tokens(project.id, None, 10)
         due = await overview.would_expire(project.id, Policy.RETAIN_DAYS, 1, NOW + 2 * DAY)
         assert json.dumps(due) == "[2, 2000]"
+
+    async def _compare(
+        self, records: Records, baselines: BaselineRecords, comparisons: ComparisonRecords
+    ) -> None:
+        project = a_project()
+        await records.add_project(replace(project, keep_baselines=1))
+        hashes = ["1" * 64, "2" * 64, "3" * 64]
+        first, base = (
+            an_image(project, pr_number=0, sha256=sha256, commit_sha=sha256[:40]) for sha256 in hashes[:2]
+        )
+        image = an_image(project, sha256=hashes[2])
+        for each, branch in ((first, "main"), (base, "main"), (image, "")):
+            await records.add_image(each, branch)
+        main = (project.id, "main")
+        assert await baselines.reuse(*main, base.commit_sha, [(base.shot, hashes[1])], NOW)
+        assert await baselines.adopt(an_image(project, pr_number=0, name="home"), "main")
+        assert await baselines.complete(*main, base.commit_sha, NOW) == 1
+        bases = await baselines.bases(*main, [base.commit_sha], [image.shot])
+        assert await baselines.branches(project.id) == ["main"]
+        assert await baselines.commits(project.id, None, None, 10)
+        assert await baselines.of_commit(*main, base.commit_sha, None, 10)
+        assert await baselines.release(NOW, 10) == 1
+        request = ComparisonRequest(project.id, 7, image.commit_sha, "main")
+        found = ShotResult(Verdict.CHANGED, 1, [(1, 2, 3, 4)])
+        plan = [PlannedShot(image.shot, image, bases.by_shot[image.shot])]
+        assert await comparisons.images_at(project.id, 7, image.commit_sha)
+        assert await comparisons.begin(
+            request, "run", plan, state=ComparisonState.RUNNING, base_commit=None, missing=0, now=NOW
+        )
+        assert not await comparisons.was_complete(project.id, 7, image.commit_sha)
+        pair = (hashes[1], hashes[2])
+        assert await comparisons.record(
+            request, "run", {image.shot: found}, {pair: found}, engine=1, state=None, now=NOW
+        )
+        assert await comparisons.known_pairs(project.id, [pair], 1)
+        assert await comparisons.set_diff(image.id, base.id)
+        assert await comparisons.diff_twin(image, base)
+        assert await comparisons.shown(project.id, 7)
+        assert await comparisons.of_commit(project.id, 7, image.commit_sha)
+        assert await comparisons.discard_old_pairs(NOW + 1, 10) == 1
+        assert await records.describe_pull(project.id, 7, title="t", source_branch="b", author="a", path="")
+        await records.set_repository(project.id, "https://forge.example/acme/shop")
 
     async def _expire(self, records: Records) -> None:
         project = a_project(retain_days=1)

@@ -18,6 +18,7 @@ from prshots.server.domain.models import (
     Project,
     PullRequest,
     Role,
+    ShotKey,
     User,
 )
 from prshots.server.domain.ports import Overview, People, Records
@@ -231,13 +232,13 @@ class TestImages:
             (images[3].id, 2),
         ]
         assert await stores.overview.shots(project.id, 7, None, 2) == shots[:2]
-        assert await stores.overview.shots(project.id, 7, ("a", "9x9"), 2) == shots[2:]
+        assert await stores.overview.shots(project.id, 7, ShotKey("a", "9x9", ""), 2) == shots[2:]
         assert await stores.overview.shots(project.id, 8, None, 9) == []
 
     async def test_images_of_a_shot_are_paged_newest_first(self, stores: Stores, project: Project) -> None:
         images = await added(stores, project, 3, name="a")
         await added(stores, project, name="b")
-        place = ("a", images[0].viewport)
+        place = ShotKey("a", images[0].viewport, "")
         found = await stores.overview.images_of_shot(project.id, 7, place, 2**62, 2)
         assert ids(found) == [images[2].id, images[1].id]
         rest = await stores.overview.images_of_shot(project.id, 7, place, found[-1].seq, 2)
@@ -246,7 +247,7 @@ class TestImages:
     async def test_images_scheduled_for_deletion_are_hidden(self, stores: Stores, project: Project) -> None:
         (image,) = await added(stores, project)
         await stores.records.schedule([image.id], NOW)
-        place = (image.name, image.viewport)
+        place = image.shot
         assert await stores.overview.shots(project.id, 7, None, 9) == []
         assert await stores.overview.newest_images(project.id, [7], 2) == {7: []}
         assert await stores.overview.images_of_shot(project.id, 7, place, 2**62, 2) == []

@@ -26,7 +26,7 @@ from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import Image, Project, Trust
+from prshots.server.domain.models import Image, Project, ShotKey, Trust
 from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.sweep import sweep
 from support.stores_and_records import a_project, a_token, an_image, engines_of
@@ -224,7 +224,7 @@ async def list_pulls(stores: Stores) -> None:
 
 async def list_images(stores: Stores) -> None:
     page = await stores.overview.shots(BIG.id, 1, None, 10)
-    place = (page[-1].newest.name, page[-1].newest.viewport)
+    place = page[-1].newest.shot
     assert await stores.overview.shots(BIG.id, 1, place, 10)
     images = await stores.overview.images_of_shot(BIG.id, 1, place, 2**62, 60)
     assert await stores.overview.images(BIG.id, [image.id for image in images])
@@ -249,7 +249,9 @@ async def sweep_with_due(stores: Stores) -> None:
     for number in range(9):
         await stores.records.close_pr(projects[0].id, number, NOW, schedule=False)
     await stores.records.schedule([image.id for image in images if image.project_id == projects[2].id], NOW)
-    known = (await stores.overview.images_of_shot(BIG.id, 1, ("area-0/screen-0", "1280x800"), 2**62, 1))[0]
+    known = (
+        await stores.overview.images_of_shot(BIG.id, 1, ShotKey("area-0/screen-0", "1280x800", ""), 2**62, 1)
+    )[0]
     for key in (known.key, f"ff/{'f' * 32}.png"):
         await stores.disk.put(key, [b"bytes"])
         os.utime(stores.disk.root / key, (NOW - 7200, NOW - 7200))

@@ -202,8 +202,8 @@ def test_upgrading_from_schema_0001_counts_existing_images(engine: Engine) -> No
         totals = connection.execute(text("SELECT * FROM project_totals")).all()
         kept = connection.execute(text("SELECT created_by FROM tokens")).scalar_one()
     assert [tuple(row) for row in pulls] == [
-        ("p", 7, 2, 30, day * 86_400 + 9, "new", day * 86_400 + 10, 0),
-        ("p", 8, 1, 30, day * 86_400 + 86_400, "new", None, 0),
+        ("p", 7, 2, 30, day * 86_400 + 9, "new", day * 86_400 + 10, 0, "", "", "", ""),
+        ("p", 8, 1, 30, day * 86_400 + 86_400, "new", None, 0, "", "", "", ""),
     ]
     assert [tuple(row) for row in totals] == [("p", 3, 60, 1, day * 86_400 + 86_400)]
     assert [tuple(row) for row in days] == [("p", day, 2, 30), ("p", day + 1, 1, 30)]

@@ -1,8 +1,11 @@
-"""One call of every method of the four database ports, for rules that all of them must follow."""
+"""One call of every method of the database ports, for rules that all of them must follow."""
 
 from collections.abc import Awaitable, Callable
 
 from prshots.contract.limits import Policy
+from prshots.contract.replies import ComparisonState
+from prshots.server.adapters.sql.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
@@ -11,10 +14,12 @@ from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
+    ComparisonRequest,
     LoginState,
     Organization,
     Role,
     Session,
+    ShotKey,
     Trust,
     User,
     WrongTotal,
@@ -27,6 +32,9 @@ IMAGE_ID = "0" * 32
 USER = User("u", "github", "1", "ann", "Ann", "", NOW)
 ORGANIZATION = Organization("o", "acme", personal=False, created_at=NOW)
 SHA256 = "0" * 64
+COMMIT = "0" * 40
+SHOT = ShotKey("cart", "1280x800", "")
+REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_image": lambda records: records.add_image(an_image(PROJECT)),
@@ -54,6 +62,10 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "revoke_token": lambda records: records.revoke_token("0", NOW),
     "touch_token": lambda records: records.touch_token("0", NOW),
     "discard_expired_tokens": lambda records: records.discard_expired_tokens(NOW, 10),
+    "describe_pull": lambda records: records.describe_pull(
+        PROJECT.id, 7, title="", source_branch="", author="", path=""
+    ),
+    "set_repository": lambda records: records.set_repository(PROJECT.id, "https://forge.example/acme/shop"),
     "check": lambda records: records.check(),
 }
 PEOPLE: dict[str, Callable[[SqlPeople], Awaitable[object]]] = {
@@ -87,8 +99,8 @@ OVERVIEW: dict[str, Callable[[SqlOverview], Awaitable[object]]] = {
     "pull": lambda overview: overview.pull(PROJECT.id, 7),
     "biggest_pulls": lambda overview: overview.biggest_pulls(PROJECT.id, 10),
     "newest_images": lambda overview: overview.newest_images(PROJECT.id, [7], 10),
-    "shots": lambda overview: overview.shots(PROJECT.id, 7, ("a", "b"), 10),
-    "images_of_shot": lambda overview: overview.images_of_shot(PROJECT.id, 7, ("a", "b"), 9, 10),
+    "shots": lambda overview: overview.shots(PROJECT.id, 7, SHOT, 10),
+    "images_of_shot": lambda overview: overview.images_of_shot(PROJECT.id, 7, SHOT, 9, 10),
     "images": lambda overview: overview.images(PROJECT.id, [IMAGE_ID]),
     "tokens": lambda overview: overview.tokens(PROJECT.id, (NOW, "t"), 10),
     "would_expire": lambda overview: overview.would_expire(PROJECT.id, Policy.PR_CLOSE, 3, NOW),
@@ -121,12 +133,38 @@ UPKEEP: dict[str, Callable[[SqlUpkeep], Awaitable[object]]] = {
     "recompute": lambda upkeep: upkeep.recompute(WrongTotal("pull request", PROJECT.id, 7, {}, {})),
     "give_back_space": lambda upkeep: upkeep.give_back_space(1),
 }
+BASELINES: dict[str, Callable[[SqlBaselines], Awaitable[object]]] = {
+    "reuse": lambda baselines: baselines.reuse(PROJECT.id, "main", COMMIT, [(SHOT, SHA256)], NOW),
+    "adopt": lambda baselines: baselines.adopt(an_image(PROJECT), "main"),
+    "complete": lambda baselines: baselines.complete(PROJECT.id, "main", COMMIT, NOW),
+    "bases": lambda baselines: baselines.bases(PROJECT.id, "main", [COMMIT], [SHOT]),
+    "branches": lambda baselines: baselines.branches(PROJECT.id),
+    "commits": lambda baselines: baselines.commits(PROJECT.id, "main", None, 10),
+    "of_commit": lambda baselines: baselines.of_commit(PROJECT.id, "main", COMMIT, SHOT, 10),
+    "release": lambda baselines: baselines.release(NOW, 10),
+}
+COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
+    "images_at": lambda comparisons: comparisons.images_at(PROJECT.id, 7, COMMIT),
+    "begin": lambda comparisons: comparisons.begin(
+        REQUEST, "run", [], state=ComparisonState.COMPARED, base_commit=None, missing=0, now=NOW
+    ),
+    "was_complete": lambda comparisons: comparisons.was_complete(PROJECT.id, 7, COMMIT),
+    "known_pairs": lambda comparisons: comparisons.known_pairs(PROJECT.id, [(SHA256, SHA256)], 1),
+    "record": lambda comparisons: comparisons.record(REQUEST, "run", {}, {}, engine=1, state=None, now=NOW),
+    "set_diff": lambda comparisons: comparisons.set_diff(IMAGE_ID, IMAGE_ID),
+    "diff_twin": lambda comparisons: comparisons.diff_twin(an_image(PROJECT), an_image(PROJECT)),
+    "shown": lambda comparisons: comparisons.shown(PROJECT.id, 7),
+    "of_commit": lambda comparisons: comparisons.of_commit(PROJECT.id, 7, COMMIT),
+    "discard_old_pairs": lambda comparisons: comparisons.discard_old_pairs(NOW, 10),
+}
 STORES = {
     SqlRecords: RECORDS,
     SqlPeople: PEOPLE,
     SqlOverview: OVERVIEW,
     SqlTrusts: TRUSTS,
     SqlUpkeep: UPKEEP,
+    SqlBaselines: BASELINES,
+    SqlComparisons: COMPARISONS,
 }
 EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
     f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]

@@ -7,7 +7,7 @@ not see an adapter that returns the wrong type.
 import dataclasses
 import inspect
 import types
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from prshots.server.domain import ports
@@ -96,8 +96,9 @@ def assert_is(value: Any, declared: Any, where: str) -> None:
         assert len(value) == len(arguments), _differs(value, declared, where)
         for index, (entry, one) in enumerate(zip(value, arguments, strict=True)):
             assert_is(entry, one, f"{where}[{index}]")
-    elif origin in (list, set, frozenset):
-        assert type(value) is origin, _differs(value, declared, where)
+    elif origin in (list, set, frozenset, Sequence):
+        kinds = {list, tuple} if origin is Sequence else {origin}
+        assert type(value) in kinds, _differs(value, declared, where)
         for entry in value:
             assert_is(entry, arguments[0], f"{where}[]")
     elif origin in (dict, Mapping):

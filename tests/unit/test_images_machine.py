@@ -34,12 +34,13 @@ from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.domain.images import Images, UploadedFile, UploadForm
+from prshots.server.domain.images import Images
 from prshots.server.domain.models import Project
 from prshots.server.domain.projects import ProjectChanges, Projects
 from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS
 from prshots.server.domain.signing import KeyRing
 from prshots.server.domain.sweep import sweep
+from prshots.server.domain.upload_checks import UploadedFile, UploadForm
 from support.service import SHA
 from support.stores_and_records import DAY, DiskStoreAt, engines_of, open_records
 from support.thumbnails_in_process import patient_thumbnails

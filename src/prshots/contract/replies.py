@@ -25,6 +25,14 @@ class Expired:
 
 
 @dataclass(frozen=True, slots=True)
+class Described:
+    """The reply to the description of a pull request."""
+
+    pr_number: int
+    dashboard_url: str
+
+
+@dataclass(frozen=True, slots=True)
 class SizedComment:
     """A comment of limited length.
 

@@ -16,20 +16,25 @@ from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import ServiceLimits
 from prshots.server.api import openapi
 from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.comparisons import comparison_routes
 from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
+from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
-from prshots.server.api.upload import upload_route
-from prshots.server.domain.images import (
-    Images,
+from prshots.server.api.upload import upload_routes
+from prshots.server.domain.baselines import Baselines, merged_as_from_json
+from prshots.server.domain.comparing import Comparisons
+from prshots.server.domain.images import Images
+from prshots.server.domain.keyless import Exchange
+from prshots.server.domain.projects import Access, Projects
+from prshots.server.domain.pull_requests import PullRequests
+from prshots.server.domain.upload_checks import (
     comment_limit_from_text,
     marker_from_text,
     pr_number_from_json,
     pr_number_from_text,
     require_pr,
 )
-from prshots.server.domain.keyless import Exchange
-from prshots.server.domain.projects import Access, Projects
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes
@@ -38,6 +43,9 @@ from prshots.server.http.telemetry import Observer, names_of, service_routes
 def create_api(
     *,
     images: Images,
+    baselines: Baselines,
+    comparisons: Comparisons,
+    pull_requests: PullRequests,
     accounts: Projects,
     exchange: Exchange,
     max_image_bytes: int,
@@ -55,9 +63,17 @@ def create_api(
         yield
         await close()
 
+    slots = BodySlots(max_image_bytes)
     document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
     routes = [
-        *_public_routes(images, accounts, max_image_bytes),
+        *_public_routes(images, baselines, accounts, slots),
+        *comparison_routes(
+            baselines=baselines,
+            comparisons=comparisons,
+            pull_requests=pull_requests,
+            accounts=accounts,
+            slots=slots,
+        ),
         _limits_route(max_image_bytes, uploads_per_minute),
         *keyless_routes(exchange),
         *for_people,
@@ -68,9 +84,7 @@ def create_api(
     return ErrorBoundary(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
 
 
-def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> list[Route]:
-    slots = BodySlots(max_image_bytes)
-
+def _public_routes(images: Images, baselines: Baselines, accounts: Projects, slots: BodySlots) -> list[Route]:
     async def authenticated(request: Request) -> Access:
         return await accounts.authenticate(bearer(request))
 
@@ -81,7 +95,7 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
 
     async def comment(request: Request) -> JSONResponse:
         access, given = await authenticated(request), request.query_params
-        project, pr_number = access.project, pr_number_from_text(_only_value(given, "pr_number"))
+        project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
             return JSONResponse(asdict(await images.sized_comment(project, pr_number, *options)))
@@ -93,10 +107,13 @@ def _public_routes(images: Images, accounts: Projects, max_image_bytes: int) -> 
             body = await json_object(request, refusal="pr_number required")
         pr_number = pr_number_from_json(body.get("pr_number"))
         require_pr(access.only_pr, pr_number)
-        return JSONResponse(asdict(await images.expire(access.project, pr_number)))
+        merged = merged_as_from_json(body)
+        adopted = await baselines.adopt(access, pr_number, *merged) if merged else 0
+        expired = asdict(await images.expire(access.project, pr_number))
+        return JSONResponse(expired | {"baselines": adopted} if merged else expired)
 
     return [
-        upload_route(images, accounts, slots, max_image_bytes),
+        *upload_routes(images, baselines, accounts, slots),
         Route("/v1/images/{image_id}", delete, methods=["DELETE"]),
         Route("/v1/comment", comment, methods=["GET"]),
         Route("/v1/expire", expire, methods=["POST"]),
@@ -131,12 +148,6 @@ def _comment_options(query: QueryParams) -> tuple[int, Marker] | None:
     if "limit" not in query and "marker" not in query:
         return None
     return (
-        comment_limit_from_text(_only_value(query, "limit")) if "limit" in query else MAX_COMMENT_BYTES,
-        marker_from_text(_only_value(query, "marker")) if "marker" in query else Marker.HTML,
+        comment_limit_from_text(only_value(query, "limit")) if "limit" in query else MAX_COMMENT_BYTES,
+        marker_from_text(only_value(query, "marker")) if "marker" in query else Marker.HTML,
     )
-
-
-def _only_value(query: QueryParams, name: str) -> str | None:
-    """Return the parameter's value; None if it is missing or repeated."""
-    values = query.getlist(name)
-    return values[0] if len(values) == 1 else None

@@ -5,7 +5,7 @@ from typing import Any
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.formats import FORMATS
 from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT
-from prshots.server.domain.images import BAD_LIMIT, BAD_MARKER, payload_too_large
+from prshots.server.domain.upload_checks import BAD_LIMIT, BAD_MARKER, payload_too_large
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "

@@ -36,15 +36,19 @@ def declared_length(request: Request) -> int | None:
 
 
 async def json_object(
-    request: Request, refusal: str = "the body must be a JSON object", *, seconds: float = JSON_SECONDS
+    request: Request,
+    refusal: str = "the body must be a JSON object",
+    *,
+    seconds: float = JSON_SECONDS,
+    max_bytes: int = MAX_JSON_BYTES,
 ) -> dict[str, Any]:
     """Return the JSON object in the body. For any other body, raise InvalidInputError with this message."""
-    body = await received(_bounded(request), seconds=seconds, incomplete=refusal)
+    body = await received(_bounded(request, max_bytes), seconds=seconds, incomplete=refusal)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(refusal) from error
-    if len(body) > MAX_JSON_BYTES or not isinstance(value, dict):
+    if len(body) > max_bytes or not isinstance(value, dict):
         raise InvalidInputError(refusal)
     return value
 
@@ -60,11 +64,11 @@ async def received(reading: Coroutine[Any, Any, T], *, seconds: float, incomplet
         raise InvalidInputError(incomplete) from error
 
 
-async def _bounded(request: Request) -> bytes:
+async def _bounded(request: Request, max_bytes: int) -> bytes:
     """Read the body, but stop as soon as it is too large."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_JSON_BYTES:
+        if len(body) > max_bytes:
             break
     return bytes(body)

@@ -1,5 +1,6 @@
-"""`POST /v1/upload`: reads the form within its limits, and stores the image."""
+"""`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
 from starlette.requests import Request
@@ -7,11 +8,14 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract import errors
+from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.request_body import bearer, declared_length, received
 from prshots.server.api.upload_form import read_upload_form
-from prshots.server.domain.images import Images, UploadForm
-from prshots.server.domain.projects import Projects
+from prshots.server.domain.baselines import Baselines
+from prshots.server.domain.images import Images
+from prshots.server.domain.projects import Access, Projects
+from prshots.server.domain.upload_checks import UploadForm
 from prshots.server.http.error_boundary import discard_body
 from prshots.server.observability import metrics
 
@@ -34,7 +38,22 @@ _RESULTS: dict[type[Exception], str] = {
 }
 
 
-def upload_route(images: Images, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Route:
+Take = Callable[[Access, UploadForm], Awaitable[Uploaded]]
+"""Validates and stores an upload."""
+
+
+def upload_routes(images: Images, baselines: Baselines, accounts: Projects, slots: BodySlots) -> list[Route]:
+    def of_pull_request(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
+        return images.upload(access.project, form, access.only_pr)
+
+    limit = images.max_image_bytes
+    return [
+        _upload_route("/v1/upload", of_pull_request, accounts, slots, limit),
+        _upload_route("/v1/baseline", baselines.upload, accounts, slots, limit),
+    ]
+
+
+def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Route:
     async def upload(request: Request) -> JSONResponse:
         try:
             response = await take_upload(request)
@@ -49,11 +68,11 @@ def upload_route(images: Images, accounts: Projects, slots: BodySlots, max_image
         access = await accounts.authenticate(token)
         async with slots.reserved(token, declared_length(request)):
             form = await _upload_form(request, max_image_bytes)
-            uploaded = await images.upload(access.project, form, access.only_pr)
+            uploaded = await take(access, form)
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
         return JSONResponse(asdict(uploaded))
 
-    return Route("/v1/upload", upload, methods=["POST"])
+    return Route(path, upload, methods=["POST"])
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterable
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.domain.images import UploadedFile, UploadForm, payload_too_large
+from prshots.server.domain.upload_checks import UploadedFile, UploadForm, payload_too_large
 
-TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport"}
+TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport", "theme", "branch"}
 KNOWN_FIELDS = {"image", *TEXT_FIELDS}
 MAX_PARTS = 64
 MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046

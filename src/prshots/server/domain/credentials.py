@@ -36,6 +36,7 @@ def new_upload_token(
     expires_at: int | None = None,
     trust_id: str | None = None,
     pr_number: int | None = None,
+    branch: str | None = None,
 ) -> tuple[UploadToken, str]:
     """Return the record of a new token, and its secret, which is stored nowhere."""
     secret = f"msr_{secrets.token_hex(32)}"
@@ -50,6 +51,7 @@ def new_upload_token(
         expires_at=expires_at,
         trust_id=trust_id,
         pr_number=pr_number,
+        branch=branch,
     )
     return token, secret
 

@@ -2,66 +2,44 @@
 
 import asyncio
 import contextlib
-import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import structlog
 
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
+from prshots.contract.comments import Marker
 from prshots.contract.errors import (
     EXPIRE_FAILED,
     CounterUnavailableError,
     ExpireFailedError,
-    ForbiddenError,
-    InvalidInputError,
     NotFoundError,
-    PayloadTooLargeError,
     RateLimitedError,
     RecordsError,
     RecordsFullError,
     RecordsUnsureError,
     StoreError,
-    UnsupportedTypeError,
 )
-from prshots.contract.formats import BY_CONTENT_TYPE, LEADING_BYTES, ImageFormat
-from prshots.contract.limits import COMMIT_SHA, IMAGE_ID, MAX_NAME_CHARACTERS, MAX_PR_NUMBER, VIEWPORT, Policy
-from prshots.contract.object_names import THUMBNAIL_EXT
+from prshots.contract.limits import COMMIT_SHA, Policy
+from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Expired, SizedComment, Uploaded
 from prshots.server.domain import comment
 from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.models import Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
+from prshots.server.domain.upload_checks import (
+    CheckedUpload,
+    UploadedFile,
+    UploadForm,
+    check_upload,
+    is_image_id,
+    pr_number_of,
+    require_pr,
+)
 
 EXPIRE_BATCH = 1000
 
-BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
-BAD_MARKER = f"marker must be {' or '.join(Marker)}"
-
-_PR_NUMBER = re.compile(r"[0-9]{1,10}")
-_LIMIT = re.compile(r"[0-9]{1,10}")
-
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class UploadedFile:
-    """The uploaded image. Past the size limit its bytes are not kept, but `size` still counts them."""
-
-    content_type: str
-    chunks: Sequence[bytes]
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class UploadForm:
-    """A parsed upload, not yet validated. `oversized`: the form without the image is too large."""
-
-    image: UploadedFile | None
-    fields: Mapping[str, str]
-    oversized: bool = False
 
 
 class Images:
@@ -84,7 +62,7 @@ class Images:
         self._keys = keys
         self._img_url = img_url
         self._web_url = web_url
-        self._max_image_bytes = max_image_bytes
+        self.max_image_bytes = max_image_bytes
         self._on_expired = on_expired
         self._clock = clock
 
@@ -95,9 +73,12 @@ class Images:
         """
         file, image = self._validated(project, form)
         require_pr(only_pr, image.pr_number)
-        await self._count_upload(project)
-        # If the client disconnects now, bytes and record must still both be written.
-        await asyncio.shield(self._keep(image, file))
+        await self.count_upload(project)
+        await self.keep(image, file)
+        return self.uploaded(image)
+
+    def uploaded(self, image: Image) -> Uploaded:
+        """Return the reply to an upload of this image."""
         url = self.url_of(image)
         return Uploaded(image.id, url, comment.image_markdown(image.name, url))
 
@@ -107,6 +88,13 @@ class Images:
     def thumbnail_url_of(self, image: Image) -> str:
         """Return the URL of the thumbnail, which may not exist yet."""
         return self._signed(image, THUMBNAIL_EXT)
+
+    def diff_url_of(self, image: Image, base: Image) -> str:
+        """Return the URL of the difference to this base. It differs for another base, so that caches do."""
+        return self._signed(image, DIFF_EXT, later=int(base.id[:4], 16))
+
+    def dashboard_url_of(self, project: Project, pr_number: int) -> str:
+        return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
 
     async def delete(self, project: Project, image_id: str, only_pr: int | None = None) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
@@ -165,7 +153,7 @@ class Images:
             comment.Entry(image.name, image.viewport, image.commit_sha, self.url_of(image))
             for image in newest
         ]
-        dashboard_url = f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
+        dashboard_url = self.dashboard_url_of(project, pr_number)
         return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
 
     async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
@@ -215,40 +203,43 @@ class Images:
         return outcome
 
     def _validated(self, project: Project, form: UploadForm) -> tuple[UploadedFile, Image]:
-        """Validate in the documented order: an upload with two mistakes always gets the same error."""
-        if form.image is None:
-            raise InvalidInputError("image file required")
-        fields = form.fields
-        name = _checked_name(fields.get("name"))
-        pr_number = pr_number_from_text(fields.get("pr_number"))
-        commit_sha = _matching(COMMIT_SHA, fields.get("commit_sha"), "commit_sha required")
-        viewport = _matching(VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800")
-        if form.oversized or form.image.size >= self._max_image_bytes:
-            raise payload_too_large(self._max_image_bytes)
-        image_format = _checked_format(form.image)
-        return form.image, Image(
+        pr_number, checked = check_upload(
+            form, pr_number_of, commit=COMMIT_SHA, max_image_bytes=self.max_image_bytes
+        )
+        return checked.file, self.new_image(project, pr_number, checked)
+
+    def new_image(self, project: Project, pr_number: int, checked: CheckedUpload) -> Image:
+        """Return the record of a new image, which is not stored yet."""
+        return Image(
             id=secrets.token_hex(16),
             project_id=project.id,
             pr_number=pr_number,
-            name=name,
-            commit_sha=commit_sha,
-            viewport=viewport,
-            ext=image_format.ext,
-            size=form.image.size,
+            name=checked.name,
+            commit_sha=checked.commit_sha,
+            viewport=checked.viewport,
+            ext=checked.ext,
+            size=checked.file.size,
             uploaded_at=self._now(),
             kid=self._keys.ring().signing_kid,
+            theme=checked.theme,
+            sha256=checked.file.sha256(),
         )
 
-    async def _count_upload(self, project: Project) -> None:
+    async def count_upload(self, project: Project) -> None:
         """Count the upload. If the counter does not respond, accept it: the counter logs its outages."""
         with contextlib.suppress(CounterUnavailableError):
             if not await self._counter.hit(project.id):
                 raise RateLimitedError("rate limited")
 
-    async def _keep(self, image: Image, file: UploadedFile) -> None:
-        await self._store.put(image.key, file.chunks)
+    async def keep(self, image: Image, file: UploadedFile, branch: str = "") -> None:
+        """Store an image, or nothing. With a branch, it becomes the baseline of its shot there."""
+        # If the client disconnects now, bytes and record must still both be written.
+        await asyncio.shield(self._keep(image, file.chunks, branch))
+
+    async def _keep(self, image: Image, chunks: Sequence[bytes], branch: str) -> None:
+        await self._store.put(image.key, chunks)
         try:
-            await self._records.add_image(image)
+            await self._records.add_image(image, branch)
         except RecordsUnsureError:
             raise  # the record may exist, so keep the bytes; if it does not, the sweep deletes them
         except BaseException:
@@ -259,91 +250,9 @@ class Images:
         """Delete the bytes again. If that fails, which the store logs, the sweep deletes them."""
         await self._store.delete([image.key])
 
-    def _signed(self, image: Image, ext: str) -> str:
-        return self._img_url + self._keys.ring().sign(image.id, ext, image.url_expires_at, image.kid)
+    def _signed(self, image: Image, ext: str, later: int = 0) -> str:
+        expires_at = image.url_expires_at(self._now()) + later
+        return self._img_url + self._keys.ring().sign(image.id, ext, expires_at, image.kid)
 
     def _now(self) -> int:
         return int(self._clock())
-
-
-def require_pr(only_pr: int | None, pr_number: int) -> None:
-    """Raise ForbiddenError for another pull request than the one that the caller's token is for."""
-    if only_pr not in {None, pr_number}:
-        raise ForbiddenError(
-            f"this token is for pull request {only_pr} only, which its job runs for; got {pr_number}"
-        )
-
-
-def is_image_id(text: str) -> bool:
-    return IMAGE_ID.fullmatch(text) is not None
-
-
-def payload_too_large(max_image_bytes: int) -> PayloadTooLargeError:
-    return PayloadTooLargeError(f"payload too large (max {max_image_bytes / 1024**2:g}MB)")
-
-
-def pr_number_from_text(text: str | None) -> int:
-    """Raise InvalidInputError unless the text is ASCII digits within range."""
-    number = int(text) if text is not None and _PR_NUMBER.fullmatch(text) else 0
-    return _in_range(number)
-
-
-def pr_number_from_json(value: object) -> int:
-    """Accept a JSON integer: 7 or 7.0, which are equal in JSON, but not "7" or true."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return _in_range(value if isinstance(value, int) and not isinstance(value, bool) else 0)
-
-
-def comment_limit_from_text(text: str | None) -> int:
-    """Raise InvalidInputError unless the text is ASCII digits within range."""
-    limit = int(text) if text is not None and _LIMIT.fullmatch(text) else 0
-    if not MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES:
-        raise InvalidInputError(BAD_LIMIT)
-    return limit
-
-
-def marker_from_text(text: str | None) -> Marker:
-    """Raise InvalidInputError for a marker that is unknown."""
-    if text not in tuple(Marker):
-        raise InvalidInputError(BAD_MARKER)
-    return Marker(text)
-
-
-def _in_range(pr_number: int) -> int:
-    if not 1 <= pr_number <= MAX_PR_NUMBER:
-        raise InvalidInputError("pr_number required")
-    return pr_number
-
-
-def _checked_name(name: str | None) -> str:
-    # PostgreSQL does not store a NUL.
-    if not name or len(name) > MAX_NAME_CHARACTERS or "\0" in name:
-        raise InvalidInputError("name required")
-    return name
-
-
-def _matching(pattern: re.Pattern[str], text: str | None, message: str) -> str:
-    if text is None or not pattern.fullmatch(text):
-        raise InvalidInputError(message)
-    return text
-
-
-def _checked_format(file: UploadedFile) -> ImageFormat:
-    image_format = BY_CONTENT_TYPE.get(file.content_type)
-    if image_format is None:
-        raise UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")
-    if not image_format.matches(_head(file.chunks)):
-        raise UnsupportedTypeError(
-            f"declared {file.content_type}, but the file content is not a valid {image_format.label}"
-        )
-    return image_format
-
-
-def _head(chunks: Sequence[bytes]) -> bytes:
-    head = b""
-    for chunk in chunks:
-        head += chunk[: LEADING_BYTES - len(head)]
-        if len(head) == LEADING_BYTES:
-            break
-    return head

@@ -35,6 +35,12 @@ _PULL_REQUEST = {
     "pullRequestId": re.compile(r"([1-9][0-9]{0,8})"),
 }
 
+# What starts a job of a branch. Everything else may be a pull request's. GitLab's names follow GitHub's.
+_EVENTS_OF_BRANCHES = {
+    *("push", "schedule", "workflow_dispatch", "repository_dispatch"),
+    *("web", "api", "trigger", "pipeline", "parent_pipeline"),
+}
+
 
 def ids_to_pin(required: Mapping[str, str], carried: Mapping[str, Any]) -> dict[str, str]:
     """Return the ids, as this token has them, behind the names that a trust requires."""
@@ -60,6 +66,29 @@ def pull_request_of(carried: Mapping[str, Any]) -> int | None:
             if found := form.fullmatch(text):
                 return int(found[1])
     return None
+
+
+def branch_of(required: Mapping[str, str], carried: Mapping[str, Any]) -> str | None:
+    """Return the branch whose baselines a job can write: the one it runs for, if its trust names a ref.
+
+    A job of a pull request never can, also if it runs the base branch's code (`pull_request_target`).
+    """
+    if pull_request_of(carried) is not None or not _names_a_ref(required):
+        return None
+    event = _id(carried.get("event_name")) or _id(carried.get("pipeline_source"))
+    if event and event not in _EVENTS_OF_BRANCHES:
+        return None
+    ref = _id(carried.get("ref_path")) or _id(carried.get("ref"))
+    if ref.startswith("refs/"):
+        return ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else None
+    return ref or None if _id(carried.get("ref_type")) in {"", "branch"} else None
+
+
+def _names_a_ref(required: Mapping[str, str]) -> bool:
+    """Return whether a trust is for certain refs. A lone `*` is for any."""
+    named = [required.get(claim, "") for claim in ("ref", "ref_path")]
+    named.append(required.get("sub", "").partition(":ref:")[2])
+    return any(value.strip("*") for value in named)
 
 
 def _id(carried: object) -> str:

@@ -17,7 +17,7 @@ from prshots.contract.errors import (
 )
 from prshots.server.domain.claims import anchor_of, anchors_of, check_claims, unmet
 from prshots.server.domain.credentials import TOUCH_SECONDS, LastUse, new_upload_token
-from prshots.server.domain.job_ids import differing_ids, ids_to_pin, pull_request_of
+from prshots.server.domain.job_ids import branch_of, differing_ids, ids_to_pin, pull_request_of
 from prshots.server.domain.models import Project, Trust
 from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.ports import Issuers, TrustRecords
@@ -136,6 +136,7 @@ class Exchange:
             expires_at=now + TOKEN_SECONDS,
             trust_id=trust.id,
             pr_number=pull_request_of(claims),
+            branch=branch_of(trust.claims, claims),
         )
         if not await self._records.add_token_of_trust(token):
             raise ExchangeRefusedError("the trust has just been removed")

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
-from prshots.contract.replies import Region
+from prshots.contract.replies import ComparisonState, Region, Verdict
 
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
@@ -17,7 +17,11 @@ LOCAL_ORGANIZATION = "local"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`organization` is the name, for display only. Permissions and queries use `organization_id`."""
+    """`organization` is the name, for display only. Permissions and queries use `organization_id`.
+
+    `repository` is the web address of its repository; empty if unknown. `keep_baselines` is how many commits
+    of a branch keep their baselines.
+    """
 
     id: str
     name: str
@@ -26,6 +30,8 @@ class Project:
     policy: Policy
     retain_days: int | None
     created_at: int
+    keep_baselines: int = 50
+    repository: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,8 @@ class UploadToken:
 
     `created_by` is the login of the person who created it; empty for the CLI. A token that a job got for its
     ID token is short-lived: it has an `expires_at`, and the trust that it was issued through. If the job runs
-    for a pull request, it has its `pr_number`, and is good for nothing else.
+    for a pull request, it has its `pr_number`, and is good for nothing else. It can write baselines of
+    `branch`, if it has one.
     """
 
     id: str
@@ -49,6 +56,7 @@ class UploadToken:
     expires_at: int | None = None
     trust_id: str | None = None
     pr_number: int | None = None
+    branch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +83,26 @@ class Trust:
 ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]
 """Whether an image has a thumbnail and, if not, why it cannot have one."""
 
+NO_PULL_REQUEST = 0
+"""The `pr_number` of the images of baselines."""
+
+
+class ShotKey(NamedTuple):
+    """What identifies a shot in a project."""
+
+    name: str
+    viewport: str
+    theme: str
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One uploaded image.
+    """One uploaded image, of a pull request or of baselines.
 
     `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
+    `sha256` is None for an image from before version 0.2. `diff_base` is the id of the image that its stored
+    difference was made with.
     """
 
     id: str
@@ -98,10 +119,21 @@ class Image:
     scheduled_at: int | None = None
     seq: int = 0
     thumbnail: ThumbnailState | None = None
+    theme: str = ""
+    sha256: str | None = None
+    diff_base: str | None = None
 
     @property
-    def url_expires_at(self) -> int:
-        return self.uploaded_at + URL_LIFETIME_SECONDS
+    def shot(self) -> ShotKey:
+        return ShotKey(self.name, self.viewport, self.theme)
+
+    def url_expires_at(self, now: float) -> int:
+        """Return when its URL expires. A baseline's is extended: it can be current for years."""
+        expires_at = self.uploaded_at + URL_LIFETIME_SECONDS
+        if self.pr_number == NO_PULL_REQUEST:
+            while expires_at - now < URL_LIFETIME_SECONDS // 2:
+                expires_at += URL_LIFETIME_SECONDS
+        return expires_at
 
     @property
     def key(self) -> str:
@@ -123,7 +155,11 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request with uploads. Its record stays when its images are deleted."""
+    """A pull request with uploads. Its record stays when its images are deleted.
+
+    `path` is the rest of its web address after the project's repository. It, the title, the branch and the
+    author are empty if no client has told them.
+    """
 
     project_id: str
     pr_number: int
@@ -132,6 +168,10 @@ class PullRequest:
     last_upload_at: int
     last_commit: str
     closed_at: int | None
+    title: str = ""
+    source_branch: str = ""
+    author: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +190,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """The newest image of one name and viewport, and how many images there are of it."""
+    """The newest image of a shot, and how many images there are of it."""
 
     newest: Image
     images: int
@@ -264,3 +304,98 @@ class PairResult:
     regions: Sequence[Region] = ()
     shift: int = 0
     marked: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The baseline that an image is compared with.
+
+    `is_listed`: it is from one of the commits that the comparison was asked to look at, not just the newest
+    of the branch.
+    """
+
+    image: Image
+    commit_sha: str
+    is_listed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """What a run can be compared with.
+
+    `commit_sha` is the nearest listed commit with baselines, or else that of the newest baseline that was
+    found; None without any. `shots` are all shots of that listed commit, and `is_complete` says that its
+    build has uploaded all of them. `branch_has_any`: the branch has baselines.
+    """
+
+    commit_sha: str | None
+    is_complete: bool
+    shots: Mapping[ShotKey, Base]
+    by_shot: Mapping[ShotKey, Base]
+    branch_has_any: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineCommit:
+    """The baselines of a branch at a commit. `bytes` counts an image that other commits share, too."""
+
+    branch: str
+    commit_sha: str
+    is_complete: bool
+    created_at: int
+    shots: int
+    bytes: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShotResult:
+    """What the comparison of a shot has found. `verdict` is None while it is not known yet."""
+
+    verdict: Verdict | None = None
+    pixels: int = 0
+    regions: Sequence[Region] = ()
+    shift: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedShot:
+    """A shot of a comparison. A removed shot has no image, a new one no base."""
+
+    shot: ShotKey
+    image: Image | None
+    base: Base | None
+    result: ShotResult = ShotResult()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """Compare the images that a pull request has at this commit.
+
+    `commits` are the base's history, newest first. `is_complete`: the run has uploaded all its shots.
+    """
+
+    project_id: str
+    pr_number: int
+    commit_sha: str
+    branch: str
+    commits: Sequence[str] = ()
+    is_complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """A comparison as it is recorded. `missing` counts the base's shots that an incomplete run lacks.
+
+    `seen_at` is when a process last worked on it. `shots` whose image is deleted are left out.
+    """
+
+    request: ComparisonRequest
+    run: str
+    state: ComparisonState
+    base_commit: str | None
+    missing: int
+    started_at: int
+    seen_at: int
+    shots: Sequence[PlannedShot] = ()

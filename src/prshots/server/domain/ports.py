@@ -8,7 +8,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping, 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from prshots.contract.limits import Policy
+from prshots.contract.replies import ComparisonState
 from prshots.server.domain.models import (
+    BaselineCommit,
+    Bases,
+    ComparisonRequest,
     DayOfUploads,
     Identity,
     Image,
@@ -16,12 +20,16 @@ from prshots.server.domain.models import (
     Member,
     Organization,
     PairResult,
+    PlannedShot,
     Project,
     ProjectSummary,
     PullRequest,
     Role,
     Session,
     Shot,
+    ShotKey,
+    ShotResult,
+    StoredComparison,
     ThumbnailState,
     Trust,
     UploadToken,
@@ -35,8 +43,8 @@ from prshots.server.domain.signing import KeyRing
 class Records(Protocol):
     """The database. Every method raises RecordsError; those that write also raise RecordsFullError."""
 
-    async def add_image(self, image: Image) -> None:
-        """Commit the image's record durably before returning.
+    async def add_image(self, image: Image, branch: str = "") -> None:
+        """Commit the image's record durably before returning. With a branch, it becomes a baseline there.
 
         Raises UnauthorizedError if its project is gone, and the token with it.
         """
@@ -53,7 +61,8 @@ class Records(Protocol):
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         """Mark the PR's images as belonging to a closed PR. Return how many were not marked before.
 
-        With `schedule`, also schedule all of the PR's images for expiry in the same transaction.
+        With `schedule`, also schedule all of the PR's images for expiry in the same transaction, and remove
+        its comparisons.
         """
 
     async def is_closed(self, project_id: str, pr_number: int) -> bool:
@@ -74,7 +83,7 @@ class Records(Protocol):
         """
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records, if they exist. Return how many existed."""
+        """Remove these records and what refers to them, if they exist. Return how many existed."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
@@ -92,7 +101,7 @@ class Records(Protocol):
     async def projects(self) -> list[Project]: ...
 
     async def change_project(self, project: Project) -> None:
-        """Write the name, policy and retain_days. Raises ConflictError if the name is taken."""
+        """Write everything that can change. Raises ConflictError if the name is taken."""
 
     async def retire_project(self, project_id: str, now: int, limit: int) -> int:
         """Revoke its tokens, remove its trusts, schedule up to `limit` images. Return how many it has."""
@@ -125,6 +134,14 @@ class Records(Protocol):
 
     async def check(self) -> None:
         """Run the cheapest possible query."""
+
+    async def describe_pull(
+        self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
+    ) -> bool:
+        """Write what the forge says about a pull request. Return False if it does not exist."""
+
+    async def set_repository(self, project_id: str, repository: str) -> None:
+        """Set the project's repository, unless it has one."""
 
     async def close(self) -> None: ...
 
@@ -216,15 +233,13 @@ class Overview(Protocol):
     ) -> dict[int, list[Image]]:
         """Return the newest images of each pull request, newest first."""
 
-    async def shots(
-        self, project_id: str, pr_number: int, after: tuple[str, str] | None, limit: int
-    ) -> list[Shot]:
-        """Return the gallery ordered by (name, viewport)."""
+    async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
+        """Return the gallery ordered by name, viewport and theme."""
 
     async def images_of_shot(
-        self, project_id: str, pr_number: int, shot: tuple[str, str], before: int, limit: int
+        self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
     ) -> list[Image]:
-        """Return the images of one (name, viewport), newest first, with a `seq` below `before`."""
+        """Return the images of one shot, newest first, with a `seq` below `before`."""
 
     async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
         """Return those of the images that belong to the project and are not scheduled for expiry."""
@@ -334,6 +349,117 @@ class TrustRecords(Protocol):
 
     async def add_token_of_trust(self, token: UploadToken) -> bool:
         """Add a short-lived token. Return False if its trust was removed."""
+
+
+class BaselineRecords(Protocol):
+    """The baselines of projects. Raises RecordsError; methods that write also raise RecordsFullError.
+
+    `Records.add_image` adds one together with its image.
+    """
+
+    async def reuse(
+        self, project_id: str, branch: str, commit_sha: str, shots: Sequence[tuple[ShotKey, str]], now: int
+    ) -> list[Image | None]:
+        """Make images that the project's baselines already have the baselines of this commit.
+
+        Each shot comes with a SHA-256. Return its image, or None if no baseline of the shot has these bytes.
+        """
+
+    async def adopt(self, image: Image, branch: str) -> bool:
+        """Add an image and make it a baseline that ranks below the branch's own build.
+
+        Return False, and change nothing, if the commit has such a baseline of the shot already.
+        """
+
+    async def complete(self, project_id: str, branch: str, commit_sha: str, now: int) -> int:
+        """Note that the commit has all its baselines. Return how many shots it has."""
+
+    async def bases(
+        self, project_id: str, branch: str, commits: Sequence[str], shots: Collection[ShotKey]
+    ) -> Bases:
+        """Find the base of each shot: in the nearest listed commit that has it, else the branch's newest."""
+
+    async def commits(
+        self, project_id: str, branch: str | None, before: int | None, limit: int
+    ) -> list[BaselineCommit]:
+        """Return commits with baselines, newest first, with a `seq` below `before`."""
+
+    async def branches(self, project_id: str) -> list[str]:
+        """Return the branches with baselines, by name."""
+
+    async def of_commit(
+        self, project_id: str, branch: str, commit_sha: str, after: ShotKey | None, limit: int
+    ) -> list[Image]:
+        """Return the images of a commit's baselines, ordered by name, viewport and theme."""
+
+    async def release(self, now: int, limit: int) -> int:
+        """Remove baselines past retention, and schedule up to `limit` images that nothing needs any more.
+
+        Kept are the newest `keep_baselines` commits of a branch, the newest baseline of each shot, and every
+        image in a comparison of an open pull request. Return how many images were scheduled.
+        """
+
+
+class ComparisonRecords(Protocol):
+    """The comparisons of pull requests. Raises RecordsError; methods that write also RecordsFullError."""
+
+    async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
+        """Return the newest image of each shot at a commit. Either SHA may be a prefix of the other."""
+
+    async def begin(
+        self,
+        request: ComparisonRequest,
+        run: str,
+        plan: Sequence[PlannedShot],
+        *,
+        state: ComparisonState,
+        base_commit: str | None,
+        missing: int,
+        now: int,
+    ) -> bool:
+        """Record a comparison with what is known about it so far, in the place of an earlier run.
+
+        Return False if an image of it is scheduled for expiry by now: then the plan must be made again.
+        """
+
+    async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
+        """Return whether an earlier request has said that the run of this commit is complete."""
+
+    async def known_pairs(
+        self, project_id: str, pairs: Collection[tuple[str, str]], engine: int
+    ) -> dict[tuple[str, str], ShotResult]:
+        """Return the results for pairs of SHA-256 that this version of the engine has compared before."""
+
+    async def record(
+        self,
+        request: ComparisonRequest,
+        run: str,
+        results: Mapping[ShotKey, ShotResult],
+        pairs: Mapping[tuple[str, str], ShotResult],
+        *,
+        engine: int,
+        state: ComparisonState | None,
+        now: int,
+    ) -> bool:
+        """Record results, and the final state, if there is one. Return False if another run replaced this.
+
+        Without results it only says that the run is still being worked on.
+        """
+
+    async def set_diff(self, image_id: str, base_id: str) -> bool:
+        """Record that the difference to this base is stored. Return False if the image is deleted."""
+
+    async def diff_twin(self, image: Image, base: Image) -> Image | None:
+        """Return an image with the same bytes and shot whose difference to this base is stored."""
+
+    async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
+        """Return the comparison of the pull request's newest commit that has one."""
+
+    async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
+        """Return the comparison of one commit."""
+
+    async def discard_old_pairs(self, before: int, limit: int) -> int:
+        """Remove up to `limit` results that are older than this. Return how many."""
 
 
 class Issuers(Protocol):

@@ -26,10 +26,15 @@ class ProjectChanges(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What an upload token is for: a project, or one pull request of it."""
+    """What an upload token is for: a project, or one pull request of it.
+
+    `is_keyless`: a job got it for its ID token. Then it can write baselines of `branch` only.
+    """
 
     project: Project
     only_pr: int | None = None
+    is_keyless: bool = False
+    branch: str | None = None
 
 
 class Projects:
@@ -107,7 +112,7 @@ class Projects:
             await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
         elif token.expires_at <= now:
             raise UnauthorizedError("unauthorized")
-        return Access(project, token.pr_number)
+        return Access(project, token.pr_number, token.trust_id is not None, token.branch)
 
 
 def _check_project(project: Project) -> None:

@@ -156,12 +156,17 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     A worker that restarts does not give up over a broken file: it must answer something.
     """
     from prshots.server.adapters.pictures.workers import PictureWorkers
+    from prshots.server.adapters.sql.baselines import SqlBaselines
+    from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.app import create_api
+    from prshots.server.domain.baselines import Baselines
+    from prshots.server.domain.comparing import Comparisons
     from prshots.server.domain.images import Images
     from prshots.server.domain.keyless import Exchange
     from prshots.server.domain.projects import Projects
+    from prshots.server.domain.pull_requests import PullRequests
     from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability import metrics
@@ -187,6 +192,14 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     )
     accounts, pictures = Projects(records), PictureWorkers()
     thumbnails = Thumbnails(records=records, store=store, render=pictures.thumbnail)
+    baseline_records, comparison_records = SqlBaselines(database), SqlComparisons(database)
+    comparisons = Comparisons(
+        records=comparison_records,
+        baselines=baseline_records,
+        store=store,
+        images=images,
+        compare=pictures.compare,
+    )
     exchange = Exchange(
         SqlTrusts(database),
         _LazyIssuers(settings.issuers),
@@ -199,6 +212,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         if shared_keys:
             shared_keys.stop()
         await thumbnails.close()
+        await comparisons.close()
         await pictures.close()
         await records.close()
         await counter.close()
@@ -206,6 +220,11 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
 
     return create_api(
         images=images,
+        baselines=Baselines(
+            records=baseline_records, comparisons=comparison_records, store=store, images=images
+        ),
+        comparisons=comparisons,
+        pull_requests=PullRequests(records, images),
         accounts=accounts,
         exchange=exchange,
         max_image_bytes=settings.max_image_bytes,

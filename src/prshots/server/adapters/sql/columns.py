@@ -28,18 +28,39 @@ PROJECT = [
     projects.c.policy,
     projects.c.retain_days,
     projects.c.created_at,
+    projects.c.keep_baselines,
+    projects.c.repository,
 ]
 PROJECTS = projects.join(organizations)
 SCHEDULED = images.c.scheduled_at.is_not(None)
 ACTIVE = images.c.scheduled_at.is_(None)
+OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
+"""Written as a literal, so that SQLite uses the partial index with this condition."""
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
 _FOREIGN_KEY = "23503"  # PostgreSQL's code for a missing row that another one refers to
 
 
 def project_from(row: Sequence[Any]) -> Project:
-    identity, name, organization_id, organization, policy, retain_days, created_at = row
-    return Project(identity, name, organization_id, organization, Policy(policy), retain_days, created_at)
+    identity, name, organization_id, organization, policy, *rest = row
+    return Project(identity, name, organization_id, organization, Policy(policy), *rest)
+
+
+def image_row(image: Image) -> dict[str, object]:
+    return {
+        "id": image.id,
+        "project_id": image.project_id,
+        "pr_number": image.pr_number,
+        "name": image.name,
+        "commit_sha": image.commit_sha,
+        "viewport": image.viewport,
+        "ext": image.ext,
+        "size": image.size,
+        "uploaded_at": image.uploaded_at,
+        "kid": image.kid,
+        "theme": image.theme,
+        "sha256": image.sha256,
+    }
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, cast, func, or_, select
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.columns import ACTIVE
+from prshots.server.adapters.sql.columns import ACTIVE, OF_PULL_REQUEST
 from prshots.server.adapters.sql.schema import images, projects
 from prshots.server.domain.models import SECONDS_PER_DAY
 
@@ -25,7 +25,8 @@ _OF_CLOSED_PR = Rule(images.c.closed_at.is_not(None), images.c.seq)
 
 
 def _past(retain_days: int | ColumnElement[int], now: int | ColumnElement[int]) -> Rule:
-    return Rule(images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY, images.c.uploaded_at)
+    is_old = images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY
+    return Rule(OF_PULL_REQUEST & is_old, images.c.uploaded_at)
 
 
 def due_in(policy: str, retain_days: int | None, now: int) -> list[Rule]:

@@ -40,6 +40,7 @@ from prshots.server.adapters.sql.schema import (
     uploads_by_day,
 )
 from prshots.server.domain.models import (
+    NO_PULL_REQUEST,
     DayOfUploads,
     Image,
     Project,
@@ -47,6 +48,7 @@ from prshots.server.domain.models import (
     PullRequest,
     Role,
     Shot,
+    ShotKey,
     UploadToken,
 )
 
@@ -122,7 +124,7 @@ class SqlOverview:
         key = tuple_(pulls.c.last_upload_at, pulls.c.pr_number)
         query = (
             select(*PULL)
-            .where(pulls.c.project_id == project_id)
+            .where(pulls.c.project_id == project_id, pulls.c.pr_number > NO_PULL_REQUEST)
             .order_by(pulls.c.last_upload_at.desc(), pulls.c.pr_number.desc())
             .limit(limit)
         )
@@ -142,7 +144,11 @@ class SqlOverview:
     async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]:
         query = (
             select(*PULL)
-            .where(pulls.c.project_id == project_id, pulls.c.bytes > 0)
+            .where(
+                pulls.c.project_id == project_id,
+                pulls.c.bytes > 0,
+                pulls.c.pr_number > NO_PULL_REQUEST,
+            )
             .order_by(pulls.c.bytes.desc(), pulls.c.pr_number.desc())
             .limit(limit)
         )
@@ -168,10 +174,8 @@ class SqlOverview:
 
         return await self._database.read(read)
 
-    async def shots(
-        self, project_id: str, pr_number: int, after: tuple[str, str] | None, limit: int
-    ) -> list[Shot]:
-        place = (images.c.name, images.c.viewport)
+    async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
+        place = (images.c.name, images.c.viewport, images.c.theme)
         places = (
             select(func.max(images.c.seq).label("seq"), func.count().label("images"))
             .where(images.c.project_id == project_id, images.c.pr_number == pr_number, ACTIVE)
@@ -190,16 +194,16 @@ class SqlOverview:
         return [Shot(Image(*row[:-1]), row[-1]) for row in await self._rows(query)]
 
     async def images_of_shot(
-        self, project_id: str, pr_number: int, shot: tuple[str, str], before: int, limit: int
+        self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
     ) -> list[Image]:
-        name, viewport = shot
         query = (
             select(*IMAGE)
             .where(
                 images.c.project_id == project_id,
                 images.c.pr_number == pr_number,
-                images.c.name == name,
-                images.c.viewport == viewport,
+                images.c.name == shot.name,
+                images.c.viewport == shot.viewport,
+                images.c.theme == shot.theme,
                 images.c.seq < before,
                 ACTIVE,
             )

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import NotFoundError, RecordsError, RecordsUnsureError, UnauthorizedError
+from prshots.server.adapters.sql.baseline_rows import Pointer, forget_images, point_baselines
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     IMAGE,
@@ -18,15 +20,22 @@ from prshots.server.adapters.sql.columns import (
     SCHEDULED,
     TOKEN,
     conflict_as,
+    image_row,
     project_from,
     project_gone_as,
 )
+from prshots.server.adapters.sql.comparison_rows import remove_comparisons
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.row_locks import lock_project, lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.schema import (
+    baseline_commits,
+    baselines,
+    compared_shots,
+    comparisons,
     images,
     installation,
+    pair_results,
     project_totals,
     projects,
     pulls,
@@ -72,10 +81,18 @@ _REMOVE = (
 )
 
 
+class _Arriving(NamedTuple):
+    """An image that waits to be committed. With a branch, it becomes its shot's baseline there."""
+
+    image: Image
+    branch: str
+    done: asyncio.Future[None]
+
+
 class SqlRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._arriving: list[tuple[Image, asyncio.Future[None]]] = []
+        self._arriving: list[_Arriving] = []
         self._committing: asyncio.Task[None] | None = None
 
     async def check(self) -> None:
@@ -88,22 +105,22 @@ class SqlRecords:
 
     # Images
 
-    async def add_image(self, image: Image) -> None:
+    async def add_image(self, image: Image, branch: str = "") -> None:
         """Add an image. Images that arrive during a commit share the next one, and so its fsync."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._arriving.append((image, done))
+        arriving = _Arriving(image, branch, asyncio.get_running_loop().create_future())
+        self._arriving.append(arriving)
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_arriving())
         try:
             async with asyncio.timeout(self._database.call_seconds):
                 with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone too
-                    await done
+                    await arriving.done
         except TimeoutError:
-            if (image, done) not in self._arriving:
+            if arriving not in self._arriving:
                 raise RecordsUnsureError(
                     "the database did not answer: it may still commit the record"
                 ) from None
-            self._arriving.remove((image, done))
+            self._arriving.remove(arriving)
             raise RecordsError("the database did not answer: an earlier commit has not ended") from None
 
     async def _commit_arriving(self) -> None:
@@ -114,10 +131,11 @@ class SqlRecords:
         finally:
             self._committing = None
 
-    async def _commit(self, batch: list[tuple[Image, asyncio.Future[None]]]) -> None:
-        images = [image for image, _ in batch]
+    async def _commit(self, batch: list[_Arriving]) -> None:
+        arrived = [image for image, _, _ in batch]
+        pointers = [Pointer.to(image, branch) for image, branch, _ in batch if branch]
         try:
-            await self._database.write(lambda connection: _add(connection, images))
+            await self._database.write(lambda connection: _add(connection, arrived, pointers))
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
             if len(batch) > 1 and not _is_outage(error):  # one bad record must not fail the others
                 for alone in batch:
@@ -126,8 +144,8 @@ class SqlRecords:
             outcome: Exception | None = error
         else:
             outcome = None
-        committed = await self._committed(images) if isinstance(outcome, RecordsUnsureError) else set()
-        for image, done in batch:
+        committed = await self._committed(batch) if isinstance(outcome, RecordsUnsureError) else set()
+        for image, _, done in batch:
             if done.cancelled():
                 continue
             if outcome is None or image.id in committed:
@@ -135,10 +153,10 @@ class SqlRecords:
             else:
                 done.set_exception(outcome)
 
-    async def _committed(self, images: list[Image]) -> set[str]:
+    async def _committed(self, batch: list[_Arriving]) -> set[str]:
         """Return which of these were committed in spite of the error. Others may still appear later."""
         with contextlib.suppress(RecordsError):
-            return await self.known_ids([image.id for image in images])
+            return await self.known_ids([arriving.image.id for arriving in batch])
         return set()
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
@@ -171,6 +189,7 @@ class SqlRecords:
             marked = connection.execute(closing).rowcount
             if schedule:
                 connection.execute(scheduling)
+                remove_comparisons(connection, project_id, pr_number)
             count_closed(connection, project_id, pr_number, now)
             return marked
 
@@ -210,6 +229,7 @@ class SqlRecords:
         def remove(connection: Connection) -> int:
             lock_pulls_of(connection, image_ids)
             removed = connection.execute(_REMOVE, {"image_ids": list(image_ids)}).all()
+            forget_images(connection, image_ids)
             return count_removed(connection, removed)
 
         return await self._database.write(remove)
@@ -230,7 +250,25 @@ class SqlRecords:
         query = select(func.count()).select_from(images).where(images.c.kid == kid)
         return await self._database.read(lambda connection: connection.execute(query).scalar_one())
 
+    async def describe_pull(
+        self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
+    ) -> bool:
+        describing = (
+            update(pulls)
+            .where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
+            .values(title=title, source_branch=source_branch, author=author, path=path)
+        )
+        return await self._database.write(lambda connection: connection.execute(describing).rowcount > 0)
+
     # Projects and tokens
+
+    async def set_repository(self, project_id: str, repository: str) -> None:
+        setting = (
+            update(projects)
+            .where(projects.c.id == project_id, projects.c.repository == "")
+            .values(repository=repository)
+        )
+        await self._database.write(lambda connection: connection.execute(setting))
 
     async def add_project(self, project: Project) -> None:
         row = {key: value for key, value in asdict(project).items() if key != "organization"}
@@ -256,7 +294,13 @@ class SqlRecords:
         changing = (
             update(projects)
             .where(projects.c.id == project.id)
-            .values(name=project.name, policy=project.policy, retain_days=project.retain_days)
+            .values(
+                name=project.name,
+                policy=project.policy,
+                retain_days=project.retain_days,
+                keep_baselines=project.keep_baselines,
+                repository=project.repository,
+            )
         )
         with conflict_as(_name_taken(project)):
             await self._database.write(lambda connection: connection.execute(changing))
@@ -271,7 +315,7 @@ class SqlRecords:
         some = (
             select(images.c.seq)
             .where(mine, ACTIVE)
-            .order_by(images.c.uploaded_at)
+            .order_by(images.c.pr_number, images.c.seq)
             .limit(limit)
             .with_for_update(skip_locked=True)
         )
@@ -292,7 +336,18 @@ class SqlRecords:
             lock_project(connection, project_id)
             if _has_images(connection, project_id):
                 return False
-            for table in (tokens, trusts, pulls, uploads_by_day, project_totals):
+            for table in (
+                tokens,
+                trusts,
+                pulls,
+                uploads_by_day,
+                project_totals,
+                baselines,
+                baseline_commits,
+                comparisons,
+                compared_shots,
+                pair_results,
+            ):
                 connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))
             return True
@@ -348,9 +403,10 @@ def _name_taken(project: Project) -> str:
     return f"project {project.name!r} already exists"
 
 
-def _add(connection: Connection, arrived: list[Image]) -> None:
-    connection.execute(_ADD_IMAGES, [_image_row(image) for image in arrived])
+def _add(connection: Connection, arrived: list[Image], baselines: Sequence[Pointer] = ()) -> None:
+    connection.execute(_ADD_IMAGES, [image_row(image) for image in arrived])
     count_added(connection, arrived)
+    point_baselines(connection, baselines)
 
 
 def _is_outage(error: Exception) -> bool:
@@ -365,18 +421,3 @@ def _has_images(connection: Connection, project_id: str) -> bool:
 
 def _mark(connection: Connection, seqs: Sequence[int], now: int) -> int:
     return connection.execute(_MARK, {"seqs": seqs, "now": now}).rowcount if seqs else 0
-
-
-def _image_row(image: Image) -> dict[str, object]:
-    return {
-        "id": image.id,
-        "project_id": image.project_id,
-        "pr_number": image.pr_number,
-        "name": image.name,
-        "commit_sha": image.commit_sha,
-        "viewport": image.viewport,
-        "ext": image.ext,
-        "size": image.size,
-        "uploaded_at": image.uploaded_at,
-        "kid": image.kid,
-    }

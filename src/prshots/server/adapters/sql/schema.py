@@ -11,11 +11,12 @@ from sqlalchemy import (
     Table,
     UniqueConstraint,
     false,
+    literal_column,
 )
 
 from prshots.server.adapters.sql.text_type import text
 
-SCHEMA_VERSION = "0006"
+SCHEMA_VERSION = "0007"
 """The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
 
 metadata = MetaData()
@@ -82,6 +83,8 @@ projects = Table(
     Column("policy", text(16), nullable=False),
     Column("retain_days", Integer),
     Column("created_at", BigInteger, nullable=False),
+    Column("keep_baselines", Integer, nullable=False, server_default="50"),
+    Column("repository", text(), nullable=False, server_default=""),
     UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 
@@ -120,6 +123,7 @@ tokens = Table(
     Column("expires_at", BigInteger),
     Column("trust_id", ForeignKey("trusts.id")),
     Column("pr_number", Integer),
+    Column("branch", text()),
 )
 # There can be thousands of short-lived tokens. Lists skip them, and the sweep reads nothing else.
 _long_lived, _short_lived = tokens.c.expires_at.is_(None), tokens.c.expires_at.is_not(None)
@@ -135,6 +139,7 @@ Index(
 Index("tokens_by_expiry", tokens.c.expires_at, sqlite_where=_short_lived, postgresql_where=_short_lived)
 Index("tokens_by_trust", tokens.c.trust_id, sqlite_where=_of_trust, postgresql_where=_of_trust)
 
+# An image with the pull request 0 belongs to none: it is the image of baselines.
 images = Table(
     "images",
     metadata,
@@ -152,9 +157,14 @@ images = Table(
     Column("closed_at", BigInteger),
     Column("scheduled_at", BigInteger),
     Column("thumbnail", text(16)),
+    Column("theme", text(8), nullable=False, server_default=""),
+    Column("sha256", text(64)),
+    # The id of the image that its stored difference was made with.
+    Column("diff_base", text(32)),
 )
 
-# Updated in the transaction of every upload and expiry, so that the dashboard never has to count.
+# Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
+# with the number 0 counts the images of baselines.
 pulls = Table(
     "pulls",
     metadata,
@@ -168,6 +178,11 @@ pulls = Table(
     # 1 if the last upload opened it (the first one ever, or the first since it was closed), else 0. An upload
     # reads it in its own transaction to update the project's number of open pull requests.
     Column("opened", Integer, nullable=False, server_default="0"),
+    # What the forge says about it. `path` is the rest of its address after the project's repository.
+    Column("title", text(), nullable=False, server_default=""),
+    Column("source_branch", text(), nullable=False, server_default=""),
+    Column("author", text(), nullable=False, server_default=""),
+    Column("path", text(), nullable=False, server_default=""),
 )
 Index("pulls_by_upload", pulls.c.project_id, pulls.c.last_upload_at, pulls.c.pr_number)
 Index("pulls_by_bytes", pulls.c.project_id, pulls.c.bytes, pulls.c.pr_number)
@@ -216,18 +231,141 @@ Index(
     images.c.pr_number,
     images.c.name,
     images.c.viewport,
+    images.c.theme,
     images.c.seq,
 )
 
 # Partial indexes: each has only the rows that the sweep still has to process.
 _active, _scheduled = images.c.scheduled_at.is_(None), images.c.scheduled_at.is_not(None)
 _closed = images.c.closed_at.is_not(None) & _active
+_aging = _active & (images.c.pr_number > literal_column("0"))  # baselines do not expire by age
 Index(
     "images_by_age",
     images.c.project_id,
     images.c.uploaded_at,
-    sqlite_where=_active,
-    postgresql_where=_active,
+    sqlite_where=_aging,
+    postgresql_where=_aging,
 )
 Index("images_closed", images.c.project_id, images.c.seq, sqlite_where=_closed, postgresql_where=_closed)
 Index("images_scheduled", images.c.id, sqlite_where=_scheduled, postgresql_where=_scheduled)
+
+# Which image a shot has on a branch at a commit. Many commits can have the same image. `own` is 1 for the
+# branch's own build, 0 for an image of a merged pull request, which counts until that build has uploaded.
+baselines = Table(
+    "baselines",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False),
+    Column("branch", text(), nullable=False),
+    Column("commit_sha", text(40), nullable=False),
+    Column("name", text(), nullable=False),
+    Column("viewport", text(16), nullable=False),
+    Column("theme", text(8), nullable=False),
+    Column("own", Integer, nullable=False),
+    Column("image_id", text(32), nullable=False, index=True),
+    Column("created_at", BigInteger, nullable=False),
+)
+Index(
+    "baselines_of_commit",
+    baselines.c.project_id,
+    baselines.c.commit_sha,
+    baselines.c.branch,
+    baselines.c.name,
+    baselines.c.viewport,
+    baselines.c.theme,
+    baselines.c.own,
+    unique=True,
+)
+Index(
+    "baselines_by_shot",
+    baselines.c.project_id,
+    baselines.c.branch,
+    baselines.c.name,
+    baselines.c.viewport,
+    baselines.c.theme,
+    baselines.c.seq,
+)
+
+# The commits of a branch that have baselines, in the order in which the first one arrived. `complete` is 1
+# once its build has said that it has uploaded all of them.
+baseline_commits = Table(
+    "baseline_commits",
+    metadata,
+    Column("seq", _Sequence, primary_key=True, autoincrement=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False),
+    Column("branch", text(), nullable=False),
+    Column("commit_sha", text(40), nullable=False),
+    Column("complete", Integer, nullable=False, server_default="0"),
+    Column("created_at", BigInteger, nullable=False),
+)
+Index(
+    "baseline_commits_by_sha",
+    baseline_commits.c.project_id,
+    baseline_commits.c.commit_sha,
+    baseline_commits.c.branch,
+    unique=True,
+)
+Index(
+    "baseline_commits_by_branch",
+    baseline_commits.c.project_id,
+    baseline_commits.c.branch,
+    baseline_commits.c.seq,
+)
+
+# A comparison of one commit of a pull request with its base. `commits` is a JSON list. `first_seq` is the
+# first image of the commit: the comparison with the highest one is shown. `run` names the process's
+# attempt, and `seen_at` says that it still works on it.
+comparisons = Table(
+    "comparisons",
+    metadata,
+    Column("project_id", ForeignKey("projects.id"), primary_key=True),
+    Column("pr_number", Integer, primary_key=True),
+    Column("commit_sha", text(40), primary_key=True),
+    Column("branch", text(), nullable=False),
+    Column("commits", text(), nullable=False),
+    Column("complete", Integer, nullable=False),
+    Column("first_seq", BigInteger, nullable=False),
+    Column("run", text(32), nullable=False),
+    Column("state", text(16), nullable=False),
+    Column("base_commit", text(40)),
+    Column("missing", Integer, nullable=False, server_default="0"),
+    Column("started_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+)
+
+# The shots of a comparison. `verdict` is NULL until it is known. `regions` is a JSON list.
+compared_shots = Table(
+    "compared_shots",
+    metadata,
+    Column("project_id", ForeignKey("projects.id"), primary_key=True),
+    Column("pr_number", Integer, primary_key=True),
+    Column("commit_sha", text(40), primary_key=True),
+    Column("name", text(), primary_key=True),
+    Column("viewport", text(16), primary_key=True),
+    Column("theme", text(8), primary_key=True),
+    Column("image_id", text(32), index=True),
+    Column("base_id", text(32), index=True),
+    Column("base_commit", text(40)),
+    Column("ancestor", Integer, nullable=False),
+    Column("verdict", text(16)),
+    Column("pixels", BigInteger, nullable=False, server_default="0"),
+    Column("regions", text(), nullable=False, server_default="[]"),
+    Column("shift", Integer, nullable=False, server_default="0"),
+    Column("reason", text(), nullable=False, server_default=""),
+)
+
+# What is known about two images with these hashes. `engine` is the version of the rules that decided.
+pair_results = Table(
+    "pair_results",
+    metadata,
+    Column("project_id", ForeignKey("projects.id"), primary_key=True),
+    Column("before_sha256", text(64), primary_key=True),
+    Column("after_sha256", text(64), primary_key=True),
+    Column("engine", Integer, nullable=False),
+    Column("verdict", text(16), nullable=False),
+    Column("pixels", BigInteger, nullable=False),
+    Column("regions", text(), nullable=False),
+    Column("shift", Integer, nullable=False),
+    Column("reason", text(), nullable=False),
+    Column("created_at", BigInteger, nullable=False, index=True),
+)

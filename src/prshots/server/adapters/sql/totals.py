@@ -11,17 +11,18 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, text, update
 
 from prshots.server.adapters.sql.schema import project_totals, pulls
-from prshots.server.domain.models import SECONDS_PER_DAY, Image
+from prshots.server.domain.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
-# closed pull request reopens it, because its new image is not marked as closed.
+# closed pull request reopens it, because its new image is not marked as closed. The images of baselines
+# have no pull request (number 0), so there is none to open.
 _COUNT_PULLS = text(
     "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
-    "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, 1) "
+    "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, :opened) "
     "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
     "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
     "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL, "
-    "opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE 1 END"
+    "opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE excluded.opened END"
 )
 _COUNT_DAYS = text(
     "INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
@@ -125,4 +126,5 @@ def _pull_row(arrived: list[Image]) -> dict[str, object]:
         "bytes": _bytes(arrived),
         "last_upload_at": newest.uploaded_at,
         "last_commit": newest.commit_sha,
+        "opened": int(newest.pr_number != NO_PULL_REQUEST),
     }

@@ -29,16 +29,17 @@ _WRONG_PULLS = text(
     "HAVING sum(stored_images) <> sum(counted_images) OR sum(stored_bytes) <> sum(counted_bytes) "
     "ORDER BY pr_number"
 )
-# Active images only, which the index for ages has. There may be fewer images than uploads, never more.
+# Active images of pull requests only, which the index for ages has. There may be fewer images than uploads,
+# never more.
 _FIRST_UPLOAD = text(
     "SELECT uploaded_at FROM images WHERE project_id = :project_id AND scheduled_at IS NULL "
-    "AND uploaded_at >= :since ORDER BY uploaded_at LIMIT 1"
+    "AND pr_number > 0 AND uploaded_at >= :since ORDER BY uploaded_at LIMIT 1"
 )
 _WRONG_DAYS = text(
     "SELECT day, sum(stored_uploads), sum(stored_bytes), sum(counted_uploads), sum(counted_bytes) FROM ("
     "SELECT uploaded_at / :day_seconds AS day, 0 AS stored_uploads, 0 AS stored_bytes, "
     "1 AS counted_uploads, size AS counted_bytes FROM images WHERE project_id = :project_id "
-    "AND scheduled_at IS NULL AND uploaded_at >= :since AND uploaded_at < :until UNION ALL "
+    "AND scheduled_at IS NULL AND pr_number > 0 AND uploaded_at >= :since AND uploaded_at < :until UNION ALL "
     "SELECT day, uploads, bytes, 0, 0 FROM uploads_by_day "
     "WHERE project_id = :project_id AND day >= :first AND day <= :last"
     ") AS both_sides GROUP BY day "
@@ -50,7 +51,8 @@ _WRONG_PROJECTS = text(
     "coalesce(sums.open_pulls, 0) FROM projects "
     "LEFT JOIN project_totals AS totals ON totals.project_id = projects.id LEFT JOIN ("
     "SELECT project_id, sum(images) AS images, sum(bytes) AS bytes, "
-    "sum(CASE WHEN closed_at IS NULL THEN 1 ELSE 0 END) AS open_pulls FROM pulls GROUP BY project_id"
+    "sum(CASE WHEN closed_at IS NULL AND pr_number > 0 THEN 1 ELSE 0 END) AS open_pulls "
+    "FROM pulls GROUP BY project_id"
     ") AS sums ON sums.project_id = projects.id "
     "WHERE coalesce(totals.images, 0) <> coalesce(sums.images, 0) "
     "OR coalesce(totals.bytes, 0) <> coalesce(sums.bytes, 0) "
@@ -89,7 +91,7 @@ _RECOMPUTING: dict[Total, _Recomputing] = {
         "VALUES (:project_id, :number, 0, 0) ON CONFLICT (project_id, day) DO NOTHING",
         lock="SELECT uploads FROM uploads_by_day WHERE project_id = :project_id AND day = :number",
         tally="SELECT count(*), coalesce(sum(size), 0) FROM images WHERE project_id = :project_id "
-        "AND scheduled_at IS NULL AND uploaded_at >= :since AND uploaded_at < :until",
+        "AND scheduled_at IS NULL AND pr_number > 0 AND uploaded_at >= :since AND uploaded_at < :until",
         write="UPDATE uploads_by_day SET "
         "uploads = CASE WHEN uploads < :counted_0 THEN :counted_0 ELSE uploads END, "
         "bytes = CASE WHEN bytes < :counted_1 THEN :counted_1 ELSE bytes END "
@@ -101,7 +103,7 @@ _RECOMPUTING: dict[Total, _Recomputing] = {
         "WHERE project_id = :project_id GROUP BY project_id ON CONFLICT (project_id) DO NOTHING",
         lock="SELECT images FROM project_totals WHERE project_id = :project_id",
         tally="SELECT coalesce(sum(images), 0), coalesce(sum(bytes), 0), "
-        "coalesce(sum(CASE WHEN closed_at IS NULL THEN 1 ELSE 0 END), 0) "
+        "coalesce(sum(CASE WHEN closed_at IS NULL AND pr_number > 0 THEN 1 ELSE 0 END), 0) "
         "FROM pulls WHERE project_id = :project_id",
         write="UPDATE project_totals SET images = :counted_0, bytes = :counted_1, open_pulls = :counted_2 "
         "WHERE project_id = :project_id",

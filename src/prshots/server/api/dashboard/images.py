@@ -9,26 +9,26 @@ from prshots.server.api.dashboard.view_types import (
     ShotListView,
     ThumbnailUrlsView,
 )
-from prshots.server.domain.models import Project
+from prshots.server.domain.models import Project, ShotKey
 
 PAGE = 60
 MAX_THUMBNAILS = 24
 
 
 async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
-    services = call.services
-    found = await services.overview.shots(project.id, number, call.after(str, str), PAGE)
+    services, after = call.services, call.after(str, str, str)
+    found = await services.overview.shots(project.id, number, ShotKey(*after) if after else None, PAGE)
     return {
         "shots": [
             {"newest": views.image_view(shot.newest, services.images), "count": shot.images} for shot in found
         ],
-        "next": next_cursor(found, PAGE, lambda shot: (shot.newest.name, shot.newest.viewport)),
+        "next": next_cursor(found, PAGE, lambda shot: shot.newest.shot),
     }
 
 
 async def list_images_of_shot(call: Call, project: Project, number: int) -> ImageListView:
     services, query, after = call.services, call.query, call.after(int)
-    shot = (query.get("name", ""), query.get("viewport", ""))
+    shot = ShotKey(*(query.get(part, "") for part in ShotKey._fields))
     before = after[0] if after else MAX_INTEGER - 1
     found = await services.overview.images_of_shot(project.id, number, shot, before, PAGE)
     return {

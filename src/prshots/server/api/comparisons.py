@@ -1,0 +1,101 @@
+"""`/v1/compare`, and what a client says about baselines, pull requests and their end."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from prshots.contract.errors import NotFoundError
+from prshots.contract.replies import Comparison, ComparisonState
+from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.query import only_value
+from prshots.server.api.request_body import MAX_JSON_BYTES, bearer, declared_length, json_object
+from prshots.server.api.storable_text import require_storable
+from prshots.server.domain.baselines import (
+    Baselines,
+    baseline_commit_from_json,
+    known_shots_from_json,
+)
+from prshots.server.domain.comparing import Comparisons
+from prshots.server.domain.comparison import as_json, request_from_json
+from prshots.server.domain.projects import Access, Projects
+from prshots.server.domain.pull_requests import PullRequests, description_from_json
+from prshots.server.domain.upload_checks import pr_number_from_text, require_pr
+
+MAX_KNOWN_BYTES = 4 * 1024**2
+"""A thousand shots with the longest names fit."""
+
+
+def comparison_routes(
+    *,
+    baselines: Baselines,
+    comparisons: Comparisons,
+    pull_requests: PullRequests,
+    accounts: Projects,
+    slots: BodySlots,
+) -> list[Route]:
+    async def body_of(request: Request, max_bytes: int = MAX_JSON_BYTES) -> tuple[Access, dict[str, Any]]:
+        token = bearer(request)
+        access = await accounts.authenticate(token)
+        async with slots.reserved(token, declared_length(request)):
+            return access, require_storable(await json_object(request, max_bytes=max_bytes))
+
+    async def known(request: Request) -> JSONResponse:
+        access, body = await body_of(request, MAX_KNOWN_BYTES)
+        asked = known_shots_from_json(body)
+        missing = await baselines.reuse(access, asked)
+        return JSONResponse(
+            {
+                "branch": asked.branch,
+                "commit_sha": asked.commit_sha,
+                "recorded": len(asked.shots) - len(missing),
+                "missing": [shot._asdict() | {"sha256": sha256} for shot, sha256 in missing],
+            }
+        )
+
+    async def complete(request: Request) -> JSONResponse:
+        access, body = await body_of(request)
+        branch, commit_sha = baseline_commit_from_json(body)
+        shots = await baselines.complete(access, branch, commit_sha)
+        return JSONResponse({"branch": branch, "commit_sha": commit_sha, "shots": shots})
+
+    async def compare(request: Request) -> JSONResponse:
+        access, body = await body_of(request)
+        asked = request_from_json(access.project.id, body)
+        require_pr(access.only_pr, asked.pr_number)
+        return _reply(await comparisons.compare(access.project, asked))
+
+    async def latest(request: Request) -> JSONResponse:
+        access = await accounts.authenticate(bearer(request))
+        pr_number = pr_number_from_text(only_value(request.query_params, "pr_number"))
+        require_pr(access.only_pr, pr_number)
+        found = await comparisons.latest(access.project, pr_number)
+        if found is None:
+            raise NotFoundError("not found")
+        return JSONResponse(as_json(found))
+
+    async def describe(request: Request) -> JSONResponse:
+        access, body = await body_of(request)
+        described = description_from_json(body)
+        require_pr(access.only_pr, described.pr_number)
+        return JSONResponse(asdict(await pull_requests.describe(access.project, described)))
+
+    return [
+        _post("/v1/baseline/known", known),
+        _post("/v1/baseline/complete", complete),
+        _post("/v1/compare", compare),
+        Route("/v1/compare", latest, methods=["GET"]),
+        _post("/v1/pull", describe),
+    ]
+
+
+def _post(path: str, handle: Callable[[Request], Awaitable[JSONResponse]]) -> Route:
+    return Route(path, handle, methods=["POST"])
+
+
+def _reply(comparison: Comparison) -> JSONResponse:
+    is_running = comparison.state is ComparisonState.RUNNING
+    return JSONResponse(as_json(comparison), status_code=202 if is_running else 200)

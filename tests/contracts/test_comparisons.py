@@ -1,0 +1,214 @@
+"""The contract of every `ComparisonRecords` adapter."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.adapters.sql.comparisons import SqlComparisons
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.models import (
+    NO_PULL_REQUEST,
+    Base,
+    ComparisonRequest,
+    Image,
+    PlannedShot,
+    Project,
+    ShotResult,
+)
+from prshots.server.domain.ports import ComparisonRecords
+from support.port_watch import PortWatch
+from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener
+
+FIRST, SECOND = "a" * 40, "b" * 40
+CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)
+RUNNING, COMPARED = ComparisonState.RUNNING, ComparisonState.COMPARED
+
+
+class Here:
+    def __init__(self, records: SqlRecords, project: Project) -> None:
+        self.records = records
+        self.project = project
+        self.comparisons: ComparisonRecords = PortWatch().over(
+            SqlComparisons(records._database), ComparisonRecords
+        )
+
+    async def image(self, **changes: object) -> Image:
+        image = an_image(self.project, sha256="1" * 64, **changes)
+        await self.records.add_image(image)
+        return image
+
+    async def base(self) -> Image:
+        base = an_image(self.project, pr_number=NO_PULL_REQUEST, sha256="0" * 64, commit_sha="c" * 40)
+        await self.records.add_image(base, "main")
+        return base
+
+    def request(self, commit: str, *, complete: bool = False) -> ComparisonRequest:
+        return ComparisonRequest(self.project.id, 7, commit, "main", ("c" * 40,), complete)
+
+    async def begin(
+        self,
+        request: ComparisonRequest,
+        *shots: PlannedShot,
+        run: str = "run",
+        state: ComparisonState = RUNNING,
+    ) -> bool:
+        return await self.comparisons.begin(
+            request, run, shots, state=state, base_commit="c" * 40, missing=2, now=NOW
+        )
+
+    async def record(
+        self,
+        request: ComparisonRequest,
+        shot: PlannedShot,
+        *,
+        run: str = "run",
+        state: ComparisonState | None = None,
+    ) -> bool:
+        return await self.comparisons.record(
+            request,
+            run,
+            {shot.shot: CHANGED},
+            {("0" * 64, "1" * 64): CHANGED},
+            engine=1,
+            state=state,
+            now=NOW + 5,
+        )
+
+
+def planned(image: Image, base: Image | None, result: ShotResult | None = None) -> PlannedShot:
+    of_commit = Base(base, base.commit_sha, is_listed=False) if base else None
+    return PlannedShot(image.shot, image, of_commit, result or ShotResult())
+
+
+@pytest.fixture(params=ENGINES)
+async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Here]:
+    records = SqlRecords(opener(request, tmp_path)())
+    project = a_project()
+    await records.add_project(project)
+    yield Here(records, project)
+    await records.close()
+
+
+class TestImages:
+    async def test_the_newest_of_each_shot_at_a_commit(self, here: Here) -> None:
+        old = await here.image(commit_sha=FIRST)
+        newer = await here.image(commit_sha=FIRST)
+        dark = await here.image(commit_sha=FIRST, theme="dark")
+        await here.image(commit_sha=SECOND)
+        found = await here.comparisons.images_at(here.project.id, 7, FIRST)
+        assert {image.id for image in found} == {newer.id, dark.id}
+        assert old.id not in {image.id for image in found}
+
+    @pytest.mark.parametrize(
+        ("uploaded", "asked"), [("aaaaaaa", FIRST), (FIRST, "AAAAAAA"), (FIRST.upper(), FIRST)]
+    )
+    async def test_either_sha_may_be_a_prefix(self, here: Here, uploaded: str, asked: str) -> None:
+        await here.image(commit_sha=uploaded)
+        assert len(await here.comparisons.images_at(here.project.id, 7, asked)) == 1
+
+    async def test_a_deleted_image_is_not_compared(self, here: Here) -> None:
+        image = await here.image(commit_sha=FIRST)
+        await here.records.schedule([image.id], NOW)
+        assert await here.comparisons.images_at(here.project.id, 7, FIRST) == []
+
+
+class TestRecording:
+    async def test_a_comparison_is_read_back(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        request = here.request(FIRST, complete=True)
+        shot = planned(image, base)
+        assert await here.begin(request, shot)
+        assert await here.record(request, shot, state=COMPARED)
+        found = await here.comparisons.shown(here.project.id, 7)
+        assert found
+        assert (found.request, found.state, found.base_commit, found.missing, found.seen_at) == (
+            request,
+            COMPARED,
+            "c" * 40,
+            2,
+            NOW + 5,
+        )
+        (read,) = found.shots
+        assert (read.result, read.image and read.image.id) == (CHANGED, image.id)
+        assert read.base
+        assert (read.base.image.id, read.base.is_listed) == (base.id, False)
+        assert await here.comparisons.of_commit(here.project.id, 7, FIRST) == found
+        assert await here.comparisons.was_complete(here.project.id, 7, FIRST)
+        assert not await here.comparisons.was_complete(here.project.id, 7, SECOND)
+
+    async def test_a_replaced_run_records_nothing(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        request, shot = here.request(FIRST), planned(image, base)
+        await here.begin(request, shot)
+        await here.begin(request, shot, run="newer")
+        assert not await here.record(request, shot, state=COMPARED)
+        found = await here.comparisons.shown(here.project.id, 7)
+        assert found
+        assert (found.state, found.shots[0].result.verdict) == (RUNNING, None)
+
+    async def test_the_newer_commit_is_shown_whichever_is_asked_for_last(self, here: Here) -> None:
+        first, base = await here.image(commit_sha=FIRST), await here.base()
+        second = await here.image(commit_sha=SECOND)
+        await here.begin(here.request(SECOND), planned(second, base), run="2", state=COMPARED)
+        await here.begin(here.request(FIRST), planned(first, base), run="1", state=COMPARED)
+        shown = await here.comparisons.shown(here.project.id, 7)
+        assert shown
+        assert shown.request.commit_sha == SECOND
+        assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
+        await here.begin(here.request(SECOND), planned(second, base), run="3")
+        assert await here.comparisons.of_commit(here.project.id, 7, FIRST) is None
+
+    async def test_an_image_that_is_being_deleted_is_not_compared(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        await here.records.schedule([base.id], NOW)
+        assert not await here.begin(here.request(FIRST), planned(image, base))
+        assert await here.comparisons.shown(here.project.id, 7) is None
+
+    async def test_deleted_images_leave_the_comparison(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        dark = await here.image(commit_sha=FIRST, theme="dark")
+        await here.begin(here.request(FIRST), planned(image, base), planned(dark, base))
+        await here.records.schedule([dark.id, base.id], NOW)
+        found = await here.comparisons.shown(here.project.id, 7)
+        assert found
+        assert [(shot.shot.theme, shot.base) for shot in found.shots] == [("", None)]
+        await here.records.remove_images([image.id, dark.id])
+        found = await here.comparisons.shown(here.project.id, 7)
+        assert found
+        assert list(found.shots) == []
+
+    async def test_expiry_of_the_pull_request_removes_it(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        await here.begin(here.request(FIRST), planned(image, base))
+        await here.records.close_pr(here.project.id, 7, NOW, schedule=True)
+        assert await here.comparisons.shown(here.project.id, 7) is None
+
+
+class TestPairs:
+    async def test_results_are_known_to_the_same_engine(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        shot = planned(image, base)
+        await here.begin(here.request(FIRST), shot)
+        await here.record(here.request(FIRST), shot)
+        pair = ("0" * 64, "1" * 64)
+        assert await here.comparisons.known_pairs(here.project.id, {pair, ("2" * 64, "3" * 64)}, 1) == {
+            pair: CHANGED
+        }
+        assert await here.comparisons.known_pairs(here.project.id, {pair}, 2) == {}
+        assert await here.comparisons.known_pairs("other", {pair}, 1) == {}
+        assert await here.comparisons.discard_old_pairs(NOW, 10) == 0
+        assert await here.comparisons.discard_old_pairs(NOW + 6, 10) == 1
+
+    async def test_a_difference_is_found_by_an_image_with_the_same_bytes(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        again = await here.image(commit_sha=SECOND)
+        assert await here.comparisons.diff_twin(again, base) is None
+        assert await here.comparisons.set_diff(image.id, base.id)
+        twin = await here.comparisons.diff_twin(again, base)
+        assert twin
+        assert twin.id == image.id
+        await here.records.schedule([image.id], NOW)
+        assert not await here.comparisons.set_diff(image.id, base.id)
+        assert await here.comparisons.diff_twin(again, base) is None
