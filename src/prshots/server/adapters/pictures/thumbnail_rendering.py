@@ -4,9 +4,11 @@ import io
 import math
 from typing import NamedTuple
 
-from PIL import ExifTags, Image, ImageFile
+from PIL import Image, ImageFile
 
+from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
 from prshots.server.adapters.pictures.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.orientation import ROTATED, TOP_AT_END, orientation_of, upright
 
 MAX_BYTES = 30_000
 MAX_SIDE = 480
@@ -14,19 +16,6 @@ MAX_TALLNESS = 2.2
 """The maximum ratio of height to width. A longer page is cut to its top; all of it would be a thin line."""
 
 _QUALITIES = (80, 65, 50, 35)
-_BAND_PIXELS = 1_000_000  # a row of the longest side fits
-_UPRIGHT = 1
-_ROTATED = {5, 6, 7, 8}  # EXIF orientations that show the file's rows as columns
-_TOP_AT_END = {3, 4, 7, 8}  # EXIF orientations whose top is the file's last row or column
-_TURNS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
 
 
 class _Part(NamedTuple):
@@ -65,22 +54,10 @@ def render_thumbnail(data: bytes, tallness: float = MAX_TALLNESS) -> bytes:
     tallness = min(tallness, MAX_TALLNESS)
     picture = opened(data)
     with pillow_errors_as_ours():
-        orientation = _orientation(picture)
+        orientation = orientation_of(picture)
         _decode(picture, orientation, tallness)
         thumbnail = _fitted(picture, _shown_part(picture.size, orientation, tallness))
-    if orientation in _TURNS:
-        thumbnail = thumbnail.transpose(_TURNS[orientation])
-    return _encoded(thumbnail)
-
-
-def _orientation(picture: Image.Image) -> int:
-    exif = Image.Exif()
-    try:
-        # Not `getexif()`: it decodes a PNG, and then hides errors in its pixels.
-        exif.load(picture.info.get("exif", b""))
-        return int(exif.get(ExifTags.Base.Orientation, _UPRIGHT))
-    except Exception:  # noqa: BLE001 - unreadable metadata does not make the image invalid
-        return _UPRIGHT
+    return _encoded(upright(thumbnail, orientation))
 
 
 def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> None:
@@ -94,12 +71,12 @@ def _decode(picture: ImageFile.ImageFile, orientation: int, tallness: float) -> 
 def _shown_part(size: tuple[int, int], orientation: int, tallness: float) -> _Part:
     """Return the visible part: all of it, or the top of a long page, which depends on the orientation."""
     width, height = size
-    if orientation in _ROTATED:
+    if orientation in ROTATED:
         kept = min(width, math.ceil(height * tallness))
-        left = width - kept if orientation in _TOP_AT_END else 0
+        left = width - kept if orientation in TOP_AT_END else 0
         return _Part(left, 0, left + kept, height)
     kept = min(height, math.ceil(width * tallness))
-    top = height - kept if orientation in _TOP_AT_END else 0
+    top = height - kept if orientation in TOP_AT_END else 0
     return _Part(0, top, width, top + kept)
 
 
@@ -114,12 +91,10 @@ def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     size = math.ceil(part.width / factor), math.ceil(part.height / factor)
     shrunk = Image.new(mode, size)
-    rows = factor * max(1, _BAND_PIXELS // (part.width * factor))
+    rows = factor * max(1, BAND_PIXELS // (part.width * factor))
     for top in range(part.top, part.bottom, rows):
-        band = picture.crop((part.left, top, part.right, min(top + rows, part.bottom)))
-        if band.mode == "I;16":  # Pillow would keep the lower eight bits of 16-bit gray
-            band = band.convert("I").point(lambda gray: gray / 257).convert("L")
-        shrunk.paste(band.convert(mode).reduce(factor), (0, (top - part.top) // factor))
+        rows_of_file = (part.left, top, part.right, min(top + rows, part.bottom))
+        shrunk.paste(band(picture, rows_of_file, mode).reduce(factor), (0, (top - part.top) // factor))
     return shrunk
 
 

@@ -35,9 +35,19 @@ def main(operations: Operations | None = None) -> None:
 
 
 def _operations() -> Operations:
+    return {"thumbnail": _thumbnail, "compare": _compare}
+
+
+def _thumbnail(data: bytes, **options: float) -> bytes:
     from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
 
-    return {"thumbnail": render_thumbnail}
+    return render_thumbnail(data, **options)
+
+
+def _compare(before: bytes, after: bytes) -> bytes:
+    from prshots.server.adapters.pictures.comparing import compare
+
+    return compare(before, after)
 
 
 def _reply(operations: Operations, job: Job) -> bytes:

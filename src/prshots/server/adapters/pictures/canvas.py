@@ -1,0 +1,78 @@
+"""A decoded image, upright, whose rows can be compared with those of another one."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
+from prshots.server.adapters.pictures.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.orientation import orientation_of, upright
+
+Pixels = npt.NDArray[np.uint8]
+"""Rows, columns, channels."""
+
+_OPAQUE = 255
+_BINS = 32
+
+
+class Canvas:
+    """The pixels of an image. Raises PictureError if they cannot be decoded.
+
+    A transparent pixel has its color multiplied by its opacity, and the opacity as a fourth channel. So the
+    hidden color of a fully transparent pixel makes no difference.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        picture = opened(data)
+        with pillow_errors_as_ours():
+            orientation = orientation_of(picture)
+            picture.load()
+            self.image = upright(picture, orientation)
+            self.is_transparent = _is_transparent(self.image)
+        self.is_lossy = _is_lossy(data)
+        self.width, self.height = self.image.size
+
+    def rows(self, top: int, bottom: int, width: int, *, transparent: bool) -> Pixels:
+        """Return the first `width` pixels of some rows, with three channels, or four if `transparent`."""
+        box = (0, top, width, bottom)
+        if transparent:
+            return np.asarray(band(self.image, box, "RGBA").convert("RGBa"))
+        return np.asarray(band(self.image, box, "RGB"))
+
+    def bands(self, top: int, bottom: int, width: int) -> Iterator[tuple[int, int]]:
+        """Return the first and last row of each band of these rows."""
+        height = max(1, BAND_PIXELS // width)
+        for start in range(top, bottom, height):
+            yield start, min(start + height, bottom)
+
+    def row_hashes(self, width: int, *, transparent: bool) -> list[int]:
+        """Return a number for each row. Equal rows have equal numbers, within this process."""
+        hashes: list[int] = []
+        for top, bottom in self.bands(0, self.height, width):
+            rows = self.rows(top, bottom, width, transparent=transparent)
+            hashes.extend(hash(row.tobytes()) for row in rows)
+        return hashes
+
+    def row_sketches(self, top: int, bottom: int, width: int) -> npt.NDArray[np.float32]:
+        """Return the mean brightness of some parts of each row: similar for rows that look similar."""
+        starts = np.unique(np.linspace(0, width, _BINS, endpoint=False).astype(int))
+        widths = np.diff(np.append(starts, width)).astype(np.float32)
+        sketches = [
+            np.add.reduceat(np.asarray(band(self.image, (0, start, width, end), "L")), starts, 1, np.float32)
+            for start, end in self.bands(top, bottom, width)
+        ]
+        return np.concatenate(sketches) / widths
+
+
+def _is_transparent(picture: Image.Image) -> bool:
+    if picture.mode == "RGBA":
+        lowest, _ = picture.getchannel("A").getextrema()
+        return lowest != _OPAQUE
+    return picture.has_transparency_data
+
+
+def _is_lossy(data: bytes) -> bool:
+    """Tell whether its format stores pixels inexactly: JPEG, and WebP with a lossy frame."""
+    return data.startswith(b"\xff\xd8") or (data.startswith(b"RIFF") and b"VP8 " in data[:4096])

@@ -1,0 +1,21 @@
+"""Recognizes a text cursor that blinks: it is the one difference of a page that nobody made."""
+
+import numpy as np
+
+from prshots.server.adapters.pictures.pairs import Pair
+from prshots.server.adapters.pictures.regions import Box
+
+_MAX_WIDTH = 2
+_HEIGHTS = range(10, 41)
+_LEAST_CONTRAST = 60
+
+
+def is_caret(pair: Pair, box: Box) -> bool:
+    """Tell whether the box is a thin upright bar of one color in one image, and of another one in the other."""
+    if box.right - box.left > _MAX_WIDTH or box.bottom - box.top not in _HEIGHTS:
+        return False
+    bars = [
+        pair.pixels(canvas, box.top, box.bottom)[:, box.left : box.right].reshape(box.bottom - box.top, -1)
+        for canvas in (pair.before, pair.after)
+    ]
+    return all((bar == bar[0]).all() for bar in bars)

@@ -1,0 +1,102 @@
+"""Compares two images as a person would, and shows the difference.
+
+Both are decoded whole, because their formats allow nothing else. Everything after that works on bands of rows,
+and only on rows that are not equal.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from prshots.contract.replies import Region
+from prshots.server.adapters.pictures import pair_results
+from prshots.server.adapters.pictures.canvas import Canvas
+from prshots.server.adapters.pictures.carets import is_caret
+from prshots.server.adapters.pictures.differing_pixels import Strength
+from prshots.server.adapters.pictures.marking import marked
+from prshots.server.adapters.pictures.opening import pillow_errors_as_ours
+from prshots.server.adapters.pictures.pairs import Pair
+from prshots.server.adapters.pictures.regions import Box, boxes_around, merged_strips
+from prshots.server.adapters.pictures.row_alignment import Stretch
+from prshots.server.domain.models import PairResult
+
+MAX_REGIONS = 50
+_MAX_STRIPS = 20
+
+_LEAST_SUM = 100
+"""By how many levels the pixels of a group must differ in sum. Less is noise of a pixel or two."""
+
+_SEAM = 2
+"""Removed rows have no pixels in the second image. A region of this height shows where they were."""
+
+
+def compare(before: bytes, after: bytes) -> bytes:
+    """Return a packed PairResult. Raises PictureError."""
+    with pillow_errors_as_ours():
+        return pair_results.packed(_compared(Pair(Canvas(before), Canvas(after))))
+
+
+def _compared(pair: Pair) -> PairResult:
+    stretches = pair.aligned()
+    if pair.same_width and all(stretch.kind == "equal" for stretch in stretches):
+        return PairResult("unchanged")
+    strengths = pair.strengths(stretches)
+    strips = _strips(stretches, pair)
+    changed = _without_noise(strengths, boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS))
+    if not strips and (not changed or (len(changed) == 1 and is_caret(pair, changed[0]))):
+        return PairResult("unchanged")
+    after = pair.after.image
+    pair.forget_before()
+    return PairResult(
+        verdict="changed" if changed or not pair.same_width else "moved",
+        pixels=int(np.count_nonzero(strengths)) + _inserted_rows(stretches) * pair.after.width,
+        regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
+        shift=_shift(stretches),
+        marked=marked(after, strengths, changed, strips),
+    )
+
+
+def _without_noise(strengths: Strength, boxes: list[Box]) -> list[Box]:
+    """Return the boxes with a real difference, and clear the others."""
+    real = []
+    for box in boxes:
+        part = strengths[box.slices]
+        if int(part.sum(dtype=np.int64)) >= _LEAST_SUM:
+            real.append(box)
+        else:
+            part[:] = 0
+    return real
+
+
+def _strips(stretches: Sequence[Stretch], pair: Pair) -> list[Box]:
+    """Return the boxes of inserted rows, and seams where rows or columns were removed."""
+    width, height = pair.after.image.size
+    strips = []
+    for stretch in stretches:
+        top = stretch.after
+        if stretch.kind == "inserted":
+            strips.append(Box(0, top, width, top + stretch.rows))
+        elif stretch.kind == "removed":
+            start = max(0, min(top - _SEAM // 2, height - _SEAM))
+            strips.append(Box(0, start, width, min(height, start + _SEAM)))
+    if pair.before.width > width:
+        strips.append(Box(max(0, width - _SEAM), 0, width, height))
+    return merged_strips(strips, _MAX_STRIPS)
+
+
+def _inserted_rows(stretches: Sequence[Stretch]) -> int:
+    return sum(stretch.rows for stretch in stretches if stretch.kind == "inserted")
+
+
+def _shift(stretches: Sequence[Stretch]) -> int:
+    """Return the furthest way that any content moved, or by which the image got longer or shorter."""
+    shifts = [0]
+    for stretch in stretches:
+        direction = {"inserted": 1, "removed": -1}.get(stretch.kind, 0)
+        shifts.append(shifts[-1] + direction * stretch.rows)
+    return max(shifts, key=abs)
+
+
+def _region(box: Box) -> Region:
+    return (box.left, box.top, box.right - box.left, box.bottom - box.top)

@@ -1,0 +1,76 @@
+"""Makes the picture that shows a difference: the second image, pale, with what changed in color and outlined."""
+
+import io
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw
+
+from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
+from prshots.server.adapters.pictures.regions import Box
+
+MAX_SIDE = 65_500
+"""The longest side that libjpeg writes. A longer image is cut."""
+
+_QUALITY = 85
+_CHANGED = (214, 0, 110)
+_MOVED = (9, 105, 218)
+_GROUND = (255, 255, 255)
+_TINT = 0.45
+_OUTLINE = 2
+_GAP = 3
+"""How far an outline is from what it surrounds, so that it covers none of it."""
+
+_PALE = [150 + level * 90 // 255 for level in range(256)]
+
+
+def marked(image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]) -> bytes:
+    """Return a JPEG of the image. Inserted rows and seams (`moved`) have another color than changed regions."""
+    width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
+    picture = Image.new("RGB", (width, height))
+    for top in range(0, height, max(1, BAND_PIXELS // width)):
+        bottom = min(top + max(1, BAND_PIXELS // width), height)
+        picture.paste(_on_ground(image, Box(0, top, width, bottom)).convert("L").point(_PALE), (0, top))
+    for box in (*moved, *changed):
+        _show(picture, image, box)
+    for box in changed:
+        _tint(picture, marks, box)
+    draw = ImageDraw.Draw(picture)
+    for color, boxes in ((_MOVED, moved), (_CHANGED, changed)):
+        for box in boxes:
+            reach = _GAP + _OUTLINE
+            outline = (
+                max(0, box.left - reach),
+                max(0, box.top - reach),
+                min(width, box.right + reach) - 1,
+                min(height, box.bottom + reach) - 1,
+            )
+            if outline[0] < outline[2] and outline[1] < outline[3]:
+                draw.rectangle(outline, outline=color, width=_OUTLINE)
+    encoded = io.BytesIO()
+    picture.save(encoded, "JPEG", quality=_QUALITY, subsampling=0)
+    return encoded.getvalue()
+
+
+def _show(picture: Image.Image, image: Image.Image, box: Box) -> None:
+    """Paste the box as it is, in bands."""
+    right, end = min(box.right, picture.width), min(box.bottom, picture.height)
+    rows = max(1, BAND_PIXELS // (box.right - box.left))
+    for top in range(box.top, end, rows):
+        part = Box(box.left, top, right, min(top + rows, end))
+        picture.paste(_on_ground(image, part), (part.left, part.top))
+
+
+def _on_ground(image: Image.Image, box: Box) -> Image.Image:
+    if not image.has_transparency_data:
+        return band(image, box, "RGB")
+    ground = Image.new("RGBA", (box.right - box.left, box.bottom - box.top), _GROUND)
+    return Image.alpha_composite(ground, band(image, box, "RGBA")).convert("RGB")
+
+
+def _tint(picture: Image.Image, marks: npt.NDArray[np.uint8], box: Box) -> None:
+    rows = max(1, BAND_PIXELS // (box.right - box.left))
+    for top in range(box.top, min(box.bottom, picture.height), rows):
+        part = marks[top : min(top + rows, box.bottom), box.left : box.right]
+        mask = Image.fromarray((part > 0).astype(np.uint8) * np.uint8(255 * _TINT))
+        picture.paste(_CHANGED, (box.left, top), mask)

@@ -1,0 +1,113 @@
+"""Draws boxes around groups of pixels."""
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+_FIRST_CELL = 8
+
+
+class Box(NamedTuple):
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.top, self.bottom), slice(self.left, self.right)
+
+
+def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
+    """Return boxes around the groups of pixels that are not 0, from the top.
+
+    Pixels that are nearer than a cell or two belong together. With too many groups, cells get larger.
+    """
+    cell = _FIRST_CELL
+    while True:
+        boxes = [_tight(marks, group) for group in _groups(_occupied(marks, cell), cell)]
+        if len(boxes) <= at_most:
+            return sorted(boxes, key=lambda box: (box.top, box.left))
+        cell *= 2
+
+
+def _occupied(marks: npt.NDArray[np.uint8], cell: int) -> npt.NDArray[np.bool_]:
+    """Return which cells of a grid have a marked pixel."""
+    height, width = marks.shape
+    rows = np.logical_or.reduceat(marks, range(0, height, cell), axis=0)
+    occupied: npt.NDArray[np.bool_] = np.logical_or.reduceat(rows, range(0, width, cell), axis=1)
+    return occupied
+
+
+def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
+    """Return the extent in pixels of each group of cells that touch, also at corners."""
+    parents: list[int] = []
+    runs: list[tuple[int, int, int]] = []
+
+    def root(run: int) -> int:
+        while parents[run] != run:
+            parents[run] = parents[parents[run]]
+            run = parents[run]
+        return run
+
+    above: range = range(0)
+    for row, cells in enumerate(occupied):
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], cells.astype(np.int8), [0]))))
+        first = len(runs)
+        runs += [(row, int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+        here = range(first, len(runs))
+        parents.extend(here)
+        for run, other in _touching(runs, here, above):
+            parents[root(run)] = root(other)
+        above = here
+    extents: dict[int, Box] = {}
+    for run, (row, start, end) in enumerate(runs):
+        box = Box(start * cell, row * cell, end * cell, (row + 1) * cell)
+        extents[root(run)] = _around_both(extents.get(root(run), box), box)
+    yield from extents.values()
+
+
+def _touching(runs: list[tuple[int, int, int]], here: range, above: range) -> Iterator[tuple[int, int]]:
+    """Return the pairs of runs of two rows that touch. Both ranges are in order of columns."""
+    upper = iter(above)
+    other = next(upper, None)
+    for run in here:
+        _, start, end = runs[run]
+        while other is not None and runs[other][2] < start:
+            other = next(upper, None)
+        while other is not None and runs[other][1] <= end:
+            yield run, other
+            if runs[other][2] > end:
+                break
+            other = next(upper, None)
+
+
+def _around_both(one: Box, other: Box) -> Box:
+    return Box(
+        min(one.left, other.left), min(one.top, other.top), max(one.right, other.right), max(one.bottom, other.bottom)
+    )
+
+
+def _tight(marks: npt.NDArray[np.uint8], box: Box) -> Box:
+    """Return the smallest box around the marked pixels in a box."""
+    part = marks[box.slices]
+    rows, columns = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
+    return Box(
+        box.left + int(columns[0]),
+        box.top + int(rows[0]),
+        box.left + int(columns[-1]) + 1,
+        box.top + int(rows[-1]) + 1,
+    )
+
+
+def merged_strips(strips: list[Box], at_most: int) -> list[Box]:
+    """Join the strips that are nearest to each other until there are few enough."""
+    strips = sorted(strips, key=lambda strip: (strip.top, strip.left))
+    while len(strips) > at_most:
+        gaps = [lower.top - upper.bottom for upper, lower in itertools.pairwise(strips)]
+        nearest = gaps.index(min(gaps))
+        strips[nearest : nearest + 2] = [_around_both(*strips[nearest : nearest + 2])]
+    return strips
