@@ -26,15 +26,13 @@ def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
 
     Pixels that are nearer than a cell or two belong together. With too many groups, cells get larger.
     """
-    cell = _FIRST_CELL
-    while True:
-        boxes = [_tight(marks, group) for group in _groups(_occupied(marks, cell), cell)]
-        if len(boxes) <= at_most:
-            return sorted(boxes, key=lambda box: (box.top, box.left))
-        cell *= 2
+    cell, occupied = _FIRST_CELL, _occupied(marks, _FIRST_CELL)
+    while len(groups := list(_groups(occupied, cell))) > at_most:
+        cell, occupied = 2 * cell, _occupied(occupied, 2)
+    return sorted((_tight(marks, group) for group in groups), key=lambda box: (box.top, box.left))
 
 
-def _occupied(marks: npt.NDArray[np.uint8], cell: int) -> npt.NDArray[np.bool_]:
+def _occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -> npt.NDArray[np.bool_]:
     """Return which cells of a grid have a marked pixel."""
     height, width = marks.shape
     rows = np.logical_or.reduceat(marks, range(0, height, cell), axis=0)
