@@ -1,13 +1,23 @@
-"""Natural order: `step-2` comes before `step-10`."""
+"""The order in which people expect names: `step-2` before `step-10`.
+
+The dashboard sorts in the same order. tests/vectors/natural_order.json holds both to it.
+"""
 
 import re
 
-_PARTS = re.compile(r"([0-9]+)")
+_DIGITS = re.compile("([0-9]+)")
+
+NaturalKey = tuple[list[str | int], str]
 
 
-def natural_key(text: str) -> tuple[object, ...]:
-    parts = _PARTS.split(text.casefold())
-    return (
-        *((part, int(number or 0)) for part, number in zip(parts[::2], [*parts[1::2], ""], strict=True)),
-        text,
-    )
+def natural_key(text: str) -> NaturalKey:
+    """Return a sort key. Numbers compare by value and letters without case; a tie goes to the raw text."""
+    # Text and digits alternate, and text comes first. So text never meets a number at the same position.
+    parts: list[str | int] = list(_DIGITS.split(text.lower()))
+    parts[1::2] = map(int, parts[1::2])
+    return parts, text
+
+
+def shot_key(name: str, viewport: str, theme: str) -> tuple[NaturalKey, NaturalKey, str]:
+    """Return the sort key of a shot: by name, then from narrow to wide viewports, then by theme."""
+    return natural_key(name), natural_key(viewport), theme
