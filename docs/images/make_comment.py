@@ -1,72 +1,147 @@
-"""Make comment.png: take three screenshots of a small demo shop, upload them, and render the comment they get.
+"""Make comment.png and comment-dark.png: the comment on a pull request, as GitHub shows it.
 
-Needs a running service (`make run`), `PRSHOTS_TOKEN` for one of its projects, Chromium, and the `dev` extra:
-`.venv/bin/python docs/images/make_comment.py`.
+The demo shop is rendered before and after a change. The comment is the service's own. It needs Chromium and the
+`dev` extra: `.venv/bin/python docs/images/make_comment.py`.
 """
 
-import os
 from pathlib import Path
 
-import httpx
-from markdown_it import MarkdownIt
-from playwright.sync_api import Browser, sync_playwright
+import cmarkgfm
+from cmarkgfm.cmark import Options
+from playwright.sync_api import Browser, Route, sync_playwright
 
 from browser import launched
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
+from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
+from prshots.server.domain.comment_fitting import Frame
+from prshots.server.domain.comment_views import Latest, changes_view
 
-API = os.environ.get("PRSHOTS_URL", "http://localhost:8081")
-PR_NUMBER = 482
-SHOTS = [
-    ("Checkout / cart", 960, 440, ""),
-    ("Checkout / cart, dark", 960, 440, "dark"),
-    ("Checkout / phone", 360, 440, ""),
-]
+IMAGES = "https://img.example.com/i/"
+DASHBOARD = "https://shots.example.com/projects/web/prs/482"
+COMMIT, BASE = "3f9c2d1e" * 5, "d83dede4" * 5
+VIEWPORTS = ("375x812", "768x1024", "1280x800")
+
 SHOP = """<meta charset=utf-8><style>
-body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: #b4552d; }
-body.dark { --ink: #ece7df; --paper: #1b1d20; --line: #363a40; --accent: #e08a5f; }
-body { margin: 0; padding: 28px 32px; font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
-h1 { font-size: 24px; margin: 0 0 16px; }
-.row { display: flex; gap: 16px; align-items: center; padding: 12px 0; border-top: 1px solid var(--line); }
-.pic { width: 56px; height: 56px; border-radius: 8px; } .grow { flex: 1; } small { opacity: .65; display: block; }
-.total { font-weight: 600; } button { font: inherit; border: 0; border-radius: 8px; padding: 10px 20px; color: #fff;
-  background: var(--accent); float: right; margin-top: 8px; }
-</style><body class="%s"><h1>Your cart</h1>
-<div class=row><div class=pic style="background:#c9d8c5"></div><div class=grow>Olive oil, 500 ml<small>1 bottle</small></div>12.50 €</div>
-<div class=row><div class=pic style="background:#e5c9a8"></div><div class=grow>Sourdough bread<small>2 loaves</small></div>9.80 €</div>
-<div class=row><div class=pic style="background:#cdb7d6"></div><div class=grow>Lavender honey<small>1 jar</small></div>7.20 €</div>
-<div class="row total"><div class=grow>Total</div>29.50 €</div><button>Check out</button>"""
-FRAME = """<meta charset=utf-8><style>
-body { margin: 0; padding: 24px; background: #fff; font: 16px/1.5 system-ui, sans-serif; color: #1f2328; }
-.comment { border: 1px solid #d1d9e0; border-radius: 6px; } .body { padding: 16px 16px 0; }
-.by { background: #f6f8fa; border-bottom: 1px solid #d1d9e0; padding: 8px 16px; font-size: 14px; color: #59636e; }
-h3 { margin: 0 0 16px; font-size: 20px; } p { margin: 0 0 16px; } img { max-width: 100%%; margin-top: 4px;
-  border: 1px solid #e4e7ea; } code { background: #eff1f3; padding: 3px 6px; border-radius: 6px; font-size: 85%%; }
-</style><div class=comment><div class=by><b>ci-bot</b> commented</div><div class=body>%s</div></div>"""
+body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: ACCENT; margin: 0; font: 16px/1.5 system-ui,
+  sans-serif; color: var(--ink); background: var(--paper); }
+header { display: flex; gap: 24px; padding: 20px 32px; border-bottom: 1px solid var(--line); }
+header b { font-size: 20px; flex: 1; } main { padding: 28px 32px; max-width: 1040px; margin: auto; }
+h1 { font-size: 26px; margin: 0 0 20px; } small { opacity: .65; display: block; }
+.row { display: flex; gap: 16px; align-items: center; padding: 14px 0; border-top: 1px solid var(--line); }
+.pic { width: 56px; height: 56px; border-radius: 10px; } .grow { flex: 1; } .total { font-weight: 600; }
+button { font: inherit; border: 0; border-radius: 10px; padding: 12px 24px; color: #fff; background: var(--accent); }
+.note { background: #f3e3c3; border-radius: 10px; padding: 14px 20px; margin-bottom: 20px; }
+@media (max-width: 500px) { header span { display: none; } main { padding: 20px; } header { padding: 16px 20px; } }
+</style><header><b>Granary</b><span>Shop</span><span>Farms</span><span>Cart (3)</span></header><main>"""
+GOODS = (
+    ("Olive oil", "#c9d8c5"),
+    ("Sourdough", "#e5c9a8"),
+    ("Lavender honey", "#cdb7d6"),
+    ("Sea salt", "#b9cfe0"),
+)
+ROWS = "".join(
+    f'<div class=row><div class=pic style="background:{color}"></div><div class=grow>{name}<small>{number + 1} '
+    f"pieces</small></div>{12 - number}.50 €</div>"
+    for number, (name, color) in enumerate(GOODS)
+)
+TOTAL = "<div class='row total'><div class=grow>Total</div>44.00 €</div>"
+OLD, NEW = SHOP.replace("ACCENT", "#b4552d"), SHOP.replace("ACCENT", "#2f6f4f")
+NOTE = "<div class=note>Free delivery by bicycle from 40 €</div>"
+PAGES = {
+    "cart-before": f"{OLD}<h1>Your cart</h1>{ROWS}{TOTAL}<button>Check out</button>",
+    "cart-after": f"{NEW}<h1>Your cart</h1>{ROWS}{TOTAL}<button>Check out</button>",
+    "list-before": f"{OLD}<h1>From small farms</h1>{ROWS}{ROWS}",
+    "list-after": f"{OLD}{NOTE}<h1>From small farms</h1>{ROWS}{ROWS}",
+    "gift-after": f"{NEW}<h1>Wrap it as a gift?</h1>{ROWS}<button>Add a card</button>",
+}
+
+GITHUB = """<!doctype html><meta charset=utf-8><style>
+body { --text: #1f2328; --soft: #59636e; --page: #fff; --line: #d1d9e0; --head: #f6f8fa; --code: #818b981f; --link: #0969da;
+  margin: 0; padding: 24px; background: var(--page); color: var(--text); font: 14px/1.5 system-ui, sans-serif; }
+body.dark { --text: #f0f6fc; --soft: #9198a1; --page: #0d1117; --line: #3d444d; --head: #151b23; --code: #656c7633;
+  --link: #4493f8; }
+.comment { border: 1px solid var(--line); border-radius: 6px; } .body { padding: 16px; }
+.by { background: var(--head); border-bottom: 1px solid var(--line); border-radius: 6px 6px 0 0; padding: 8px 16px;
+  color: var(--soft); } .by b { color: var(--text); }
+a { color: var(--link); text-decoration: none; } h3 { margin: 0 0 16px; font-size: 17.5px; line-height: 1.25; }
+p, ul, details, table { margin: 0 0 16px; } .body > :last-child { margin-bottom: 0; }
+img { max-width: 100%; box-sizing: content-box; }
+code { background: var(--code); padding: .2em .4em; border-radius: 6px; font: 85% ui-monospace, monospace;
+  white-space: break-spaces; }
+table { display: block; width: max-content; max-width: 100%; overflow: auto; border-collapse: collapse; border-spacing: 0; }
+th, td { border: 1px solid var(--line); padding: 6px 13px; } th { font-weight: 600; }
+tr { background: var(--page); border-top: 1px solid var(--line); } tr:nth-child(2n) { background: var(--head); }
+</style><body class="THEME"><div class=comment><div class=by><b>ci-bot</b> commented 2 minutes ago</div>
+<div class=body>COMMENT</div></div>"""
+COMMENT_WIDTH = 862
+"""A comment on a pull request on GitHub, with the margin around it."""
 
 
-def page_as_png(browser: Browser, html: str, width: int, height: int, *, full_page: bool = False) -> bytes:
-    page = browser.new_page(viewport={"width": width, "height": height})
-    page.set_content(html, wait_until="networkidle")
-    return page.screenshot(full_page=full_page)
+def compared(
+    name: str, viewport: str, verdict: Verdict, page: str = "", *, pixels: int = 0, shift: int = 0
+) -> ComparedShot:
+    pictures = {kind: f"{IMAGES}{page}-{kind}-{viewport}.png" for kind in ("before", "after", "diff")}
+    if verdict is Verdict.NEW:
+        pictures |= {"before": "", "diff": ""}
+    return ComparedShot(
+        name=name,
+        viewport=viewport,
+        theme="",
+        verdict=verdict,
+        pixels=pixels,
+        regions=[(0, 0, 9, 9)] * (pixels > 0),
+        shift=shift,
+        view_url=pictures["after"],
+        before_url=pictures["before"],
+        diff_url=pictures["diff"],
+        base_commit=BASE,
+    )
 
 
-def upload(client: httpx.Client, name: str, image: bytes, viewport: str) -> None:
-    fields = {"name": name, "pr_number": PR_NUMBER, "commit_sha": "3f9c2d1e8b7a", "viewport": viewport}
-    reply = client.post("/v1/upload", data=fields, files={"image": ("shot.png", image, "image/png")})
-    reply.raise_for_status()
+def comparison() -> Comparison:
+    """Return what the README shows: 300 screenshots, of which a few changed."""
+    changed = {"375x812": 6_240, "768x1024": 6_240, "1280x800": 6_240}
+    shots = [
+        compared("checkout/cart", view, Verdict.CHANGED, "cart", pixels=pixels)
+        for view, pixels in changed.items()
+    ]
+    shots += [compared("shop/list", view, Verdict.MOVED, "list", shift=72) for view in VIEWPORTS]
+    shots += [compared("checkout/gift", "375x812", Verdict.NEW, "gift")]
+    shots += [
+        compared(f"account/page-{number}", view, Verdict.UNCHANGED)
+        for number in range(1, 98)
+        for view in VIEWPORTS
+    ]
+    return Comparison(482, COMMIT, "main", BASE, ComparisonState.COMPARED, {}, shots, DASHBOARD)
+
+
+def rendered(browser: Browser, markdown: str, theme: str) -> bytes:
+    """Return a picture of the comment. Pictures of the shop are taken when the comment asks for them."""
+
+    def shop(route: Route) -> None:
+        name, _, viewport = route.request.url.removeprefix(IMAGES).removesuffix(".png").rpartition("-")
+        width, _, height = viewport.partition("x")
+        page = browser.new_page(viewport={"width": int(width), "height": int(height)})
+        page.set_content(PAGES[name])
+        route.fulfill(body=page.screenshot(), content_type="image/png")
+        page.close()
+
+    page = browser.new_page(viewport={"width": COMMENT_WIDTH, "height": 400})
+    page.route(f"{IMAGES}*", shop)
+    html = cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)
+    page.set_content(GITHUB.replace("THEME", theme).replace("COMMENT", html), wait_until="networkidle")
+    picture = page.screenshot(full_page=True)
+    page.close()
+    return picture
 
 
 def main() -> None:
-    token = {"Authorization": f"Bearer {os.environ['PRSHOTS_TOKEN']}"}
-    with sync_playwright() as playwright, httpx.Client(base_url=API, headers=token) as client:
+    frame = Frame(482, DASHBOARD, MAX_COMMENT_BYTES, Marker.HTML)
+    markdown = changes_view(frame, comparison(), Latest([], COMMIT, 1)).markdown
+    with sync_playwright() as playwright:
         browser = launched(playwright)
-        client.post("/v1/expire", json={"pr_number": PR_NUMBER}).raise_for_status()
-        for name, width, height, theme in SHOTS:
-            upload(client, name, page_as_png(browser, SHOP % theme, width, height), f"{width}x{height}")
-        comment = client.get("/v1/comment", params={"pr_number": PR_NUMBER}).json()["markdown"]
-        html = FRAME % MarkdownIt("commonmark").render(comment)
-        Path(__file__).with_name("comment.png").write_bytes(
-            page_as_png(browser, html, 760, 400, full_page=True)
-        )
+        for theme, name in (("light", "comment.png"), ("dark", "comment-dark.png")):
+            Path(__file__).with_name(name).write_bytes(rendered(browser, markdown, theme))
 
 
 if __name__ == "__main__":

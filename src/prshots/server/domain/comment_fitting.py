@@ -1,0 +1,229 @@
+"""What of a comment fits: pictures in tables, lines without pictures, and a count of the rest.
+
+The most important shots come first. They get the pictures, those after them a line, and the last are counted.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby, takewhile
+
+from prshots.contract.comments import Marker
+from prshots.contract.replies import SizedComment, Verdict
+from prshots.server.domain.comment_folders import folders_of
+from prshots.server.domain.comment_layout import Column, Layout, layout_of
+from prshots.server.domain.comment_markup import STYLES, name_as_code, screenshots, size
+from prshots.server.domain.comment_tables import TABLES, Grid, Named, Picture
+
+FOLDED_ABOVE = 30
+"""With more names than this, those with a common folder are folded. So is a list with more lines."""
+
+_MARKDOWN = TABLES[Marker.LINK]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a comment goes, and how many bytes it can have."""
+
+    pr_number: int
+    dashboard_url: str
+    limit: int
+    marker: Marker
+
+    @property
+    def dashboard(self) -> str:
+        """Return the word for the dashboard. It is a link unless the comment has no room for its URL."""
+        fits = size(self.dashboard_url) <= self.limit // 8
+        return f"[dashboard]({self.dashboard_url})" if fits else "dashboard"
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A shot in the comment. It has a verdict if it was compared, and no `pictures` if it gets only a line.
+
+    It has one picture, or the one before (None for a new shot) and the one after. `note` is for its line.
+    """
+
+    name: str
+    column: Column
+    verdict: Verdict | None = None
+    note: str = ""
+    pictures: Sequence[Picture | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The line of one or more shots of a name. `list` tells in which list it is."""
+
+    list: Verdict | None
+    verdict: Verdict | None
+    shots: int
+    text: str
+
+
+def sums(counts: Mapping[Verdict | None, int]) -> str:
+    """Return how many shots there are, such as "3 changed, 1 new". Zeros are left out."""
+    return ", ".join(f"{count} {_noun(verdict, count)}" for verdict, count in counts.items() if count)
+
+
+def fitted(frame: Frame, heading: str, lead: str, shots: Sequence[Shot]) -> SizedComment:
+    """Return the comment with this heading and the paragraphs below it, within the frame's limit.
+
+    `shots` are sorted: the most important first, and those with pictures before those without.
+    """
+    head = f"{frame.marker.line(frame.pr_number)}{STYLES[frame.marker].after_marker}{heading}\n\n{lead}\n"
+    body = _Body(frame, shots)
+    shown, lines = body.shares(frame.limit - size(head))
+    listed = sum(line.shots for line in body.lines(shown)[:lines])
+    omitted = len(shots) - shown - listed
+    text = head + body.text(shown, lines)
+    return SizedComment(frame.pr_number, text, heading, len(shots), shown, listed, omitted)
+
+
+class _Body:
+    """Everything below the head of a comment, with as many pictures and lines as asked for."""
+
+    def __init__(self, frame: Frame, shots: Sequence[Shot]) -> None:
+        self._dashboard = frame.dashboard
+        self._style = STYLES[frame.marker]
+        self._tables = TABLES[frame.marker]
+        self._pictured = [shot for shot in shots if shot.pictures]
+        self._other_lines = _lines([shot for shot in shots if not shot.pictures])
+        self._folders = folders_of([shot.name for shot in self._pictured], FOLDED_ABOVE)
+        self._layouts = _layouts(self._pictured)
+        self._cells = self._fitting_cells(frame.limit)
+
+    def _fitting_cells(self, room: int) -> list[list[str]]:
+        """Return the cells of the first shots: no more than fit if there were nothing else."""
+        cells = (
+            [self._cell(picture, shot) if picture else "" for picture in shot.pictures]
+            for shot in self._pictured
+        )
+        sized = accumulate(
+            ((size("".join(texts)), texts) for texts in cells), lambda a, b: (a[0] + b[0], b[1])
+        )
+        return [texts for total, texts in takewhile(lambda reached: reached[0] <= room, sized)]
+
+    def _cell(self, picture: Picture, shot: Shot) -> str:
+        return self._tables.picture(picture, shot.column, self._layouts[shot.name].widths[shot.column])
+
+    def shares(self, room: int) -> tuple[int, int]:
+        """Return how many pictures and how many lines fit.
+
+        Show as many as leave a line for every other shot that is not unchanged. If that costs too many
+        pictures, they keep two thirds of the room.
+        """
+
+        def fits(shown: int, lines: int, room: int = room) -> bool:
+            return size(self.text(shown, lines)) <= room
+
+        def notable(shown: int) -> int:
+            return sum(line.list is not Verdict.UNCHANGED for line in self.lines(shown))
+
+        most = len(self._cells)
+        shown = max(
+            _most(most, lambda shown: fits(shown, notable(shown))),
+            _most(most, lambda shown: fits(shown, 0, room * 2 // 3)),
+        )
+        return shown, _most(len(self.lines(shown)), lambda lines: fits(shown, lines))
+
+    def lines(self, shown: int) -> list[_Line]:
+        """Return the lines of all shots but the first ones, which are shown."""
+        return _lines(self._pictured[shown:]) + self._other_lines
+
+    def text(self, shown: int, lines: int) -> str:
+        all_lines = self.lines(shown)
+        text = self._pictures(shown) + "".join(
+            self._list(list(listed)) for _, listed in groupby(all_lines[:lines], lambda line: line.list)
+        )
+        if left_out := all_lines[lines:]:
+            text += f"\nOnly in the {self._dashboard}: {sums(_counted(left_out))}.\n"
+        return text
+
+    def _pictures(self, shown: int) -> str:
+        folders: dict[str, dict[str, list[int]]] = {}
+        for number in range(shown):
+            name = self._pictured[number].name
+            folders.setdefault(self._folders[name], {}).setdefault(name, []).append(number)
+        return "".join(self._folder(folder, names) for folder, names in folders.items())
+
+    def _folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
+        tables = self._tables.tables(self._named(name, numbers) for name, numbers in names.items())
+        if not folder:
+            return tables
+        counts = Counter(self._pictured[number].verdict for numbers in names.values() for number in numbers)
+        summary = f"{self._tables.code(folder)}: {sums(counts)}"
+        return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
+
+    def _named(self, name: str, numbers: Sequence[int]) -> Named:
+        shots = [self._pictured[number] for number in numbers]
+        cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
+        verdicts = dict.fromkeys(shot.verdict for shot in shots if shot.verdict)
+        return Named(name, ", ".join(verdicts), _grids(self._layouts[name], cells))
+
+    def _list(self, lines: Sequence[_Line]) -> str:
+        title = sums(_counted(lines))
+        if lines[0].list is None:
+            title += ", without pictures"
+        elif lines[0].list is not Verdict.UNCHANGED and len(lines) <= FOLDED_ABOVE:
+            return f"\n**{title}**\n\n{_bullets(lines)}"
+        return self._style.folded.format(summary=title, lines=_bullets(lines))
+
+
+def _bullets(lines: Iterable[_Line]) -> str:
+    return "".join(f"- {line.text}\n" for line in lines)
+
+
+def _layouts(shots: Iterable[Shot]) -> dict[str, Layout]:
+    """Return the layout of each name. It does not depend on how many of its shots are shown."""
+    columns: dict[str, set[Column]] = {}
+    pairs = False
+    for shot in shots:
+        columns.setdefault(shot.name, set()).add(shot.column)
+        pairs = len(shot.pictures) > 1
+    return {name: layout_of(frozenset(used), pairs=pairs) for name, used in columns.items()}
+
+
+def _grids(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
+    """Return the cells of a name: a column's cells above each other, or next to each other."""
+    if layout.side_by_side:
+        return [Grid(layout.groups[0], list(cells.values()))]
+    missing = [""] * max(map(len, cells.values()))
+    return [
+        Grid(
+            group,
+            [row for row in zip(*(cells.get(column, missing) for column in group), strict=True) if any(row)],
+        )
+        for group in layout.groups
+        if any(column in cells for column in group)
+    ]
+
+
+def _lines(shots: Iterable[Shot]) -> list[_Line]:
+    lines = []
+    for (name, verdict, note), together in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note)):
+        group = list(together)
+        labels = ", ".join(_MARKDOWN.label(shot.column) for shot in group)
+        text = f"{name_as_code(name)} · {labels}{note and f' · {note}'}"
+        lines.append(_Line(None if group[0].pictures else verdict, verdict, len(group), text))
+    return lines
+
+
+def _counted(lines: Iterable[_Line]) -> Counter[Verdict | None]:
+    counts: Counter[Verdict | None] = Counter()
+    for line in lines:
+        counts[line.verdict] += line.shots
+    return counts
+
+
+def _noun(verdict: Verdict | None, count: int) -> str:
+    if verdict is None:
+        return screenshots(count)
+    return "could not be compared" if verdict is Verdict.FAILED else verdict.value
+
+
+def _most(upper: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number up to `upper` that fits, where zero always does."""
+    # All of it may be shorter than a part: nothing has to be said about a rest.
+    return upper if fits(upper) else bisect_left(range(1, upper), True, key=lambda number: not fits(number))

@@ -1,0 +1,82 @@
+"""The widths of pictures: those of a row have about the same height, and the row fits into a comment."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from prshots.contract.limits import VIEWPORT
+from prshots.contract.natural_order import shot_key
+
+Column = tuple[str, str]
+"""A viewport and a theme."""
+
+_ROW = 720
+"""The width of a comment's text on GitHub is about 780 pixels; on GitLab and Gitea it is more."""
+_CELL = 27
+"""What a cell adds to its picture: padding and border."""
+_LOWEST = 120
+_TALLEST = 320
+_TALLEST_IN_PAIRS = 220
+_NARROWEST = 60
+_ASPECTS = 0.4, 3.0
+"""The picture of a whole page is no ribbon, and a banner is no hairline."""
+_USUAL = 1280, 800
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a name, in groups that fit next to each other, and the width of their pictures.
+
+    With one column, the picture before is beside the one after. It has two columns of the table then.
+    """
+
+    groups: Sequence[Sequence[Column]]
+    widths: Mapping[Column, int]
+    side_by_side: bool
+
+
+@lru_cache(maxsize=256)
+def layout_of(columns: frozenset[Column], *, pairs: bool) -> Layout:
+    """Return the layout of a name that has pictures in these columns: one in each, or pairs."""
+    ordered = sorted(columns, key=lambda column: shot_key("", *column))
+    side_by_side = pairs and len(ordered) == 1
+    groups = [ordered * 2] if side_by_side else _groups(ordered)
+    tallest = _TALLEST_IN_PAIRS if pairs else _TALLEST
+    widths = {column: width for group in groups for column, width in _widths(group, tallest)}
+    return Layout(groups, widths, side_by_side)
+
+
+def _groups(columns: Sequence[Column]) -> list[list[Column]]:
+    """Divide the columns so that the pictures of each group fit next to each other and stay readable."""
+    groups: list[list[Column]] = []
+    for column in columns:
+        if groups and _height([*groups[-1], column]) >= _LOWEST:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    return groups
+
+
+def _widths(group: Sequence[Column], tallest: int) -> Iterator[tuple[Column, int]]:
+    """Yield the width of each column's pictures, none of which is enlarged."""
+    height = min(tallest, _height(group))
+    for column in group:
+        width = min(_pixels(column)[0], int(_aspect(column) * height))
+        yield column, max(_NARROWEST, width)
+
+
+def _height(group: Sequence[Column]) -> float:
+    return (_ROW - _CELL * len(group)) / sum(map(_aspect, group))
+
+
+def _aspect(column: Column) -> float:
+    width, height = _pixels(column)
+    least, most = _ASPECTS
+    return max(least, min(most, width / height))
+
+
+def _pixels(column: Column) -> tuple[int, int]:
+    if not VIEWPORT.fullmatch(column[0]):
+        return _USUAL
+    width, _, height = column[0].partition("x")
+    return int(width), int(height)
