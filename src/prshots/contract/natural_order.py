@@ -4,18 +4,20 @@ The dashboard sorts in the same order. tests/vectors/natural_order.json holds bo
 """
 
 import re
+from functools import lru_cache
 
 _DIGITS = re.compile("([0-9]+)")
 
-NaturalKey = tuple[list[str | int], str]
+NaturalKey = tuple[tuple[str | int, ...], str]
 
 
+@lru_cache(maxsize=2048)  # a name has many shots
 def natural_key(text: str) -> NaturalKey:
     """Return a sort key. Numbers compare by value and letters without case; a tie goes to the raw text."""
     # Text and digits alternate, and text comes first. So text never meets a number at the same position.
     parts: list[str | int] = list(_DIGITS.split(text.lower()))
     parts[1::2] = map(int, parts[1::2])
-    return parts, text
+    return tuple(parts), text
 
 
 def shot_key(name: str, viewport: str, theme: str) -> tuple[NaturalKey, NaturalKey, str]:

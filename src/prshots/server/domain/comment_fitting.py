@@ -3,10 +3,11 @@
 The most important shots come first. They get the pictures, those after them a line, and the last are counted.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, groupby, takewhile
 
 from prshots.contract.comments import Marker
@@ -89,7 +90,10 @@ class _Body:
         self._style = STYLES[frame.marker]
         self._tables = TABLES[frame.marker]
         self._pictured = [shot for shot in shots if shot.pictures]
-        self._other_lines = _lines([shot for shot in shots if not shot.pictures])
+        self._groups = _groups(self._pictured)
+        self._ends = list(accumulate(map(len, self._groups)))
+        self._picture_lines = list(map(_line, self._groups))
+        self._other_lines = list(map(_line, _groups(shot for shot in shots if not shot.pictures)))
         self._folders = folders_of([shot.name for shot in self._pictured], FOLDED_ABOVE)
         self._layouts = _layouts(self._pictured)
         self._cells = self._fitting_cells(frame.limit)
@@ -114,29 +118,37 @@ class _Body:
         Show as many as leave a line for every other shot that is not unchanged. If that costs too many
         pictures, they keep two thirds of the room.
         """
+        size_of_pictures = cache(lambda shown: size(self._pictures(shown)))
 
         def fits(shown: int, lines: int, room: int = room) -> bool:
-            return size(self.text(shown, lines)) <= room
+            return size_of_pictures(shown) + size(self._lists(shown, lines)) <= room
 
-        def notable(shown: int) -> int:
-            return sum(line.list is not Verdict.UNCHANGED for line in self.lines(shown))
+        def leaves_lines(shown: int) -> bool:
+            lines = [line.list for line in self.lines(shown)]
+            # All lines may be shorter than the words about those that are left out.
+            return fits(shown, len(lines) - lines.count(Verdict.UNCHANGED)) or fits(shown, len(lines))
 
         most = len(self._cells)
-        shown = max(
-            _most(most, lambda shown: fits(shown, notable(shown))),
-            _most(most, lambda shown: fits(shown, 0, room * 2 // 3)),
-        )
+        shown = _most(most, leaves_lines)
+        if shown < most and fits(shown + 1, 0, room * 2 // 3):
+            shown = _most(most, lambda shown: fits(shown, 0, room * 2 // 3))
         return shown, _most(len(self.lines(shown)), lambda lines: fits(shown, lines))
 
     def lines(self, shown: int) -> list[_Line]:
         """Return the lines of all shots but the first ones, which are shown."""
-        return _lines(self._pictured[shown:]) + self._other_lines
+        whole = bisect_right(self._ends, shown)
+        lines = self._picture_lines[whole:]
+        if lines:  # the first shots of this name may be shown
+            lines[0] = _line(self._groups[whole][shown - self._ends[whole] :])
+        return lines + self._other_lines
 
     def text(self, shown: int, lines: int) -> str:
+        return self._pictures(shown) + self._lists(shown, lines)
+
+    def _lists(self, shown: int, lines: int) -> str:
         all_lines = self.lines(shown)
-        text = self._pictures(shown) + "".join(
-            self._list(list(listed)) for _, listed in groupby(all_lines[:lines], lambda line: line.list)
-        )
+        lists = groupby(all_lines[:lines], lambda line: line.list)
+        text = "".join(self._list(list(listed)) for _, listed in lists)
         if left_out := all_lines[lines:]:
             text += f"\nOnly in the {self._dashboard}: {sums(_counted(left_out))}.\n"
         return text
@@ -200,14 +212,16 @@ def _grids(layout: Layout, cells: Mapping[Column, list[str]]) -> list[Grid]:
     ]
 
 
-def _lines(shots: Iterable[Shot]) -> list[_Line]:
-    lines = []
-    for (name, verdict, note), together in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note)):
-        group = list(together)
-        labels = ", ".join(_MARKDOWN.label(shot.column) for shot in group)
-        text = f"{name_as_code(name)} · {labels}{note and f' · {note}'}"
-        lines.append(_Line(None if group[0].pictures else verdict, verdict, len(group), text))
-    return lines
+def _groups(shots: Iterable[Shot]) -> list[list[Shot]]:
+    """Return the shots that can have a line together."""
+    return [list(group) for _, group in groupby(shots, lambda shot: (shot.name, shot.verdict, shot.note))]
+
+
+def _line(shots: Sequence[Shot]) -> _Line:
+    first = shots[0]
+    labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
+    text = f"{name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}"
+    return _Line(None if first.pictures else first.verdict, first.verdict, len(shots), text)
 
 
 def _counted(lines: Iterable[_Line]) -> Counter[Verdict | None]:

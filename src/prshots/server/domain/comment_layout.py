@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 from prshots.contract.limits import VIEWPORT
 from prshots.contract.natural_order import shot_key
@@ -47,13 +48,14 @@ def layout_of(columns: frozenset[Column], *, pairs: bool) -> Layout:
 
 
 def _groups(columns: Sequence[Column]) -> list[list[Column]]:
-    """Divide the columns so that the pictures of each group fit next to each other and stay readable."""
+    """Divide the columns between viewports, so that each group fits into a row and stays readable."""
     groups: list[list[Column]] = []
-    for column in columns:
-        if groups and _height([*groups[-1], column]) >= _LOWEST:
-            groups[-1].append(column)
+    for _, themes in groupby(columns, lambda column: column[0]):
+        viewport = list(themes)
+        if groups and _height(groups[-1] + viewport) >= _LOWEST:
+            groups[-1] += viewport
         else:
-            groups.append([column])
+            groups.append(viewport)
     return groups
 
 

@@ -1,0 +1,521 @@
+"""The comment's views as a reader sees them. Most tests render the markdown and check the resulting page."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
+from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
+from prshots.server.domain.comment_fitting import Frame
+from prshots.server.domain.comment_folders import folders_of
+from prshots.server.domain.comment_layout import Column, layout_of
+from prshots.server.domain.comment_markup import name_as_code
+from prshots.server.domain.comment_views import Latest, LatestShot, changes_view, latest_view
+from support.hostile_names import HOSTILE_NAMES, as_seen, on_one_line
+from support.markdown_pages import RENDERERS, Page, pages
+
+DASHBOARD = "https://shots.example.com/projects/0a1b2c3d/prs/7"
+TOKEN = f".png?exp=1812345678&token=k1.{'5e' * 32}"
+COMMIT, BASE = "3f9c2d1" + "0" * 33, "d83dede" + "0" * 33
+VIEWPORTS = ("375x812", "768x1024", "1280x800")
+RANKS = [Verdict.CHANGED, Verdict.MOVED, Verdict.NEW, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED]
+HTML = Frame(7, DASHBOARD, MAX_COMMENT_BYTES, Marker.HTML)
+LINK = replace(HTML, marker=Marker.LINK)
+NOTHING = Latest([], COMMIT, 1)
+
+
+def url(number: object, kind: str = "after") -> str:
+    return f"https://img.example.com/i/{number}-{kind}{TOKEN}"
+
+
+def newest(name: str, viewport: str = "1280x800", theme: str = "", commit: str = COMMIT) -> LatestShot:
+    return LatestShot(name, viewport, theme, url(f"{hash((name, viewport, theme)):x}"), commit)
+
+
+def compared(
+    name: str,
+    verdict: Verdict,
+    viewport: str = "1280x800",
+    theme: str = "",
+    *,
+    key: object = "1",
+    **more: object,
+) -> ComparedShot:
+    has_before, has_after = verdict is not Verdict.NEW, verdict is not Verdict.REMOVED
+    differs = verdict in {Verdict.CHANGED, Verdict.MOVED}
+    shot = ComparedShot(
+        name,
+        viewport,
+        theme,
+        verdict,
+        pixels=1479 if verdict is Verdict.CHANGED else 0,
+        regions=[(0, 0, 9, 9), (20, 0, 9, 9)] if verdict is Verdict.CHANGED else [],
+        shift=24 if verdict is Verdict.MOVED else 0,
+        view_url=url(key) if has_after else None,
+        before_url=url(key, "before") if has_before else None,
+        diff_url=url(key, "diff") if differs else None,
+        base_commit=BASE if has_before else None,
+        reason="the image is damaged" if verdict is Verdict.FAILED else "",
+    )
+    return replace(shot, **more)  # type: ignore[arg-type]
+
+
+def comparison(
+    shots: Sequence[ComparedShot], state: ComparisonState = ComparisonState.COMPARED, branch: str = "main"
+) -> Comparison:
+    counts = Counter(shot.verdict.value for shot in shots)
+    return Comparison(7, COMMIT, branch, BASE, state, counts, shots, DASHBOARD)
+
+
+def changes(shots: Sequence[ComparedShot], frame: Frame = HTML) -> SizedComment:
+    return changes_view(frame, comparison(shots), NOTHING)
+
+
+def latest(shots: Sequence[LatestShot], frame: Frame = HTML) -> SizedComment:
+    return latest_view(frame, Latest(shots, COMMIT, 1))
+
+
+# --- the exact text ---
+
+
+def test_latest_has_a_row_for_each_name_and_a_column_for_each_viewport_and_theme():
+    shots = [
+        newest("step-10"),
+        newest("step-2", "1280x800", "dark"),
+        newest("step-2", "375x812"),
+        newest("step-2", commit="abc1234"),
+    ]
+    wide, dark, phone, older = (shot.url.replace("&", "&amp;") for shot in shots)
+    text = latest_view(HTML, Latest(shots, COMMIT, 3)).markdown
+    assert text == (
+        "<!-- svc:pr-7 -->\n"
+        "### 4 screenshots\n"
+        "\n"
+        f"At `3f9c2d1` · 2 earlier commits in the [dashboard]({DASHBOARD})\n"
+        "\n"
+        "<table>\n"
+        '<tr><th align="left" colspan="3"><code>step-2</code></th></tr>\n'
+        f'<tr valign="top"><td>375x812<br><a href="{phone}"><img width="80" alt="step-2" src="{phone}"></a></td>'
+        f"<td>1280x800 · at <code>abc1234</code><br>"
+        f'<a href="{older}"><img width="279" alt="step-2" src="{older}"></a></td>'
+        f'<td>1280x800 dark<br><a href="{dark}"><img width="279" alt="step-2" src="{dark}"></a></td></tr>\n'
+        "</table>\n"
+        "\n"
+        "<table>\n"
+        '<tr><th align="left" colspan="1"><code>step-10</code></th></tr>\n'
+        f'<tr valign="top"><td>1280x800<br><a href="{wide}"><img width="512" alt="step-10" src="{wide}"></a></td></tr>\n'
+        "</table>\n"
+    )
+
+
+def test_changes_has_before_beside_after_for_one_viewport_and_lists_below():
+    shots = [
+        compared("home", Verdict.UNCHANGED),
+        compared("cart", Verdict.CHANGED),
+        compared("old", Verdict.REMOVED),
+        compared("torn", Verdict.FAILED),
+        compared("about", Verdict.UNCHANGED),
+    ]
+    after, before, diff = (url("1", kind).replace("&", "&amp;") for kind in ("after", "before", "diff"))
+    text = changes(shots)
+    assert text.heading == "### 5 screenshots: 1 changed, 1 removed, 1 could not be compared, 2 unchanged"
+    assert text.markdown == (
+        "<!-- svc:pr-7 -->\n"
+        f"{text.heading}\n"
+        "\n"
+        f"`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard]({DASHBOARD})\n"
+        "\n"
+        "<table>\n"
+        '<tr><th align="left" colspan="2"><code>cart</code> changed</th></tr>\n'
+        f'<tr valign="top"><td>1280x800 · before<br>'
+        f'<a href="{before}"><img width="333" alt="cart (before)" src="{before}"></a></td>'
+        f'<td>after · <a href="{diff}">difference</a><br>'
+        f'<a href="{after}"><img width="333" alt="cart" src="{after}"></a><br>1,479 px in 2 regions</td></tr>\n'
+        "</table>\n"
+        "\n"
+        "**1 could not be compared**\n"
+        "\n"
+        "- `torn` · 1280x800 · `the image is damaged`\n"
+        "\n"
+        "**1 removed**\n"
+        "\n"
+        "- `old` · 1280x800\n"
+        "\n"
+        "<details><summary>2 unchanged</summary>\n"
+        "\n"
+        "- `about` · 1280x800\n"
+        "- `home` · 1280x800\n"
+        "\n"
+        "</details>\n"
+    )
+    assert (text.count, text.shown, text.listed, text.omitted) == (5, 1, 4, 0)
+
+
+def test_changes_without_html():
+    shots = [
+        compared("a|b", Verdict.MOVED, "375x812", key="m"),
+        compared("a|b", Verdict.NEW, "768x1024", key="n"),
+        compared("home", Verdict.UNCHANGED, theme="dark"),
+    ]
+    assert changes(shots, LINK).markdown == (
+        "[//]: # (svc:pr-7)\n"
+        "\n"
+        "### 3 screenshots: 1 moved, 1 new, 1 unchanged\n"
+        "\n"
+        f"`3f9c2d1` compared with `main` at `d83dede` · see the [dashboard]({DASHBOARD})\n"
+        "\n"
+        "`a|b` moved, new\n"
+        "\n"
+        "| 375x812 | 768x1024 |\n"
+        "| --- | --- |\n"
+        f"| before [![a\\|b (before)]({url('m', 'before')})]({url('m', 'before')}) |  |\n"
+        f"| after [![a\\|b]({url('m')})]({url('m')}) moved 24 px down [difference]({url('m', 'diff')}) "
+        f"| new [![a\\|b]({url('n')})]({url('n')}) |\n"
+        "\n"
+        "**1 unchanged**\n"
+        "\n"
+        "- `home` · 1280x800 dark\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "heading"),
+    [
+        ({"changed": 3, "moved": 1, "new": 1, "unchanged": 95}, "### 100 screenshots: 3 changed, 1 moved, 1 new, 95 unchanged"),
+        ({"unchanged": 1}, "### 1 screenshot: 1 unchanged"),
+        ({"removed": 2, "failed": 1}, "### 3 screenshots: 2 removed, 1 could not be compared"),
+        ({}, "### 0 screenshots"),
+    ],
+)  # fmt: skip
+def test_the_heading_has_the_sums(counts, heading):
+    shots = [
+        compared(f"{verdict} {number}", Verdict(verdict))
+        for verdict, count in counts.items()
+        for number in range(count)
+    ]
+    text = changes(shots)
+    assert text.heading == heading
+    assert text.markdown.startswith(f"<!-- svc:pr-7 -->\n{heading}\n\n")
+    assert f"[dashboard]({DASHBOARD})" in text.markdown
+
+
+def test_before_is_above_after_in_several_viewports():
+    shots = [compared("cart", Verdict.CHANGED, viewport, key=viewport) for viewport in VIEWPORTS]
+    for frame in (HTML, LINK):
+        for page in pages(changes(shots, frame).markdown):
+            assert page.images == [
+                *((url(viewport, "before"), "cart (before)") for viewport in VIEWPORTS),
+                *((url(viewport), "cart") for viewport in VIEWPORTS),
+            ], page
+
+
+def test_changed_names_come_before_moved_ones_and_those_before_new_ones():
+    verdicts = {"a": Verdict.NEW, "b": Verdict.MOVED, "c 10": Verdict.CHANGED, "c 9": Verdict.CHANGED}
+    text = changes([compared(name, verdict) for name, verdict in verdicts.items()]).markdown
+    assert re.findall("<th.*<code>(.*)</code>", text) == ["c 9", "c 10", "b", "a"]
+
+
+def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
+    others = [
+        compared(str(verdict), verdict, ancestor=False)
+        for verdict in (Verdict.CHANGED, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
+    ]
+    for frame in (HTML, LINK):
+        for page in pages(changes([*others, compared("home", Verdict.UNCHANGED)], frame).markdown):
+            assert page.words.count("base is not an ancestor") == 4, page
+            assert page.codes.count("d83dede") == 1 + 4, page
+    small = changes(others[:1], replace(HTML, limit=MIN_COMMENT_BYTES))
+    assert "- `changed` · 1280x800 · changed, base `d83dede` is not an ancestor\n" in small.markdown
+
+
+# --- other states ---
+
+
+@pytest.mark.parametrize(
+    ("state", "heading", "sentence"),
+    [
+        (None, "not compared", "Nothing is compared yet: run `prshots compare` after the upload."),
+        (
+            ComparisonState.NO_BASELINE,
+            "not compared",
+            "There is no baseline for `main` yet: run `prshots upload --baseline` on a push to it.",
+        ),
+        (
+            ComparisonState.INCOMPLETE,
+            "incomplete",
+            "Some screenshots of the base are missing in this run: run `prshots compare --complete` after the last upload.",
+        ),
+        (
+            ComparisonState.RUNNING,
+            "still comparing",
+            "The comparison is still running: see the dashboard for its result.",
+        ),
+        (
+            ComparisonState.FAILED,
+            "comparison failed",
+            "The comparison failed: run `prshots compare` again.",
+        ),
+    ],
+)  # fmt: skip
+def test_another_state_says_what_is_missing_and_is_never_no_changes(state, heading, sentence):
+    shots = [newest("home"), newest("cart")]
+    nothing = comparison([], state) if state else None
+    text = changes_view(HTML, nothing, Latest(shots, COMMIT, 1))
+    assert text.heading == f"### 2 screenshots, {heading}"
+    assert f"\n\n{sentence}\n\n" in text.markdown
+    assert f"[dashboard]({DASHBOARD})" in text.markdown
+    assert {image for image, _ in Page(text.markdown).images} == {shot.url for shot in shots}
+    if state in {ComparisonState.INCOMPLETE, ComparisonState.RUNNING, ComparisonState.FAILED}:
+        text = changes_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
+        assert text.heading == f"### 1 screenshot, {heading}: 1 unchanged"
+        assert f"\n\n{sentence}\n" in text.markdown
+
+
+# --- folds and columns ---
+
+
+def test_more_than_30_names_are_folded_by_folder():
+    names = [f"shop/page {number}" for number in range(20)] + [
+        f"account/page {number}" for number in range(9)
+    ]
+    assert "<details>" not in latest([newest(name) for name in [*names, "home"]]).markdown
+    text = latest([newest(name) for name in [*names, "home", "single/page"]])
+    assert re.findall("<summary>.*</summary>", text.markdown) == [
+        "<summary><code>account</code>: 9 screenshots</summary>",
+        "<summary><code>shop</code>: 20 screenshots</summary>",
+    ]
+    assert text.shown == 31
+    for page in pages(text.markdown):
+        assert len(page.images) == 31
+        assert page.tags["details"] == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "folders"),
+    [
+        (["a/1", "a/2", "b/1", "b/2"], ["a", "a", "b", "b"]),
+        (["a/1", "a/2", "b/1", "c"], ["a", "a", "", ""]),
+        (["e2e/a/1", "e2e/a/2", "e2e/b/1", "e2e/b/2"], ["a", "a", "b", "b"]),
+        (["e2e/a/1", "e2e/a/2", "e2e/x", "e2e/y"], ["a", "a", "e2e", "e2e"]),
+        (["e2e/1", "e2e/2"], ["e2e", "e2e"]),
+        (["Cart / 1", "Cart / 2", "Home / 1"], ["Cart", "Cart", ""]),
+        (["1", "2"], ["", ""]),
+        (["/1", "/2", "//"], ["", "", ""]),
+    ],
+)
+def test_the_folder_is_the_first_one_that_tells_names_apart(names, folders):
+    assert list(folders_of(names, 1).values()) == folders
+    assert set(folders_of(names, len(names)).values()) == {""}
+
+
+COLUMNS = st.tuples(
+    st.tuples(st.integers(1, 99_999), st.integers(1, 99_999)).map(lambda size: f"{size[0]}x{size[1]}")
+    | st.sampled_from(VIEWPORTS),
+    st.sampled_from(["", "light", "dark"]),
+)
+
+
+@given(st.frozensets(COLUMNS, min_size=1, max_size=12), st.booleans())
+def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column], pairs: bool):
+    layout = layout_of(columns, pairs=pairs)
+    assert {column for group in layout.groups for column in group} == columns
+    for group in layout.groups:
+        widths = [layout.widths[column] for column in group]
+        assert min(widths) >= 60
+        assert sum(widths) + 27 * len(group) <= 760
+
+
+@pytest.mark.parametrize("frame", [HTML, LINK])
+def test_many_columns_are_divided_into_readable_tables(frame):
+    columns = [(viewport, theme) for viewport in VIEWPORTS for theme in ("dark", "light")]
+    assert layout_of(frozenset(columns), pairs=False).groups == [columns[:4], columns[4:]]
+    shots = [newest(name, *column) for name in ("a", "b") for column in columns]
+    for page in pages(latest(shots, frame).markdown):
+        assert [image for image, _ in page.images] == [shot.url for shot in shots], page
+        assert page.tags["table"] == 4, page
+        assert page.codes == ["3f9c2d1", "a", "b"], page
+
+
+# --- names never add markup ---
+
+ODD = st.sampled_from(["1280x800", "375x812", "", "dark"]) | HOSTILE_NAMES
+HTML_TAGS = {"h3", "p", "strong", "ul", "li", "a", "img", "br", "code", "details", "summary"}
+HTML_TAGS |= {"table", "tr", "th", "td"}
+LINK_TAGS = HTML_TAGS - {"details", "summary", "br"} | {"thead", "tbody"}
+
+
+def assert_clean(page: Page, frame: Frame, links: Sequence[str]) -> None:
+    assert page.tags.keys() <= (HTML_TAGS if frame.marker is Marker.HTML else LINK_TAGS), page
+    assert page.comments == ([" svc:pr-7 "] if frame.marker is Marker.HTML else []), page
+    assert Counter(page.links) == Counter([DASHBOARD, *links]), page
+    assert "svc:pr" not in page.text
+
+
+@given(st.sets(st.tuples(HOSTILE_NAMES, ODD, ODD), min_size=1, max_size=6), st.sampled_from([HTML, LINK]))
+def test_latest_renders_its_images_and_nothing_else(keys, frame):
+    shots = [LatestShot(*key, url(number), COMMIT) for number, key in enumerate(keys)]
+    text = latest(shots, frame)
+    assert (text.count, text.shown) == (len(shots), len(shots))
+    for page in pages(text.markdown):
+        assert_clean(page, frame, [shot.url for shot in shots])
+        assert Counter(page.images) == Counter((shot.url, on_one_line(shot.name)) for shot in shots), page
+        assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
+
+
+@given(
+    st.dictionaries(
+        st.tuples(HOSTILE_NAMES, ODD, ODD),
+        st.tuples(st.sampled_from(Verdict), ODD, st.booleans()),
+        min_size=1,
+        max_size=6,
+    ),
+    HOSTILE_NAMES,
+    st.sampled_from([HTML, LINK]),
+)
+def test_changes_renders_its_images_and_nothing_else(drawn, branch, frame):
+    shots = [
+        compared(name, verdict, viewport, theme, key=number, reason=reason, ancestor=ancestor)
+        for number, ((name, viewport, theme), (verdict, reason, ancestor)) in enumerate(drawn.items())
+    ]
+    text = changes_view(frame, comparison(shots, branch=branch), NOTHING)
+    pictured = [shot for shot in shots if shot.verdict in RANKS[:3]]
+    images = [(shot.view_url, on_one_line(shot.name)) for shot in pictured]
+    images += [
+        (shot.before_url, on_one_line(f"{shot.name} (before)")) for shot in pictured if shot.before_url
+    ]
+    diffs = [shot.diff_url or "" for shot in pictured if shot.diff_url]
+    assert (text.count, text.shown, text.omitted) == (len(shots), len(pictured), 0)
+    for page in pages(text.markdown):
+        assert_clean(page, frame, [*(image or "" for image, _ in images), *diffs])
+        assert Counter(page.images) == Counter(images), page
+        assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
+
+
+@given(st.lists(HOSTILE_NAMES, min_size=1, max_size=3), st.sampled_from(list(RENDERERS)))
+def test_folders_render_as_their_names(names, renderer):
+    shots = [newest(f"{names[number % len(names)]}/{number}") for number in range(31)]
+    page = Page(latest(shots).markdown, renderer)
+    assert_clean(page, HTML, [shot.url for shot in shots])
+    assert len(page.images) == len(shots)
+
+
+# --- the size limit ---
+
+LIMITS = st.integers(MIN_COMMENT_BYTES, MAX_COMMENT_BYTES) | st.integers(MIN_COMMENT_BYTES, 4096)
+FRAMES = st.builds(
+    Frame,
+    st.just(7),
+    st.sampled_from([DASHBOARD, f"https://{'s' * 94}.example.com/projects/7", "https://" + "x" * 5000]),
+    LIMITS,
+    st.sampled_from(Marker),
+)
+LENGTHS = st.sampled_from(["n", "checkout/cart", "😀" * 190, "`" * 190, "$" * 190, "a/" * 95])
+
+
+def assert_sized(text: SizedComment, frame: Frame, count: int) -> None:
+    assert len(text.markdown.encode()) <= frame.limit
+    assert text.count == count == text.shown + text.listed + text.omitted
+    assert text.markdown.startswith(f"{frame.marker.line(7)}\n")
+    assert text.heading in text.markdown.splitlines()
+    if text.omitted:
+        assert f"Only in the {frame.dashboard}: " in text.markdown
+    if frame.dashboard_url == DASHBOARD:
+        assert f"[dashboard]({DASHBOARD})" in text.markdown
+
+
+@given(st.lists(LENGTHS, min_size=1, max_size=3), st.integers(0, 250), st.integers(1, 99_999), FRAMES)
+def test_latest_keeps_its_limit_and_reports_correct_counts(names, count, commits, frame):
+    shots = [
+        newest(f"{names[number % len(names)]} {number // 3}", VIEWPORTS[number % 3])
+        for number in range(count)
+    ]
+    text = latest_view(frame, Latest(shots, COMMIT, commits))
+    assert_sized(text, frame, count)
+    assert len(Page(text.markdown, "cmark-gfm").images) == text.shown
+
+
+@given(
+    st.lists(LENGTHS, min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(Verdict), st.integers(1, 60)), min_size=1, max_size=6),
+    st.sampled_from([ComparisonState.COMPARED, ComparisonState.INCOMPLETE, ComparisonState.FAILED]),
+    st.sampled_from(["main", "😀" * 255, "`" * 255]),
+    FRAMES,
+)
+def test_changes_keeps_its_limit_and_the_most_important_shots(names, runs, state, branch, frame):
+    verdicts = [verdict for verdict, length in runs for _ in range(length)]
+    shots = [
+        compared(
+            f"{names[number % len(names)]} {number // 3}.",
+            verdict,
+            VIEWPORTS[number % 3],
+            key=number,
+            reason="r" * 999,
+        )
+        for number, verdict in enumerate(verdicts)
+    ]
+    text = changes_view(frame, comparison(shots, state, branch), NOTHING)
+    assert_sized(text, frame, len(shots))
+    images = {image for image, _ in Page(text.markdown, "cmark-gfm").images}
+    shown = [shot.verdict in RANKS[:3] and shot.view_url in images for shot in shots]
+    assert sum(shown) == text.shown
+    listed = listed_shots(text)
+    assert len(listed) == text.listed
+    levels: dict[Verdict, list[int]] = {verdict: [] for verdict in RANKS}
+    for shot, seen in zip(shots, shown, strict=True):
+        in_a_line = (name_as_code(shot.name), shot.viewport) in listed
+        levels[shot.verdict].append(0 if seen else 1 if in_a_line else 2)
+    for important, less_important in combinations(RANKS, 2):
+        assert max(levels[important], default=0) <= min(levels[less_important], default=2)
+
+
+def listed_shots(text: SizedComment) -> list[tuple[str, str]]:
+    """Return the names, as code, and the viewports of all shots that have a line."""
+    lines = [line[2:].split(" · ") for line in text.markdown.splitlines() if line.startswith("- ")]
+    return [(name, viewport) for name, viewports, *_ in lines for viewport in viewports.split(", ")]
+
+
+def test_300_shots_in_3_viewports_with_12_changes_show_all_changes_and_list_the_rest():
+    names = [f"{folder}/page-{number}" for folder in ("shop", "cart", "account") for number in range(100)]
+    shots = [
+        compared(name, Verdict.CHANGED if number % 75 == 0 else Verdict.UNCHANGED, viewport)
+        for number, name in enumerate(names)
+        for viewport in VIEWPORTS
+    ]
+    text = changes(shots)
+    assert text.heading == "### 900 screenshots: 12 changed, 888 unchanged"
+    assert (text.shown, text.listed, text.omitted) == (12, 888, 0)
+    assert text.markdown.count("<details>") == 1
+
+
+@pytest.mark.parametrize("marker", Marker)
+def test_900_changed_shots_fit(marker):
+    shots = [
+        compared(f"shop/page-{number}", Verdict.CHANGED, viewport)
+        for number in range(300)
+        for viewport in VIEWPORTS
+    ]
+    text = changes(shots, replace(HTML, marker=marker))
+    assert 60_000 < len(text.markdown.encode()) <= MAX_COMMENT_BYTES
+    assert text.shown > 40
+    assert text.shown + text.listed == 900
+
+
+@pytest.mark.parametrize("frame", [HTML, LINK])
+def test_a_comment_of_exactly_the_limit_is_not_cut(frame):
+    shots = [compared(f"page-{number}", verdict) for number, verdict in enumerate(RANKS * 9)]
+    whole = changes(shots, frame)
+    size = len(whole.markdown.encode())
+    assert changes(shots, replace(frame, limit=size)) == whole
+    cut = changes(shots, replace(frame, limit=size - 1))
+    assert (cut.shown, cut.listed + cut.omitted) == (whole.shown, whole.listed)
+    assert cut.markdown.endswith(f"\nOnly in the [dashboard]({DASHBOARD}): {cut.omitted} unchanged.\n")
+
+
+def test_the_smallest_limit_still_shows_a_picture():
+    assert latest([newest("home")], replace(HTML, limit=MIN_COMMENT_BYTES)).shown == 1
