@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import combinations
 
 import pytest
@@ -35,7 +36,8 @@ def url(number: object, kind: str = "after") -> str:
 
 
 def newest(name: str, viewport: str = "1280x800", theme: str = "", commit: str = COMMIT) -> LatestShot:
-    return LatestShot(name, viewport, theme, url(f"{hash((name, viewport, theme)):x}"), commit)
+    image_id = sha256(f"{name}/{viewport}/{theme}".encode()).hexdigest()[:32]
+    return LatestShot(name, viewport, theme, url(image_id), commit)
 
 
 def compared(
@@ -101,10 +103,10 @@ def test_latest_has_a_row_for_each_name_and_a_column_for_each_viewport_and_theme
         "\n"
         "<table>\n"
         '<tr><th align="left" colspan="3"><code>step-2</code></th></tr>\n'
-        f'<tr valign="top"><td>375x812<br><a href="{phone}"><img width="80" alt="step-2" src="{phone}"></a></td>'
+        f'<tr valign="top"><td>375x812<br><a href="{phone}"><img width="86" alt="step-2" src="{phone}"></a></td>'
         f"<td>1280x800 · at <code>abc1234</code><br>"
-        f'<a href="{older}"><img width="279" alt="step-2" src="{older}"></a></td>'
-        f'<td>1280x800 dark<br><a href="{dark}"><img width="279" alt="step-2" src="{dark}"></a></td></tr>\n'
+        f'<a href="{older}"><img width="276" alt="step-2" src="{older}"></a></td>'
+        f'<td>1280x800 dark<br><a href="{dark}"><img width="276" alt="step-2" src="{dark}"></a></td></tr>\n'
         "</table>\n"
         "\n"
         "<table>\n"
@@ -327,8 +329,9 @@ def test_pictures_fit_the_width_of_a_comment(columns: frozenset[Column], pairs: 
     assert {column for group in layout.groups for column in group} == columns
     for group in layout.groups:
         widths = [layout.widths[column] for column in group]
-        assert min(widths) >= 60
-        assert sum(widths) + 27 * len(group) <= 760
+        assert sum(widths) + 27 * len(group) <= 720
+        for width, (viewport, _) in zip(widths, group, strict=True):
+            assert min(60, int(viewport.partition("x")[0])) <= width <= int(viewport.partition("x")[0])
 
 
 @pytest.mark.parametrize("frame", [HTML, LINK])

@@ -15,7 +15,7 @@ from prshots.contract.replies import SizedComment, Verdict
 from prshots.server.domain.comment_folders import folders_of
 from prshots.server.domain.comment_layout import Column, Layout, layout_of
 from prshots.server.domain.comment_markup import STYLES, name_as_code, screenshots, size
-from prshots.server.domain.comment_tables import TABLES, Grid, Named, Picture
+from prshots.server.domain.comment_tables import TABLES, Block, Grid, Picture
 
 FOLDED_ABOVE = 30
 """With more names than this, those with a common folder are folded. So is a list with more lines."""
@@ -97,6 +97,7 @@ class _Body:
         self._folders = folders_of([shot.name for shot in self._pictured], FOLDED_ABOVE)
         self._layouts = _layouts(self._pictured)
         self._cells = self._fitting_cells(frame.limit)
+        self._blocks: dict[tuple[str, int], Block] = {}
 
     def _fitting_cells(self, room: int) -> list[list[str]]:
         """Return the cells of the first shots: no more than fit if there were nothing else."""
@@ -161,18 +162,23 @@ class _Body:
         return "".join(self._folder(folder, names) for folder, names in folders.items())
 
     def _folder(self, folder: str, names: Mapping[str, Sequence[int]]) -> str:
-        tables = self._tables.tables(self._named(name, numbers) for name, numbers in names.items())
+        tables = self._tables.tables(self._block(name, numbers) for name, numbers in names.items())
         if not folder:
             return tables
         counts = Counter(self._pictured[number].verdict for numbers in names.values() for number in numbers)
         summary = f"{self._tables.code(folder)}: {sums(counts)}"
         return self._style.folded.format(summary=summary, lines=tables.lstrip("\n"))
 
-    def _named(self, name: str, numbers: Sequence[int]) -> Named:
-        shots = [self._pictured[number] for number in numbers]
-        cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
-        verdicts = dict.fromkeys(shot.verdict for shot in shots if shot.verdict)
-        return Named(name, ", ".join(verdicts), _grids(self._layouts[name], cells))
+    def _block(self, name: str, numbers: Sequence[int]) -> Block:
+        """Return the pictures of a name, of which the first ones are shown."""
+        known = self._blocks.get((name, len(numbers)))
+        if known is None:
+            shots = [self._pictured[number] for number in numbers]
+            cells = {shot.column: self._cells[number] for shot, number in zip(shots, numbers, strict=True)}
+            verdicts = ", ".join(dict.fromkeys(shot.verdict for shot in shots if shot.verdict))
+            known = self._tables.block(name, verdicts, _grids(self._layouts[name], cells))
+            self._blocks[name, len(numbers)] = known
+        return known
 
     def _list(self, lines: Sequence[_Line]) -> str:
         title = sums(_counted(lines))

@@ -18,8 +18,7 @@ _CELL = 27
 _LOWEST = 120
 _TALLEST = 320
 _TALLEST_IN_PAIRS = 220
-_NARROWEST = 60
-_ASPECTS = 0.4, 3.0
+_ASPECTS = 0.5, 3.0
 """The picture of a whole page is no ribbon, and a banner is no hairline."""
 _USUAL = 1280, 800
 
@@ -63,8 +62,7 @@ def _widths(group: Sequence[Column], tallest: int) -> Iterator[tuple[Column, int
     """Yield the width of each column's pictures, none of which is enlarged."""
     height = min(tallest, _height(group))
     for column in group:
-        width = min(_pixels(column)[0], int(_aspect(column) * height))
-        yield column, max(_NARROWEST, width)
+        yield column, min(_pixels(column)[0], int(_aspect(column) * height))
 
 
 def _height(group: Sequence[Column]) -> float:

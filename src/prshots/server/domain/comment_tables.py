@@ -15,6 +15,9 @@ from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.comment_layout import Column
 from prshots.server.domain.comment_markup import code, name_as_code, one_line, visible
 
+_NEXT_TABLE = "</table>\n\n<table>\n"
+"""Other columns get another table: in the same one, the wider columns would stretch the others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -40,12 +43,12 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A name with its grids of pictures. `words` follow the name."""
+class Block:
+    """A name with its pictures, and the columns of its first and of its last grid."""
 
-    name: str
-    words: str
-    grids: Sequence[Grid]
+    text: str
+    first: Sequence[Column]
+    last: Sequence[Column]
 
 
 class Tables(ABC):
@@ -60,8 +63,12 @@ class Tables(ABC):
         """Return a cell with a picture."""
 
     @abstractmethod
-    def tables(self, names: Iterable[Named]) -> str:
-        """Return each name with its pictures."""
+    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        """Return a name, words about it, and its pictures."""
+
+    @abstractmethod
+    def tables(self, blocks: Iterable[Block]) -> str:
+        """Return the blocks below each other."""
 
     def label(self, column: Column) -> str:
         return " ".join(
@@ -86,19 +93,25 @@ class HtmlTables(Tables):
         # Lines are short: a long one would widen its column, and squeeze the pictures of the others.
         return "<br>".join(filter(None, [" · ".join(words), image, picture.details]))
 
-    def tables(self, names: Iterable[Named]) -> str:
-        lines: list[str] = []
+    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        first, last = grids[0].columns, grids[-1].columns
+        title = f"{self.code(name)} {words}".rstrip()
+        lines = [f'<tr><th align="left" colspan="{len(first)}">{title}</th></tr>\n']
+        for number, grid in enumerate(grids):
+            if number:
+                lines.append(_NEXT_TABLE)
+            lines += ['<tr valign="top"><td>' + "</td><td>".join(row) + "</td></tr>\n" for row in grid.rows]
+        return Block("".join(lines), first, last)
+
+    def tables(self, blocks: Iterable[Block]) -> str:
+        texts: list[str] = []
         columns: Sequence[Column] = ()
-        for named in names:
-            for number, grid in enumerate(named.grids):
-                if grid.columns != columns:  # in one table, the wider columns would stretch the others
-                    lines.append("</table>\n\n<table>" if lines else "<table>")
-                    columns = grid.columns
-                if number == 0:
-                    title = f"{self.code(named.name)} {named.words}".rstrip()
-                    lines.append(f'<tr><th align="left" colspan="{len(columns)}">{title}</th></tr>')
-                lines += ['<tr valign="top"><td>' + "</td><td>".join(row) + "</td></tr>" for row in grid.rows]
-        return "\n".join(["", *lines, "</table>", ""])
+        for block in blocks:
+            if texts and block.first != columns:
+                texts.append(_NEXT_TABLE)
+            texts.append(block.text)
+            columns = block.last
+        return "".join(["\n<table>\n", *texts, "</table>\n"])
 
 
 class MarkdownTables(Tables):
@@ -120,18 +133,16 @@ class MarkdownTables(Tables):
             words.append(f"[{text}]({address})")
         return " ".join(filter(None, words))
 
-    def tables(self, names: Iterable[Named]) -> str:
-        lines: list[str] = []
-        for named in names:
-            lines += ["", f"{name_as_code(named.name)} {named.words}".rstrip()]
-            for grid in named.grids:
-                rows = [
-                    [self.label(column) for column in grid.columns],
-                    ["---"] * len(grid.columns),
-                    *grid.rows,
-                ]
-                lines += ["", *("| " + " | ".join(row) + " |" for row in rows)]
-        return "\n".join([*lines, ""])
+    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        lines = ["", f"{name_as_code(name)} {words}".rstrip()]
+        for grid in grids:
+            heads = [self.label(column) for column in grid.columns]
+            rows = [heads, ["---"] * len(heads), *grid.rows]
+            lines += ["", *("| " + " | ".join(row) + " |" for row in rows)]
+        return Block("\n".join([*lines, ""]), grids[0].columns, grids[-1].columns)
+
+    def tables(self, blocks: Iterable[Block]) -> str:
+        return "".join(block.text for block in blocks)
 
 
 TABLES: dict[Marker, Tables] = {Marker.HTML: HtmlTables(), Marker.LINK: MarkdownTables()}
