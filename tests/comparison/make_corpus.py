@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from cases import CASES, Case, Shot  # noqa: E402
+
 from support.chromium import chromium  # noqa: E402
 
 PICTURES = HERE / "pictures"
@@ -45,7 +46,9 @@ def rendered(browser: Browser, shot: Shot) -> bytes:
     return png
 
 
-def write_picture(name: str, png: bytes, change: Callable[[Image.Image], Image.Image] | None, kind: str, quality: int) -> str:
+def write_picture(
+    name: str, png: bytes, change: Callable[[Image.Image], Image.Image] | None, kind: str, quality: int
+) -> str:
     picture = Image.open(io.BytesIO(png))
     picture.load()
     if picture.mode == "RGBA" and picture.getextrema()[3][0] == 255:
@@ -53,7 +56,11 @@ def write_picture(name: str, png: bytes, change: Callable[[Image.Image], Image.I
     if change:
         picture = change(picture)
     path = PICTURES / f"{name}.{kind}"
-    options: dict[str, object] = {"png": {"optimize": True}, "jpg": {"quality": quality}, "webp": {"quality": quality}}[kind]
+    options: dict[str, object] = {
+        "png": {"optimize": True},
+        "jpg": {"quality": quality},
+        "webp": {"quality": quality},
+    }[kind]
     picture.save(path, {"png": "PNG", "jpg": "JPEG", "webp": "WEBP"}[kind], **options)
     return path.name
 
@@ -66,9 +73,13 @@ def make(case: Case, browser: Browser, known: dict[Shot, str]) -> dict[str, str]
             name = shot.name or f"{case.name}.{side}"
             known[shot] = write_picture(name, rendered(browser, shot), shot.change, shot.kind, shot.quality)
         files.append(known[shot])
-    return {"name": case.name, "before": files[0], "after": files[1], "person": case.person, "why": case.why} | (
-        {"known_wrong": case.known_wrong} if case.known_wrong else {}
-    )
+    return {
+        "name": case.name,
+        "before": files[0],
+        "after": files[1],
+        "person": case.person,
+        "why": case.why,
+    } | ({"known_wrong": case.known_wrong} if case.known_wrong else {})
 
 
 def main() -> None:
@@ -78,7 +89,9 @@ def main() -> None:
     known: dict[Shot, str] = {}
     with chromium() as browser:
         pairs = [make(case, browser, known) for case in CASES]
-    (HERE / "corpus.json").write_text(json.dumps(pairs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (HERE / "corpus.json").write_text(
+        json.dumps(pairs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -9,13 +9,15 @@ def nudge_antialiased_pixels(picture: Image.Image) -> Image.Image:
     """Change the shade of single pixels between a dark and a bright one, as another driver's rounding does."""
     nudged = picture.copy()
     width, height = picture.size
-    chosen = random.Random(13)  # noqa: S311 - the same ones each time
+    chosen = random.Random(13)
     gray = picture.convert("L")
     for _ in range(4000):
         x, y = chosen.randrange(1, width - 1), chosen.randrange(1, height - 1)
         left, middle, right = (gray.getpixel((x + step, y)) for step in (-1, 0, 1))
         if min(left, right) + 40 < middle < max(left, right) - 40:  # type: ignore[operator]
-            nudged.putpixel((x, y), tuple(level + chosen.choice([-25, 25]) for level in picture.getpixel((x, y))))  # type: ignore[union-attr]
+            nudged.putpixel(
+                (x, y), tuple(level + chosen.choice([-25, 25]) for level in picture.getpixel((x, y)))
+            )  # type: ignore[union-attr]
     return nudged
 
 

@@ -40,6 +40,7 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_image": lambda records: records.add_image(an_image(PROJECT)),
     "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
+    "newest_of_shots": lambda records: records.newest_of_shots(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule([IMAGE_ID], NOW),
     "close_pr": lambda records: records.close_pr(PROJECT.id, 7, NOW, schedule=True),
     "is_closed": lambda records: records.is_closed(PROJECT.id, 7),

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route, Router
 
 from prshots import __version__
-from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import ServiceLimits
 from prshots.server.api import openapi
@@ -23,6 +23,7 @@ from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.baselines import Baselines, merged_as_from_json
+from prshots.server.domain.comments import Comments
 from prshots.server.domain.comparing import Comparisons
 from prshots.server.domain.images import Images
 from prshots.server.domain.keyless import Exchange
@@ -34,6 +35,7 @@ from prshots.server.domain.upload_checks import (
     pr_number_from_json,
     pr_number_from_text,
     require_pr,
+    view_from_text,
 )
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.readiness import Readiness
@@ -45,6 +47,7 @@ def create_api(
     images: Images,
     baselines: Baselines,
     comparisons: Comparisons,
+    comments: Comments,
     pull_requests: PullRequests,
     accounts: Projects,
     exchange: Exchange,
@@ -66,7 +69,7 @@ def create_api(
     slots = BodySlots(max_image_bytes)
     document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
     routes = [
-        *_public_routes(images, baselines, accounts, slots),
+        *_public_routes(images, baselines, comments, accounts, slots),
         *comparison_routes(
             baselines=baselines,
             comparisons=comparisons,
@@ -84,7 +87,9 @@ def create_api(
     return ErrorBoundary(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
 
 
-def _public_routes(images: Images, baselines: Baselines, accounts: Projects, slots: BodySlots) -> list[Route]:
+def _public_routes(
+    images: Images, baselines: Baselines, comments: Comments, accounts: Projects, slots: BodySlots
+) -> list[Route]:
     async def authenticated(request: Request) -> Access:
         return await accounts.authenticate(bearer(request))
 
@@ -98,8 +103,8 @@ def _public_routes(images: Images, baselines: Baselines, accounts: Projects, slo
         project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
-            return JSONResponse(asdict(await images.sized_comment(project, pr_number, *options)))
-        return JSONResponse({"pr_number": pr_number, "markdown": await images.comment(project, pr_number)})
+            return JSONResponse(asdict(await comments.sized(project, pr_number, *options)))
+        return JSONResponse({"pr_number": pr_number, "markdown": await comments.plain(project, pr_number)})
 
     async def expire(request: Request) -> JSONResponse:
         access = await authenticated(request)
@@ -143,11 +148,12 @@ def _manual_routes(document: dict[str, Any]) -> list[Route]:
     return [Route("/openapi.json", openapi_json), Route("/docs", docs)]
 
 
-def _comment_options(query: QueryParams) -> tuple[int, Marker] | None:
-    """Return the limit and the marker; None if the request has neither. Raises InvalidInputError."""
-    if "limit" not in query and "marker" not in query:
+def _comment_options(query: QueryParams) -> tuple[int, Marker, View] | None:
+    """Return the limit, the marker and the view; None if the request has none. Raises InvalidInputError."""
+    if query.keys().isdisjoint({"limit", "marker", "view"}):
         return None
     return (
         comment_limit_from_text(only_value(query, "limit")) if "limit" in query else MAX_COMMENT_BYTES,
         marker_from_text(only_value(query, "marker")) if "marker" in query else Marker.HTML,
+        view_from_text(only_value(query, "view")) if "view" in query else View.ALL,
     )

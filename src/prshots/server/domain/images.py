@@ -1,4 +1,4 @@
-"""The image service: upload, delete, comment, expire."""
+"""The image service: upload, delete, expire."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from prshots.contract.comments import Marker
 from prshots.contract.errors import (
     EXPIRE_FAILED,
     CounterUnavailableError,
@@ -22,8 +21,8 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import COMMIT_SHA, Policy
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
-from prshots.contract.replies import Expired, SizedComment, Uploaded
-from prshots.server.domain import comment
+from prshots.contract.replies import Expired, Uploaded
+from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.models import Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
@@ -80,7 +79,7 @@ class Images:
     def uploaded(self, image: Image) -> Uploaded:
         """Return the reply to an upload of this image."""
         url = self.url_of(image)
-        return Uploaded(image.id, url, comment.image_markdown(image.name, url))
+        return Uploaded(image.id, url, image_markdown(image.name, url))
 
     def url_of(self, image: Image) -> str:
         return self._signed(image, image.ext)
@@ -130,31 +129,6 @@ class Images:
             else:
                 _log.error("expiry did not complete", image=image.id, reason=str(error))
             return False
-
-    async def comment(self, project: Project, pr_number: int) -> str:
-        """Return the pull request's comment as the specification has it."""
-        return (await self._comment(project, pr_number, comment.DEFAULT_LIMIT, Marker.HTML)).markdown
-
-    async def sized_comment(
-        self, project: Project, pr_number: int, limit: int, marker: Marker
-    ) -> SizedComment:
-        """Return the comment in at most `limit` bytes.
-
-        For a closed pull request that has no images left, it says that they were deleted.
-        """
-        written = await self._comment(project, pr_number, limit, marker)
-        if not written.count and await self._records.is_closed(project.id, pr_number):
-            return comment.deleted_comment(pr_number, project, marker)
-        return written
-
-    async def _comment(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
-        total, newest = await self._records.images_of_pr(project.id, pr_number, comment.MAX_LISTED)
-        entries = [
-            comment.Entry(image.name, image.viewport, image.commit_sha, self.url_of(image))
-            for image in newest
-        ]
-        dashboard_url = self.dashboard_url_of(project, pr_number)
-        return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
 
     async def expire(self, project: Project, pr_number: int, *, whatever_the_policy: bool = False) -> Expired:
         """Apply the project's policy to a closed PR. Images that cannot be deleted now stay scheduled."""

@@ -55,6 +55,9 @@ class Records(Protocol):
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
 
+    async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
+        """Return the newest image of each shot, and how many commits have images."""
+
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
         """Mark images as scheduled for expiry. Images that are already scheduled keep their time."""
 

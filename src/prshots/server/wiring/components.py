@@ -28,11 +28,8 @@ if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
     from prshots.server.delivery.decision import Delivery
     from prshots.server.domain.allow_list import AllowList
-    from prshots.server.domain.images import Images
     from prshots.server.domain.ports import Issuers, LoginProvider
-    from prshots.server.domain.projects import Projects
     from prshots.server.domain.sign_in import SignIn
-    from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.error_boundary import ErrorBoundary
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability.outages import Outage
@@ -162,6 +159,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.app import create_api
     from prshots.server.domain.baselines import Baselines
+    from prshots.server.domain.comments import Comments
     from prshots.server.domain.comparing import Comparisons
     from prshots.server.domain.images import Images
     from prshots.server.domain.keyless import Exchange
@@ -200,6 +198,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         images=images,
         compare=pictures.compare,
     )
+    comments = Comments(records, images, comparisons)
     exchange = Exchange(
         SqlTrusts(database),
         _LazyIssuers(settings.issuers),
@@ -224,13 +223,23 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
             records=baseline_records, comparisons=comparison_records, store=store, images=images
         ),
         comparisons=comparisons,
+        comments=comments,
         pull_requests=PullRequests(records, images),
         accounts=accounts,
         exchange=exchange,
         max_image_bytes=settings.max_image_bytes,
         uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,
-        for_people=_routes_for_people(settings, database, images, accounts, thumbnails),
+        for_people=_routes_for_people(
+            settings,
+            database,
+            images=images,
+            baselines=baseline_records,
+            comparisons=comparisons,
+            comments=comments,
+            projects=accounts,
+            thumbnails=thumbnails,
+        ),
         readiness=Readiness(
             {
                 "database": with_space(settings.local_database, records.check),
@@ -260,7 +269,9 @@ def with_space(path: Path | None, check: Callable[[], Awaitable[None]]) -> Calla
 
 
 def _routes_for_people(
-    settings: Settings, database: Database, images: Images, accounts: Projects, thumbnails: Thumbnails
+    settings: Settings,
+    database: Database,
+    **shared: Any,  # noqa: ANN401 - the services that the dashboard shares with the public routes
 ) -> list[Route]:
     from prshots import __version__
     from prshots.server.adapters.sql.overview import SqlOverview
@@ -276,12 +287,10 @@ def _routes_for_people(
     for message in allow_list(settings).never_matching(settings.providers):
         structlog.get_logger().warning(message)
     services = DashboardServices(
-        images=images,
-        projects=accounts,
+        **shared,
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         organizations=Organizations(SqlPeople(database), overview),
         overview=overview,
-        thumbnails=thumbnails,
         avatar_origins=frozenset(avatar_origins(settings)),
         about={
             "base_url": settings.base_url,

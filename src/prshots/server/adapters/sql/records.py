@@ -63,6 +63,14 @@ _ACTIVE_OF_PR = (
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
 _NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_SEQS_OF_SHOTS = (
+    select(func.max(images.c.seq))
+    .where(*_ACTIVE_OF_PR)
+    .group_by(images.c.name, images.c.viewport, images.c.theme)
+    .limit(bindparam("limit"))
+)
+_NEWEST_OF_SHOTS = select(*IMAGE).where(images.c.seq.in_(_SEQS_OF_SHOTS))
+_COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*_ACTIVE_OF_PR)
 _CLOSED_PULL = select(pulls.c.closed_at).where(
     pulls.c.project_id == bindparam("project_id"),
     pulls.c.pr_number == bindparam("pr_number"),
@@ -171,6 +179,15 @@ class SqlRecords:
             cut_off = len(found) == newest
             count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
             return count, found[::-1]
+
+        return await self._database.read(both)
+
+    async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+
+        def both(connection: Connection) -> tuple[list[Image], int]:
+            found = [Image(*row) for row in connection.execute(_NEWEST_OF_SHOTS, of_pr | {"limit": limit})]
+            return found, connection.execute(_COMMITS_OF_PR, of_pr).scalar_one()
 
         return await self._database.read(both)
 

@@ -58,7 +58,7 @@ async def show_pull_request(call: Call, project: Project, number: int) -> PullRe
 
 
 async def comment(call: Call, project: Project, number: int) -> CommentView:
-    markdown = await call.services.images.comment(project, number)
+    markdown = await call.services.comments.plain(project, number)
     return {"markdown": markdown, "html": await asyncio.to_thread(_rendered, markdown)}
 
 

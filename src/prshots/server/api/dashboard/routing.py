@@ -23,11 +23,13 @@ from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.request_body import json_object
 from prshots.server.api.storable_text import is_storable, require_storable
+from prshots.server.domain.comments import Comments
+from prshots.server.domain.comparing import Comparisons
 from prshots.server.domain.images import Images
 from prshots.server.domain.keyless import Trusts
 from prshots.server.domain.models import SECONDS_PER_DAY, Project, User
 from prshots.server.domain.organizations import Organizations
-from prshots.server.domain.ports import Overview
+from prshots.server.domain.ports import BaselineRecords, Overview
 from prshots.server.domain.projects import Projects
 from prshots.server.domain.thumbnails import Thumbnails
 from prshots.server.domain.upload_checks import pr_number_from_text
@@ -54,6 +56,9 @@ class DashboardServices:
     """What the handlers work with."""
 
     images: Images
+    baselines: BaselineRecords
+    comparisons: Comparisons
+    comments: Comments
     projects: Projects
     trusts: Trusts
     organizations: Organizations

@@ -1,0 +1,62 @@
+"""The comment on a pull request, in each of its views."""
+
+from prshots.contract.comments import Marker, View
+from prshots.contract.replies import SizedComment
+from prshots.server.domain import comment
+from prshots.server.domain.comment_fitting import Frame
+from prshots.server.domain.comment_views import Latest, LatestShot, changes_view, latest_view
+from prshots.server.domain.comparing import Comparisons
+from prshots.server.domain.images import Images
+from prshots.server.domain.models import Image, Project
+from prshots.server.domain.ports import Records
+
+MAX_SHOTS = 5000
+"""More would not fit, not even as lines."""
+
+
+class Comments:
+    def __init__(self, records: Records, images: Images, comparisons: Comparisons) -> None:
+        self._records = records
+        self._images = images
+        self._comparisons = comparisons
+
+    async def plain(self, project: Project, pr_number: int) -> str:
+        """Return the comment as the specification has it."""
+        return (await self._all(project, pr_number, comment.DEFAULT_LIMIT, Marker.HTML)).markdown
+
+    async def sized(
+        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View = View.ALL
+    ) -> SizedComment:
+        """Return a view in at most `limit` bytes.
+
+        For a closed pull request that has no images left, it says that they were deleted.
+        """
+        if view is View.ALL:
+            written = await self._all(project, pr_number, limit, marker)
+        else:
+            frame = Frame(pr_number, self._images.dashboard_url_of(project, pr_number), limit, marker)
+            written = await self._view(project, frame, view)
+        if not written.count and await self._records.is_closed(project.id, pr_number):
+            return comment.deleted_comment(pr_number, project, marker)
+        return written
+
+    async def _all(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
+        total, newest = await self._records.images_of_pr(project.id, pr_number, comment.MAX_LISTED)
+        entries = [
+            comment.Entry(image.name, image.viewport, image.commit_sha, self._images.url_of(image))
+            for image in newest
+        ]
+        dashboard_url = self._images.dashboard_url_of(project, pr_number)
+        return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
+
+    async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
+        images, commits = await self._records.newest_of_shots(project.id, frame.pr_number, MAX_SHOTS)
+        newest = max(images, key=lambda image: image.seq, default=None)
+        shots = [self._shot(image) for image in images]
+        latest = Latest(shots, newest.commit_sha if newest else "", commits)
+        if view is View.LATEST:
+            return latest_view(frame, latest)
+        return changes_view(frame, await self._comparisons.latest(project, frame.pr_number), latest)
+
+    def _shot(self, image: Image) -> LatestShot:
+        return LatestShot(*image.shot, self._images.url_of(image), image.commit_sha)
