@@ -22,6 +22,8 @@ from bench.report import Row, Target
 from bench.run import BenchError, Run
 from prshots.contract.limits import Policy
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
@@ -128,7 +130,14 @@ class _Adapters:
         self._overview, self._disk = SqlOverview(self._database), DiskStore(directory)
         self._project = Project(BIG, BIG, LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, Policy.MANUAL, None, 0)
         self._swept = replace(self._project, id="swept", name="swept", retain_days=7)
-        self._engines = Engines(self._records, self._people, self._disk, SqlUpkeep(self._database))
+        self._engines = Engines(
+            self._records,
+            self._people,
+            self._disk,
+            SqlUpkeep(self._database),
+            SqlBaselines(self._database),
+            SqlComparisons(self._database),
+        )
         self.seconds: dict[str, list[float]] = {}
 
     async def close(self) -> None:

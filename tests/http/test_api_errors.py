@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import fields
 from typing import Any, NoReturn
 
 import httpx
@@ -14,6 +15,7 @@ from structlog.contextvars import merge_contextvars
 
 from prshots.contract import errors
 from prshots.server.api.app import create_api
+from prshots.server.api.services import PublicServices
 from prshots.server.domain.projects import Projects
 from prshots.server.http import error_boundary
 from prshots.server.http.error_boundary import ErrorBoundary, error_reply
@@ -171,10 +173,9 @@ async def test_an_internal_error_hides_its_cause_and_logs_the_request_id():
     async def close() -> None:
         pass
 
+    nothing: Any = None  # no request reaches any other service
     app = create_api(
-        images=None,  # type: ignore[arg-type]  # never reached
-        accounts=FaultyAccounts(),
-        exchange=None,  # type: ignore[arg-type]  # never reached
+        services=PublicServices(FaultyAccounts(), *[nothing] * (len(fields(PublicServices)) - 1)),
         max_image_bytes=1,
         uploads_per_minute=1,
         base_url="http://localhost",

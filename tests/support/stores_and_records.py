@@ -17,6 +17,8 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
@@ -97,7 +99,15 @@ def people_beside(records: SqlRecords) -> SqlPeople:
 
 def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
     """Return what a sweep works on."""
-    return Engines(records, people_beside(records), store, SqlUpkeep(records._database))
+    database = records._database
+    return Engines(
+        records,
+        people_beside(records),
+        store,
+        SqlUpkeep(database),
+        SqlBaselines(database),
+        SqlComparisons(database),
+    )
 
 
 def image_service(records: SqlRecords, store: ObjectStore) -> Images:

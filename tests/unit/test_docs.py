@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from prshots.server.api.app import create_api
 from prshots.server.api.dashboard.routes import ROUTES
 from prshots.server.api.dashboard.routing import PREFIX
 from prshots.server.api.login import login_routes
+from prshots.server.api.services import PublicServices
 from prshots.server.config.settings import SETTINGS
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.telemetry import service_routes
@@ -85,9 +87,7 @@ def test_exactly_the_client_variables_are_documented() -> None:
 async def test_every_api_and_service_route_is_documented() -> None:
     nothing: Any = cast("Any", None)  # no request reaches a service
     api = create_api(
-        images=nothing,
-        accounts=nothing,
-        exchange=nothing,
+        services=PublicServices(*[nothing] * len(fields(PublicServices))),
         max_image_bytes=1,
         uploads_per_minute=1,
         base_url="",

@@ -71,8 +71,8 @@ async def _check(
     from prshots.server.domain import reconciliation
     from prshots.server.wiring import opened_for_sweep
 
-    async with opened_for_sweep(settings) as (records, _, store, upkeep):
-        installation = reconciliation.Installation(records, upkeep, store)
+    async with opened_for_sweep(settings) as engines:
+        installation = reconciliation.Installation(engines.records, engines.upkeep, engines.store)
         with Console(stderr=True).status("Checking …") as status:
 
             def progress(so_far: "CheckReport") -> None:

@@ -22,13 +22,8 @@ from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.upload import upload_routes
-from prshots.server.domain.baselines import Baselines, merged_as_from_json
-from prshots.server.domain.comments import Comments
-from prshots.server.domain.comparing import Comparisons
-from prshots.server.domain.images import Images
-from prshots.server.domain.keyless import Exchange
-from prshots.server.domain.projects import Access, Projects
-from prshots.server.domain.pull_requests import PullRequests
+from prshots.server.domain.baselines import merged_as_from_json
+from prshots.server.domain.projects import Access
 from prshots.server.domain.upload_checks import (
     comment_limit_from_text,
     marker_from_text,
@@ -44,13 +39,7 @@ from prshots.server.http.telemetry import Observer, names_of, service_routes
 
 def create_api(
     *,
-    images: Images,
-    baselines: Baselines,
-    comparisons: Comparisons,
-    comments: Comments,
-    pull_requests: PullRequests,
-    accounts: Projects,
-    exchange: Exchange,
+    services: PublicServices,
     max_image_bytes: int,
     uploads_per_minute: int,
     base_url: str,
@@ -69,16 +58,10 @@ def create_api(
     slots = BodySlots(max_image_bytes)
     document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
     routes = [
-        *_public_routes(images, baselines, comments, accounts, slots),
-        *comparison_routes(
-            baselines=baselines,
-            comparisons=comparisons,
-            pull_requests=pull_requests,
-            accounts=accounts,
-            slots=slots,
-        ),
+        *_public_routes(services, slots, max_image_bytes),
+        *comparison_routes(services, slots),
         _limits_route(max_image_bytes, uploads_per_minute),
-        *keyless_routes(exchange),
+        *keyless_routes(services.exchange),
         *for_people,
         *service_routes(readiness),
         *_manual_routes(document),
@@ -87,9 +70,9 @@ def create_api(
     return ErrorBoundary(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
 
 
-def _public_routes(
-    images: Images, baselines: Baselines, comments: Comments, accounts: Projects, slots: BodySlots
-) -> list[Route]:
+def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
+    images, comments, accounts = services.images, services.comments, services.accounts
+
     async def authenticated(request: Request) -> Access:
         return await accounts.authenticate(bearer(request))
 
@@ -113,12 +96,12 @@ def _public_routes(
         pr_number = pr_number_from_json(body.get("pr_number"))
         require_pr(access.only_pr, pr_number)
         merged = merged_as_from_json(body)
-        adopted = await baselines.adopt(access, pr_number, *merged) if merged else 0
+        adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
         expired = asdict(await images.expire(access.project, pr_number))
         return JSONResponse(expired | {"baselines": adopted} if merged else expired)
 
     return [
-        *upload_routes(images, baselines, accounts, slots),
+        *upload_routes(services, slots, max_image_bytes),
         Route("/v1/images/{image_id}", delete, methods=["DELETE"]),
         Route("/v1/comment", comment, methods=["GET"]),
         Route("/v1/expire", expire, methods=["POST"]),

@@ -15,28 +15,21 @@ from prshots.server.api.query import only_value
 from prshots.server.api.request_body import MAX_JSON_BYTES, bearer, declared_length, json_object
 from prshots.server.api.storable_text import require_storable
 from prshots.server.domain.baselines import (
-    Baselines,
     baseline_commit_from_json,
     known_shots_from_json,
 )
-from prshots.server.domain.comparing import Comparisons
 from prshots.server.domain.comparison import as_json, request_from_json
-from prshots.server.domain.projects import Access, Projects
-from prshots.server.domain.pull_requests import PullRequests, description_from_json
+from prshots.server.domain.projects import Access
+from prshots.server.domain.pull_requests import description_from_json
 from prshots.server.domain.upload_checks import pr_number_from_text, require_pr
 
 MAX_KNOWN_BYTES = 4 * 1024**2
 """A thousand shots with the longest names fit."""
 
 
-def comparison_routes(
-    *,
-    baselines: Baselines,
-    comparisons: Comparisons,
-    pull_requests: PullRequests,
-    accounts: Projects,
-    slots: BodySlots,
-) -> list[Route]:
+def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
+    accounts, baselines, comparisons = services.accounts, services.baselines, services.comparisons
+
     async def body_of(request: Request, max_bytes: int = MAX_JSON_BYTES) -> tuple[Access, dict[str, Any]]:
         token = bearer(request)
         access = await accounts.authenticate(token)
@@ -81,7 +74,7 @@ def comparison_routes(
         access, body = await body_of(request)
         described = description_from_json(body)
         require_pr(access.only_pr, described.pr_number)
-        return JSONResponse(asdict(await pull_requests.describe(access.project, described)))
+        return JSONResponse(asdict(await services.pull_requests.describe(access.project, described)))
 
     return [
         _post("/v1/baseline/known", known),

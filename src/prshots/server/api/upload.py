@@ -11,9 +11,8 @@ from prshots.contract import errors
 from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.request_body import bearer, declared_length, received
+from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import read_upload_form
-from prshots.server.domain.baselines import Baselines
-from prshots.server.domain.images import Images
 from prshots.server.domain.projects import Access, Projects
 from prshots.server.domain.upload_checks import UploadForm
 from prshots.server.http.error_boundary import discard_body
@@ -42,14 +41,16 @@ Take = Callable[[Access, UploadForm], Awaitable[Uploaded]]
 """Validates and stores an upload."""
 
 
-def upload_routes(images: Images, baselines: Baselines, accounts: Projects, slots: BodySlots) -> list[Route]:
+def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     def of_pull_request(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
-        return images.upload(access.project, form, access.only_pr)
+        return services.images.upload(access.project, form, access.only_pr)
 
-    limit = images.max_image_bytes
+    def of_branch(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
+        return services.baselines.upload(access, form)
+
     return [
-        _upload_route("/v1/upload", of_pull_request, accounts, slots, limit),
-        _upload_route("/v1/baseline", baselines.upload, accounts, slots, limit),
+        _upload_route("/v1/upload", of_pull_request, services.accounts, slots, max_image_bytes),
+        _upload_route("/v1/baseline", of_branch, services.accounts, slots, max_image_bytes),
     ]
 
 

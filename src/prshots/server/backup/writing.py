@@ -93,6 +93,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
         now = int(time.time())
         snapshot.schedule(images.gone, now)
         snapshot.forget_thumbnails(images.without_thumbnail)
+        snapshot.forget_diffs()
         version, installation_id = snapshot.schema_version, snapshot.installation_id
     with copy.open("rb") as database:
         archive.add(DATABASE, database, copy.stat().st_size)

@@ -53,8 +53,6 @@ PAIRS_AT_ONCE = 2
 PLAN_TRIES = 5
 BUSY_TRIES = 20
 BUSY_SECONDS = 0.5
-OLD_PAIRS_SECONDS = 90 * 86_400
-"""After so long, the sweep forgets the result for a pair."""
 
 _log = structlog.get_logger()
 _Key = tuple[str, int, str]
@@ -119,13 +117,16 @@ class Comparisons:
         return self._reply(project, stored)
 
     async def latest(self, project: Project, pr_number: int) -> Comparison | None:
+        """Return what is known about the newest commit that was compared."""
+        stored = await self.shown(project, pr_number)
+        return self._reply(project, stored) if stored else None
+
+    async def shown(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
         stored = await self._records.shown(project.id, pr_number)
-        if stored is None:
-            return None
-        if self._is_abandoned(stored):
+        if stored and self._is_abandoned(stored):
             await self._begin(stored.request)
-        return self._reply(project, stored)
+        return stored
 
     async def close(self) -> None:
         """Stop. Whoever asks next repeats what was running."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
-from prshots.contract.natural_order import natural_key
+from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
 from prshots.server.domain.models import (
     Bases,
@@ -28,6 +28,7 @@ BAD_COMPLETE = "complete must be true or false"
 
 _ORDER = {verdict: place for place, verdict in enumerate(Verdict)}
 _MARKED = {Verdict.CHANGED, Verdict.MOVED}
+_TO_LOOK_AT = {None, *_MARKED}
 _COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
 
 Pair = tuple[str, str]
@@ -73,7 +74,7 @@ class Plan:
         return [
             Work(shot.shot, shot.image, shot.base.image, is_decided=shot.result.verdict is not None)
             for shot in self.shots
-            if shot.image and shot.base and (shot.result.verdict is None or _lacks_diff(shot))
+            if shot.image and shot.base and shot.result.verdict in _TO_LOOK_AT and not has_diff(shot)
         ]
 
     @property
@@ -131,7 +132,6 @@ def reply(
 
     def compared(shot: PlannedShot, verdict: Verdict) -> ComparedShot:
         image, base = shot.image, shot.base.image if shot.base else None
-        has_diff = image and base and image.diff_base == base.id and verdict in _MARKED
         return ComparedShot(
             *shot.shot,
             verdict,
@@ -140,14 +140,14 @@ def reply(
             shot.result.shift,
             view_url=url_of(image) if image else None,
             before_url=url_of(base) if base else None,
-            diff_url=diff_url_of(image, base) if has_diff and image and base else None,
+            diff_url=diff_url_of(image, base) if image and base and has_diff(shot) else None,
             base_commit=shot.base.commit_sha if shot.base else None,
             ancestor=shot.base.is_listed if shot.base else True,
             reason=shot.result.reason,
         )
 
-    decided = sorted(stored.shots, key=_display_order)
-    shots = [compared(shot, shot.result.verdict) for shot in decided if shot.result.verdict]
+    ordered = in_display_order(stored.shots)
+    shots = [compared(shot, shot.result.verdict) for shot in ordered if shot.result.verdict]
     tally = Counter(shot.verdict for shot in shots)
     counts = {str(verdict): tally[verdict] for verdict in _COUNTED}
     if tally[Verdict.FAILED]:
@@ -178,17 +178,18 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
     return asdict(replace(comparison, shots=[])) | {"shots": shots}
 
 
-def _lacks_diff(shot: PlannedShot) -> bool:
+def has_diff(shot: PlannedShot) -> bool:
+    """Return whether the difference of a changed shot is stored."""
     if shot.image is None or shot.base is None or shot.result.verdict not in _MARKED:
         return False
-    return shot.image.diff_base != shot.base.image.id
+    return shot.image.diff_base == shot.base.image.id
 
 
-def _display_order(shot: PlannedShot) -> tuple[object, ...]:
-    verdict = shot.result.verdict
-    return (_ORDER[verdict] if verdict else -1, *shot_order(shot.shot))
+def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:
+    """Sort by verdict, then in natural order. Shots without a verdict come last."""
 
+    def key(shot: PlannedShot) -> tuple[object, ...]:
+        verdict = shot.result.verdict
+        return _ORDER[verdict] if verdict else len(_ORDER), shot_key(*shot.shot)
 
-def shot_order(shot: ShotKey) -> tuple[object, ...]:
-    """Return the sort key of a shot: natural order of the name, then the viewport's size, then the theme."""
-    return natural_key(shot.name), *map(int, shot.viewport.split("x")), shot.theme
+    return sorted(shots, key=key)

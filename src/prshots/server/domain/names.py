@@ -1,11 +1,13 @@
-"""The rules for names of projects and organizations, and how a CI job names a project."""
+"""The rules for names of projects, organizations and repositories, and how a CI job names a project."""
 
 import re
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from prshots.contract.errors import InvalidInputError
 
 MAX_NAME = 100
+MAX_ADDRESS = 500
 
 _PROJECT_ID = re.compile("[0-9a-f]{16}")
 
@@ -24,6 +26,19 @@ def check_organization_name(name: str) -> None:
     check_name("an organization", name)
     if "/" in name:
         raise InvalidInputError(f"an organization's name cannot contain a slash; got {name!r}")
+
+
+def check_repository(address: str) -> None:
+    """Raise InvalidInputError unless it is the address of a web page, which a browser may be sent to."""
+    try:
+        parts = urlsplit(address)
+        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
+    except ValueError:
+        is_web = False
+    if not is_web or not address.isprintable() or " " in address or len(address) > MAX_ADDRESS:
+        raise InvalidInputError(
+            f"repository takes a web address such as https://github.com/acme/shop; got {address!r}"
+        )
 
 
 class ProjectReference(NamedTuple):

@@ -10,11 +10,12 @@ from prshots.contract.errors import InvalidInputError, NotFoundError, Unauthoriz
 from prshots.contract.limits import Policy
 from prshots.server.domain.credentials import LastUse, hash_of, is_upload_token, new_upload_token
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Organization, Project, UploadToken
-from prshots.server.domain.names import check_name
+from prshots.server.domain.names import check_name, check_repository
 from prshots.server.domain.ports import Records
 
 MAX_LABEL = 200
 MAX_RETAIN_DAYS = 36_500
+MAX_KEEP_BASELINES = 1000
 LOCAL = Organization(LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, personal=False, created_at=0)
 
 
@@ -22,6 +23,8 @@ class ProjectChanges(TypedDict, total=False):
     name: str
     policy: Policy
     retain_days: int | None
+    keep_baselines: int
+    repository: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +127,9 @@ def _check_project(project: Project) -> None:
         )
     if days is not None and not 1 <= days <= MAX_RETAIN_DAYS:
         raise InvalidInputError(f"retain_days takes 1 to {MAX_RETAIN_DAYS} days; got {days}")
+    if not 1 <= project.keep_baselines <= MAX_KEEP_BASELINES:
+        raise InvalidInputError(
+            f"keep_baselines takes 1 to {MAX_KEEP_BASELINES} commits; got {project.keep_baselines}"
+        )
+    if project.repository:
+        check_repository(project.repository)

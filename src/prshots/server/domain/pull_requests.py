@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from prshots.contract.errors import InvalidInputError, NotFoundError
 from prshots.contract.replies import Described
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import Project
+from prshots.server.domain.names import MAX_ADDRESS, check_repository
 from prshots.server.domain.ports import Records
 from prshots.server.domain.upload_checks import pr_number_from_json
 
 MAX_TEXT = 300
-MAX_ADDRESS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +65,6 @@ def description_from_json(body: Mapping[str, Any]) -> Description:
         url.removeprefix(repository),
         *(_text(body, name, MAX_TEXT) for name in ("title", "source_branch", "author")),
     )
-
-
-def check_repository(address: str) -> None:
-    """Raise InvalidInputError unless it is the address of a web page, which a browser may be sent to."""
-    try:
-        parts = urlsplit(address)
-        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
-    except ValueError:
-        is_web = False
-    if not is_web or not address.isprintable() or " " in address or len(address) > MAX_ADDRESS:
-        raise InvalidInputError(
-            f"repository takes a web address such as https://github.com/acme/shop; got {address!r}"
-        )
 
 
 def _text(body: Mapping[str, Any], name: str, longest: int) -> str:

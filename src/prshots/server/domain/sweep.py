@@ -9,7 +9,14 @@ from typing import Literal, NamedTuple
 from prshots.contract.errors import RecordsFullError
 from prshots.contract.object_names import image_id_of
 from prshots.server.domain.expiry import expire_scheduled
-from prshots.server.domain.ports import ObjectStore, People, Records, Upkeep
+from prshots.server.domain.ports import (
+    BaselineRecords,
+    ComparisonRecords,
+    ObjectStore,
+    People,
+    Records,
+    Upkeep,
+)
 from prshots.server.domain.safeguards import (
     LEFTOVER_AGE_SECONDS,
     MASS,
@@ -25,6 +32,9 @@ BATCH = 4000
 GIVING_BACK_SECONDS = 60.0
 """How long a sweep returns free space to the disk. The next one continues."""
 
+OLD_PAIRS_SECONDS = 90 * 86_400
+"""After so long, the result of comparing two images is forgotten."""
+
 FORCE = "if that is right, run `prshots sweep --force`"
 
 Reason = Literal["clock", "retention", "orphans"]
@@ -37,6 +47,8 @@ class Engines(NamedTuple):
     people: People
     store: ObjectStore
     upkeep: Upkeep
+    baselines: BaselineRecords
+    comparisons: ComparisonRecords
 
 
 @dataclass(slots=True)
@@ -73,7 +85,7 @@ async def sweep(
     With a wrong clock it only finishes what people asked for. Without `force`, it deletes no more than half
     of all images by a retention rule, and no more than half of all files for having no record.
     """
-    records, people, store, upkeep = engines
+    records, people, store, upkeep, baselines, comparisons = engines
     report = SweepReport()
     now = clock()
     if wrong := await wrong_clock(upkeep, store, clock):
@@ -83,6 +95,10 @@ async def sweep(
     # On a full disk no more images can be scheduled, but deleting the scheduled ones frees space.
     with contextlib.suppress(RecordsFullError):
         await _schedule_due(records, upkeep, int(now), report, progress, force=force)
+        while await baselines.release(int(now), BATCH) == BATCH:
+            progress(report)
+        while await comparisons.discard_old_pairs(int(now) - OLD_PAIRS_SECONDS, BATCH) > 0:
+            progress(report)
     await _expire_scheduled(records, store, report, progress)
     with contextlib.suppress(RecordsFullError):
         report.logins = await discard_old(people, int(now))

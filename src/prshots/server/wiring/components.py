@@ -158,6 +158,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.app import create_api
+    from prshots.server.api.services import PublicServices
     from prshots.server.domain.baselines import Baselines
     from prshots.server.domain.comments import Comments
     from prshots.server.domain.comparing import Comparisons
@@ -218,15 +219,17 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         store.close()
 
     return create_api(
-        images=images,
-        baselines=Baselines(
-            records=baseline_records, comparisons=comparison_records, store=store, images=images
+        services=PublicServices(
+            accounts=accounts,
+            images=images,
+            baselines=Baselines(
+                records=baseline_records, comparisons=comparison_records, store=store, images=images
+            ),
+            comparisons=comparisons,
+            comments=comments,
+            pull_requests=PullRequests(records, images),
+            exchange=exchange,
         ),
-        comparisons=comparisons,
-        comments=comments,
-        pull_requests=PullRequests(records, images),
-        accounts=accounts,
-        exchange=exchange,
         max_image_bytes=settings.max_image_bytes,
         uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,

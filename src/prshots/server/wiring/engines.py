@@ -244,6 +244,8 @@ async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 @contextlib.asynccontextmanager
 async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
+    from prshots.server.adapters.sql.baselines import SqlBaselines
+    from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.upkeep import SqlUpkeep
@@ -252,7 +254,14 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     database, store = open_database(settings), open_store(settings)
     database.call_seconds = SWEEP_SECONDS
     try:
-        yield Engines(SqlRecords(database), SqlPeople(database), store, SqlUpkeep(database))
+        yield Engines(
+            SqlRecords(database),
+            SqlPeople(database),
+            store,
+            SqlUpkeep(database),
+            SqlBaselines(database),
+            SqlComparisons(database),
+        )
     finally:
         await database.close()
         store.close()

@@ -51,8 +51,7 @@ class Snapshot:
     def images(self) -> Iterator[SnapshotImage]:
         """Return all images by id, the order in which their files lie on disk."""
         with translating():
-            columns = {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
-            made = "thumbnail IS 'made'" if "thumbnail" in columns else "0"  # missing in an older schema
+            made = "thumbnail IS 'made'" if "thumbnail" in self._columns() else "0"
             for row in self._copy.execute(f"SELECT id, ext, {made} FROM images ORDER BY id"):  # noqa: S608
                 yield SnapshotImage(row[0], row[1], bool(row[2]))
 
@@ -65,8 +64,18 @@ class Snapshot:
         """Forget thumbnails whose bytes are gone, so that they are rendered again."""
         self._change("UPDATE images SET thumbnail = NULL WHERE id = ?", [(key,) for key in image_ids])
 
+    def forget_diffs(self) -> None:
+        """Forget all stored differences: an archive has none, and comparing again makes them."""
+        with translating():
+            if "diff_base" in self._columns():
+                self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
+
     def close(self) -> None:
         self._copy.close()
+
+    def _columns(self) -> set[str]:
+        """Return the columns of `images`. An older schema has fewer."""
+        return {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
 
     def _change(self, statement: str, values: list[tuple[object, ...]]) -> None:
         if values:

@@ -41,6 +41,12 @@ def days(value: object) -> int | None:
     return value
 
 
+def count(value: object, name: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be a whole number")
+    return value
+
+
 def search(text: str) -> str:
     if len(text) > MAX_SEARCH:
         raise InvalidInputError(f"q is too long: a search has at most {MAX_SEARCH} characters")

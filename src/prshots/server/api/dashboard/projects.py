@@ -54,6 +54,10 @@ async def change_project(call: Call, project: Project) -> ProjectView:
         changes["policy"] = fields.policy(body["policy"])
     if "retain_days" in body:
         changes["retain_days"] = fields.days(body["retain_days"])
+    if "keep_baselines" in body:
+        changes["keep_baselines"] = fields.count(body["keep_baselines"], "keep_baselines")
+    if "repository" in body:
+        changes["repository"] = fields.text(body, "repository").strip().rstrip("/")
     changed = await call.services.projects.change_project(project, **changes)
     return await _view(call, changed.id)
 

@@ -10,6 +10,7 @@ from prshots.server.api.dashboard.routing import Call, project_route, pull_reque
 from prshots.server.api.dashboard.view_types import (
     CommentView,
     ExpiredView,
+    LatestComparisonView,
     ListedPullRequestView,
     PullRequestListView,
     PullRequestView,
@@ -40,7 +41,7 @@ async def list_pull_requests(call: Call, project: Project) -> PullRequestListVie
     def view(pull: PullRequest) -> ListedPullRequestView:
         images = newest.get(pull.pr_number, [])
         return {
-            **views.pull_view(pull),
+            **views.pull_view(pull, project.repository),
             "newest": [views.image_view(image, call.services.images) for image in images],
         }
 
@@ -54,7 +55,12 @@ async def show_pull_request(call: Call, project: Project, number: int) -> PullRe
     pull = await call.services.overview.pull(project.id, number)
     if pull is None:
         raise NotFoundError("not found")
-    return views.pull_view(pull)
+    return views.pull_view(pull, project.repository)
+
+
+async def show_comparison(call: Call, project: Project, number: int) -> LatestComparisonView:
+    stored = await call.services.comparisons.shown(project, number)
+    return {"comparison": views.comparison_view(stored, call.services.images) if stored else None}
 
 
 async def comment(call: Call, project: Project, number: int) -> CommentView:
@@ -79,6 +85,7 @@ async def expire(call: Call, project: Project, number: int) -> ExpiredView:
 ROUTES = (
     project_route("GET", "/pulls", list_pull_requests),
     pull_request_route("GET", "", show_pull_request),
+    pull_request_route("GET", "/comparison", show_comparison),
     pull_request_route("GET", "/comment", comment),
     pull_request_route("POST", "/expire", expire),
 )

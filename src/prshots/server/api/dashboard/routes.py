@@ -1,6 +1,7 @@
 """All routes of the dashboard's API."""
 
 from prshots.server.api.dashboard import (
+    baselines,
     images,
     me,
     members,
@@ -19,6 +20,7 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *usage.ROUTES,
     *pull_requests.ROUTES,
     *images.ROUTES,
+    *baselines.ROUTES,
     *tokens.ROUTES,
     *trusts.ROUTES,
     *organizations.ROUTES,

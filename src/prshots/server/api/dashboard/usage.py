@@ -20,11 +20,12 @@ async def usage(call: Call) -> UsageView:
     if not 1 <= count <= MAX_DAYS:
         raise InvalidInputError(f"days must be a whole number from 1 to {MAX_DAYS}")
     days = await overview.days([project_id], today - count + 1)
+    biggest = await overview.biggest_pulls(project_id, BIGGEST)
     return {
         "days": [_day_view(day) for day in views.every_day(days.get(project_id, []), today, count)],
         "images": summary.images,
         "bytes": summary.bytes,
-        "biggest": [views.pull_view(pull) for pull in await overview.biggest_pulls(project_id, BIGGEST)],
+        "biggest": [views.pull_view(pull, summary.project.repository) for pull in biggest],
     }
 
 

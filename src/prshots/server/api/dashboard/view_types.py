@@ -7,6 +7,7 @@ becomes its comment there.
 from typing import Literal, TypedDict
 
 from prshots.contract.limits import Policy
+from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.domain.models import Role
 
 
@@ -61,6 +62,10 @@ class ProjectView(TypedDict):
     """The role of the signed-in user in the project's organization."""
     policy: Policy
     retain_days: int | None
+    keep_baselines: int
+    """How many commits of a branch keep their baselines."""
+    repository: str
+    """The web address of its repository. Empty if unknown."""
     created_at: int
     images: int
     bytes: int
@@ -101,6 +106,12 @@ class PullRequestView(TypedDict):
     last_upload_at: int
     last_commit: str
     closed_at: int | None
+    title: str
+    """Empty if no client has told it, like the branch, the author and the URL."""
+    source_branch: str
+    author: str
+    url: str
+    """Where the forge shows it."""
 
 
 class UsageView(TypedDict):
@@ -116,7 +127,11 @@ class ImageView(TypedDict):
     pr_number: int
     name: str
     viewport: str
+    theme: str
+    """light, dark, or empty."""
     commit_sha: str
+    sha256: str | None
+    """Of the bytes. null for an image from before version 0.2."""
     type: str
     """The content type: image/png, image/jpeg or image/webp."""
     size: int
@@ -152,6 +167,61 @@ class ShotListView(TypedDict):
 
 class ImageListView(TypedDict):
     images: list[ImageView]
+    next: str | None
+
+
+class ComparedShotView(TypedDict):
+    name: str
+    viewport: str
+    theme: str
+    verdict: Verdict | None
+    """null: not known yet."""
+    pixels: int
+    regions: list[tuple[int, int, int, int]]
+    """Left, top, width and height, in pixels of the image after."""
+    shift: int
+    """By how many rows the content below moved down; negative: up."""
+    after: ImageView | None
+    """null: the shot was removed."""
+    before: ImageView | None
+    """null: the shot is new, or its baseline was deleted."""
+    diff_url: str | None
+    base_commit: str | None
+    ancestor: bool
+    """false: the base is the newest baseline of the branch, not one of the pull request's own history."""
+    reason: str
+    """Why the comparison failed. Empty otherwise."""
+
+
+class ComparisonView(TypedDict):
+    commit_sha: str
+    branch: str
+    base_commit: str | None
+    state: ComparisonState
+    missing: int
+    """How many of the base's shots an incomplete run lacks."""
+    shots: list[ComparedShotView]
+    """Changed first, then moved, new, removed, failed and unchanged ones, each in natural order."""
+
+
+class LatestComparisonView(TypedDict):
+    comparison: ComparisonView | None
+
+
+class BaselineCommitView(TypedDict):
+    """The baselines of a branch at a commit."""
+
+    branch: str
+    commit_sha: str
+    complete: bool
+    created_at: int
+    shots: int
+    bytes: int
+
+
+class BaselineListView(TypedDict):
+    branches: list[str]
+    commits: list[BaselineCommitView]
     next: str | None
 
 

@@ -4,6 +4,9 @@ from collections.abc import Container, Sequence
 
 from prshots.contract.formats import BY_EXT
 from prshots.server.api.dashboard.view_types import (
+    BaselineCommitView,
+    ComparedShotView,
+    ComparisonView,
     ImageView,
     MemberView,
     OrganizationView,
@@ -14,15 +17,19 @@ from prshots.server.api.dashboard.view_types import (
     UserView,
 )
 from prshots.server.domain.comment import image_markdown
+from prshots.server.domain.comparison import has_diff, in_display_order
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import (
+    BaselineCommit,
     DayOfUploads,
     Image,
     Member,
     Organization,
+    PlannedShot,
     ProjectSummary,
     PullRequest,
     Role,
+    StoredComparison,
     Trust,
     UploadToken,
     User,
@@ -69,6 +76,8 @@ def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: i
         "role": summary.role,
         "policy": project.policy,
         "retain_days": project.retain_days,
+        "keep_baselines": project.keep_baselines,
+        "repository": project.repository,
         "created_at": project.created_at,
         "images": summary.images,
         "bytes": summary.bytes,
@@ -91,7 +100,9 @@ def image_view(image: Image, images: Images) -> ImageView:
         "pr_number": image.pr_number,
         "name": image.name,
         "viewport": image.viewport,
+        "theme": image.theme,
         "commit_sha": image.commit_sha,
+        "sha256": image.sha256,
         "type": BY_EXT[image.ext].content_type,
         "size": image.size,
         "uploaded_at": image.uploaded_at,
@@ -102,7 +113,48 @@ def image_view(image: Image, images: Images) -> ImageView:
     }
 
 
-def pull_view(pull: PullRequest) -> PullRequestView:
+def compared_shot_view(shot: PlannedShot, images: Images) -> ComparedShotView:
+    image, base, result = shot.image, shot.base and shot.base.image, shot.result
+    return {
+        "name": shot.shot.name,
+        "viewport": shot.shot.viewport,
+        "theme": shot.shot.theme,
+        "verdict": result.verdict,
+        "pixels": result.pixels,
+        "regions": list(result.regions),
+        "shift": result.shift,
+        "after": image_view(image, images) if image else None,
+        "before": image_view(base, images) if base else None,
+        "diff_url": images.diff_url_of(image, base) if image and base and has_diff(shot) else None,
+        "base_commit": shot.base.commit_sha if shot.base else None,
+        "ancestor": shot.base.is_listed if shot.base else True,
+        "reason": result.reason,
+    }
+
+
+def comparison_view(stored: StoredComparison, images: Images) -> ComparisonView:
+    return {
+        "commit_sha": stored.request.commit_sha,
+        "branch": stored.request.branch,
+        "base_commit": stored.base_commit,
+        "state": stored.state,
+        "missing": stored.missing,
+        "shots": [compared_shot_view(shot, images) for shot in in_display_order(stored.shots)],
+    }
+
+
+def baseline_commit_view(commit: BaselineCommit) -> BaselineCommitView:
+    return {
+        "branch": commit.branch,
+        "commit_sha": commit.commit_sha,
+        "complete": commit.is_complete,
+        "created_at": commit.created_at,
+        "shots": commit.shots,
+        "bytes": commit.bytes,
+    }
+
+
+def pull_view(pull: PullRequest, repository: str) -> PullRequestView:
     return {
         "pr_number": pull.pr_number,
         "images": pull.images,
@@ -110,6 +162,10 @@ def pull_view(pull: PullRequest) -> PullRequestView:
         "last_upload_at": pull.last_upload_at,
         "last_commit": pull.last_commit,
         "closed_at": pull.closed_at,
+        "title": pull.title,
+        "source_branch": pull.source_branch,
+        "author": pull.author,
+        "url": repository + pull.path if repository and pull.path else "",
     }
 
 
