@@ -16,7 +16,7 @@ from support.ci_issuer import CiIssuer
 from support.service import PNG, SHA, Service, png
 
 ROOT = Path(__file__).parents[2]
-OF_THE_SERVER = ["starlette", "sqlalchemy", "structlog", "granian", "PIL"]
+OF_THE_SERVER = ["starlette", "sqlalchemy", "structlog", "granian", "PIL", "numpy"]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from prshots.contract.errors import (
     PictureWorkerDiedError,
     PictureWorkerError,
 )
-from prshots.server.adapters.pictures.worker_process import INHERITED_VARIABLES
+from prshots.server.adapters.pictures.worker_process import INHERITED_VARIABLES, SET_VARIABLES
 from prshots.server.adapters.pictures.workers import Limits, PictureWorkers
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
@@ -195,7 +195,7 @@ def test_a_worker_inherits_no_socket_and_no_secret(monkeypatch: pytest.MonkeyPat
     for run in (asyncio.run, uvloop.run):
         environment, files = run(look())
         variables = {variable.partition("=")[0] for variable in environment.split("\0")}
-        assert variables <= {"", *INHERITED_VARIABLES}
+        assert variables <= {"", *INHERITED_VARIABLES, *SET_VARIABLES}
         assert held not in files
     os.close(listener_fd)
     os.close(other_end)

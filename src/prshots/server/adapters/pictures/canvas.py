@@ -63,7 +63,7 @@ class Canvas:
             np.add.reduceat(np.asarray(band(self.image, (0, start, width, end), "L")), starts, 1, np.float32)
             for start, end in self.bands(top, bottom, width)
         ]
-        return np.concatenate(sketches) / widths
+        return (np.concatenate(sketches) / widths).astype(np.float32)
 
 
 def _is_transparent(picture: Image.Image) -> bool:

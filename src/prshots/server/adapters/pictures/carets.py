@@ -1,17 +1,14 @@
 """Recognizes a text cursor that blinks: it is the one difference of a page that nobody made."""
 
-import numpy as np
-
 from prshots.server.adapters.pictures.pairs import Pair
 from prshots.server.adapters.pictures.regions import Box
 
 _MAX_WIDTH = 2
 _HEIGHTS = range(10, 41)
-_LEAST_CONTRAST = 60
 
 
 def is_caret(pair: Pair, box: Box) -> bool:
-    """Tell whether the box is a thin upright bar of one color in one image, and of another one in the other."""
+    """Tell whether the box is a thin upright bar of one color in one image, and of another in the other."""
     if box.right - box.left > _MAX_WIDTH or box.bottom - box.top not in _HEIGHTS:
         return False
     bars = [

@@ -25,9 +25,7 @@ def padded(pixels: Array) -> Array:
 def of_cells(pixels: Array, combine: np.ufunc) -> Array:
     """Return the sum, the least or the greatest value of each cell."""
     rows = combine(combine(pixels[0::4], pixels[1::4]), combine(pixels[2::4], pixels[3::4]))
-    columns: Array = combine(
-        combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4])
-    )
+    columns: Array = combine(combine(rows[:, 0::4], rows[:, 1::4]), combine(rows[:, 2::4], rows[:, 3::4]))
     return columns
 
 

@@ -1,11 +1,10 @@
 """Compares two images as a person would, and shows the difference.
 
-Both are decoded whole, because their formats allow nothing else. Everything after that works on bands of rows,
-and only on rows that are not equal.
+Both are decoded whole, because their formats allow nothing else. Everything after that works on bands of
+rows, and only on rows that are not equal.
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from prshots.contract.replies import Region
 from prshots.server.adapters.pictures import pair_results
 from prshots.server.adapters.pictures.canvas import Canvas
 from prshots.server.adapters.pictures.carets import is_caret
-from prshots.server.adapters.pictures.differing_pixels import Strength
 from prshots.server.adapters.pictures.marking import marked
 from prshots.server.adapters.pictures.opening import pillow_errors_as_ours
 from prshots.server.adapters.pictures.pairs import Pair
-from prshots.server.adapters.pictures.regions import Box, boxes_around, merged_strips
+from prshots.server.adapters.pictures.regions import Box, boxes_around, clear_noise, merged_strips
 from prshots.server.adapters.pictures.row_alignment import Stretch
 from prshots.server.domain.models import PairResult
 
@@ -43,7 +41,8 @@ def _compared(pair: Pair) -> PairResult:
         return PairResult("unchanged")
     strengths = pair.strengths(stretches)
     strips = _strips(stretches, pair)
-    changed = _without_noise(strengths, boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS))
+    clear_noise(strengths, _LEAST_SUM)
+    changed = boxes_around(strengths, MAX_REGIONS - _MAX_STRIPS)
     if not strips and (not changed or (len(changed) == 1 and is_caret(pair, changed[0]))):
         return PairResult("unchanged")
     after = pair.after.image
@@ -55,18 +54,6 @@ def _compared(pair: Pair) -> PairResult:
         shift=_shift(stretches),
         marked=marked(after, strengths, changed, strips),
     )
-
-
-def _without_noise(strengths: Strength, boxes: list[Box]) -> list[Box]:
-    """Return the boxes with a real difference, and clear the others."""
-    real = []
-    for box in boxes:
-        part = strengths[box.slices]
-        if int(part.sum(dtype=np.int64)) >= _LEAST_SUM:
-            real.append(box)
-        else:
-            part[:] = 0
-    return real
 
 
 def _strips(stretches: Sequence[Stretch], pair: Pair) -> list[Box]:

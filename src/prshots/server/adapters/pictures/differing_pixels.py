@@ -1,7 +1,7 @@
 """Decides which pixels of two aligned parts of images differ for a person.
 
-Two passes. The coarse one looks for shapes: it forgives what anti-aliasing, a movement of less than a pixel, or
-an encoder does to edges. The fine one looks for flat color: there a small difference is visible, and noise
+Two passes. The coarse one looks for shapes: it forgives what anti-aliasing, a movement of less than a pixel,
+or an encoder does to edges. The fine one looks for flat color: there a small difference is visible, and noise
 averages out.
 """
 
@@ -32,12 +32,14 @@ class Thresholds(NamedTuple):
     """A flat area differs by a larger ΔE (CIE 1976)."""
     flat_contrast: int
     """Up to this contrast a cell is flat."""
+    flat_cells: int
+    """How many of nine neighboring flat cells must differ."""
     is_lossy: bool
     """Encoders blur color and discolor what is next to an edge, so neither counts."""
 
 
-LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, is_lossy=False)
-LOSSY = Thresholds(shape=30, flat=3.0, flat_contrast=12, is_lossy=True)
+LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, flat_cells=4, is_lossy=False)
+LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=6, is_lossy=True)
 
 _SHIFT = 0.6
 """The movement in pixels that is forgiven: browsers place letters on fractions of pixels."""
@@ -45,8 +47,6 @@ _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
 """How much of the change around a pixel a movement explains if it is one, and if it is none."""
 _STRONG = 0.25
 """The share of the contrast around a pixel by which it changes, if a shape changed and not only its edge."""
-_LEAST_CELLS = 4
-"""How many of nine neighboring flat cells must have another color."""
 
 
 def differing(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
@@ -60,7 +60,7 @@ def differing(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
         for one, other in planes[1:]:
             shapes |= _is_shape(one, other, thresholds)
         shapes = _without_shifts(shapes, *planes[0], thresholds)
-    shapes |= _flat_areas(before, after, planes[0], thresholds)
+    shapes |= _flat_areas(before, after, planes[0], distance, thresholds)
     return np.where(shapes, np.maximum(distance, 1), 0)[:height, :width].astype(np.uint8)
 
 
@@ -115,13 +115,17 @@ def _is_edge(one: Plane, other: Plane) -> Flags:
     return edge
 
 
-def _flat_areas(before: Plane, after: Plane, lumas: tuple[Plane, Plane], thresholds: Thresholds) -> Flags:
+def _flat_areas(
+    before: Plane, after: Plane, lumas: tuple[Plane, Plane], distance: Plane, thresholds: Thresholds
+) -> Flags:
     """Tell which pixels are in flat areas of another color."""
-    flat = _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds)
+    flat = (
+        _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds) & (of_cells(distance, np.maximum) > 0)
+    )
     other = np.zeros(flat.shape, np.uint8)
     difference = lab(_cell_means(before, flat)) - lab(_cell_means(after, flat))
     other[flat] = np.square(difference).sum(axis=-1) > thresholds.flat**2
-    found: Flags = of_pixels((other > 0) & (around(other, np.add) >= _LEAST_CELLS))
+    found: Flags = of_pixels((other > 0) & (around(other, np.add) >= thresholds.flat_cells))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Makes the picture that shows a difference: the second image, pale, with what changed in color and outlined."""
+"""Makes the picture that shows a difference: the second image, pale, with what changed outlined in color."""
 
 import io
 
@@ -25,7 +25,7 @@ _PALE = [150 + level * 90 // 255 for level in range(256)]
 
 
 def marked(image: Image.Image, marks: npt.NDArray[np.uint8], changed: list[Box], moved: list[Box]) -> bytes:
-    """Return a JPEG of the image. Inserted rows and seams (`moved`) have another color than changed regions."""
+    """Return a JPEG of the image. Inserted rows and seams (`moved`) have another color than the rest."""
     width, height = min(image.width, MAX_SIDE), min(image.height, MAX_SIDE)
     picture = Image.new("RGB", (width, height))
     for top in range(0, height, max(1, BAND_PIXELS // width)):

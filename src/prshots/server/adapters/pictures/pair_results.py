@@ -1,4 +1,4 @@
-"""A PairResult as bytes, for the way from a picture worker to the API: a JSON header, then the marked image."""
+"""A PairResult as bytes, which a picture worker sends to the API: a JSON header, then the marked image."""
 
 import json
 import struct

@@ -21,6 +21,14 @@ class Box(NamedTuple):
         return slice(self.top, self.bottom), slice(self.left, self.right)
 
 
+def clear_noise(marks: npt.NDArray[np.uint8], least_sum: int) -> None:
+    """Set to 0 the groups of pixels whose values add up to less."""
+    for box in list(_groups(_occupied(marks, _FIRST_CELL), _FIRST_CELL)):
+        part = marks[box.slices]
+        if int(part.sum(dtype=np.int64)) < least_sum:
+            part[:] = 0
+
+
 def boxes_around(marks: npt.NDArray[np.uint8], at_most: int) -> list[Box]:
     """Return boxes around the groups of pixels that are not 0, from the top.
 
@@ -85,7 +93,10 @@ def _touching(runs: list[tuple[int, int, int]], here: range, above: range) -> It
 
 def _around_both(one: Box, other: Box) -> Box:
     return Box(
-        min(one.left, other.left), min(one.top, other.top), max(one.right, other.right), max(one.bottom, other.bottom)
+        min(one.left, other.left),
+        min(one.top, other.top),
+        max(one.right, other.right),
+        max(one.bottom, other.bottom),
     )
 
 

@@ -1,8 +1,8 @@
-"""Finds which rows of two images belong together, so that an inserted line is no difference of all rows below.
+"""Finds which rows of two images belong together, so that an inserted line does not change all rows below it.
 
-Rows are known by a number that is equal for equal rows. Rows that occur once in both images hold the alignment,
-as in a patience diff. Between them, the cheapest edit decides: a row can be replaced, inserted or removed, and
-replacing it costs less the more the two look alike.
+A row is a number here, the same for equal rows. Rows that occur once in both images hold the alignment, as
+in a patience diff. Between them, the cheapest edit decides: a row can be replaced, inserted or removed, and
+replacing it costs less the more the two rows look alike.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ _ALIKE = 4.0
 """Mean brightness (0 to 255) by which rows that show the same may differ, for example after re-encoding."""
 _UNRELATED = 16.0
 _ROW = 100
-"""The cost of a row that is inserted, removed, or replaced by an unrelated one. Whole numbers, for exact sums."""
+"""The cost of a row that is inserted, removed, or replaced by an unrelated one. Whole, for exact sums."""
 _EDIT_MUST_SAVE = 3 * _ROW
 """What an insertion and a removal must save, compared with replacing rows, so that noise is no movement."""
 
@@ -138,11 +138,9 @@ def _between(gap: _Gap, anchors: list[tuple[int, int]]) -> Iterator[_Gap]:
 def _edited(gap: _Gap, sketches: Sketches) -> list[Stretch]:
     """Return the stretches of a gap in which no row is a landmark."""
     if not gap.removed or not gap.inserted:
-        return [
-            Stretch(kind, gap.before, gap.after, rows)
-            for kind, rows in (("removed", gap.removed), ("inserted", gap.inserted))
-            if rows
-        ]  # type: ignore[misc]  # mypy widens the literals
+        removed = Stretch("removed", gap.before, gap.after, gap.removed)
+        inserted = Stretch("inserted", gap.before, gap.after, gap.inserted)
+        return [stretch for stretch in (removed, inserted) if stretch.rows]
     ours = sketches.before(gap.before, gap.before_end)
     theirs = sketches.after(gap.after, gap.after_end)
     top = bottom = 0
@@ -169,7 +167,7 @@ def _alike_rows(ours: Sketch, theirs: Sketch) -> int:
 
 
 def _cheapest_steps(ours: Sketch, theirs: Sketch) -> list[int]:
-    """Return the steps from the top: both a row further (diagonal), only before (up), or only after (left)."""
+    """Return the steps from the top: a row of both (diagonal), of the first (up), or of the second (left)."""
     n, m = len(ours), len(theirs)
     shared = min(n, m)
     if n * m > MAX_CELLS:
@@ -195,7 +193,10 @@ def _cheapest_steps(ours: Sketch, theirs: Sketch) -> list[int]:
 def _costs(ours: Sketch, theirs: Sketch) -> npt.NDArray[np.int32]:
     """Return what it costs to replace rows: nothing if they look the same, a row if they are unrelated."""
     worst = np.abs(ours - theirs).max(axis=1)
-    return np.clip((worst - _ALIKE) * (_ROW / (_UNRELATED - _ALIKE)), 0, _ROW).astype(np.int32)
+    costs: npt.NDArray[np.int32] = np.clip((worst - _ALIKE) * (_ROW / (_UNRELATED - _ALIKE)), 0, _ROW).astype(
+        np.int32
+    )
+    return costs
 
 
 def _walk(choice: npt.NDArray[np.uint8]) -> list[int]:
@@ -210,8 +211,9 @@ def _walk(choice: npt.NDArray[np.uint8]) -> list[int]:
 
 def _stretches(gap: _Gap, steps: Sequence[int]) -> Iterator[Stretch]:
     i, j = gap.before, gap.after
+    kinds: tuple[Kind, ...] = ("paired", "removed", "inserted")
     for step in steps:
-        yield Stretch(("paired", "removed", "inserted")[step], i, j, 1)  # type: ignore[arg-type]
+        yield Stretch(kinds[step], i, j, 1)
         i, j = i + (step != _LEFT), j + (step != _UP)
 
 

@@ -1,4 +1,4 @@
-"""Recognizes what moved by less than a pixel, as text does when a browser places it on fractions of pixels."""
+"""Recognizes what moved by less than a pixel, as text does that a browser places on fractions of pixels."""
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,17 @@ _LEAST_CHANGE = 500
 def is_balanced(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
     """Tell around which cells as much got darker as got brighter."""
     change = other.astype(np.int16) - one
-    balanced: npt.NDArray[np.bool_] = np.abs(_around_cells(change)) <= _BALANCED * _around_cells(np.abs(change))
+    balanced: npt.NDArray[np.bool_] = np.abs(_around_cells(change)) <= _BALANCED * _around_cells(
+        np.abs(change)
+    )
     return balanced
 
 
 def explained_by_shift(one: npt.NDArray[np.uint8], other: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
     """Return how much of the change around each cell one small movement explains, from 0 to 1.
 
-    As Lucas and Kanade did: where brightness has a slope, a movement changes it by the slope times the way. We
-    look for the way that leaves the least unexplained.
+    As Lucas and Kanade did: where brightness has a slope, a movement changes it by the slope times the way.
+    We look for the way that leaves the least unexplained.
     """
     change = other.astype(np.int32) - one
     both = one.astype(np.int32) + other

@@ -1,7 +1,7 @@
 """A picture worker: a process that decodes images, one job at a time, under limits that the kernel enforces.
 
 `PictureWorkers` runs it as `python -P -m prshots.server.adapters.pictures.worker CPU_SECONDS MEMORY_BYTES
-LIFELINE_FD`. It reads jobs from its standard input and writes replies to its standard output.
+NICENESS LIFELINE_FD`. It reads jobs from its standard input and writes replies to its standard output.
 """
 
 import contextlib
@@ -21,11 +21,12 @@ Operations = Mapping[str, Callable[..., bytes]]
 
 
 def main(operations: Operations | None = None) -> None:
-    cpu_seconds, memory_bytes, lifeline_fd = map(int, sys.argv[1:])
+    cpu_seconds, memory_bytes, niceness, lifeline_fd = map(int, sys.argv[1:])
     _end_with(lifeline_fd)
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no reply
     operations = operations or _operations()
+    os.nice(niceness)
     _be_killed_first()
     _limit(memory_bytes)
     while (job := read_job(sys.stdin.buffer)) is not None:
@@ -35,16 +36,13 @@ def main(operations: Operations | None = None) -> None:
 
 
 def _operations() -> Operations:
-    return {"thumbnail": _thumbnail, "compare": _compare}
-
-
-def _thumbnail(data: bytes, **options: float) -> bytes:
     from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
 
-    return render_thumbnail(data, **options)
+    return {"thumbnail": render_thumbnail, "compare": _compare}
 
 
 def _compare(before: bytes, after: bytes) -> bytes:
+    # numpy takes 20 MB, which a worker that renders thumbnails does not need.
     from prshots.server.adapters.pictures.comparing import compare
 
     return compare(before, after)

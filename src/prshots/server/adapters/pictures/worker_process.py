@@ -16,6 +16,9 @@ WORKER = (sys.executable, "-P", "-m", "prshots.server.adapters.pictures.worker")
 INHERITED_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
 """All that Python can need to find its packages. Everything else may be a secret."""
 
+SET_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
+"""numpy would reserve address space for a thread per processor."""
+
 
 class WorkerProcess:
     """A running worker. Its jobs and replies go through a socket; the lifeline ends it with this process."""
@@ -32,7 +35,9 @@ class WorkerProcess:
         self.retirement: asyncio.TimerHandle | None = None
 
     @classmethod
-    async def started(cls, command: Sequence[str], cpu_seconds: int, memory_bytes: int) -> Self:
+    async def started(
+        cls, command: Sequence[str], cpu_seconds: int, memory_bytes: int, niceness: int
+    ) -> Self:
         """Start a worker. Raises OSError if the machine has no process, descriptor or memory left."""
         with contextlib.ExitStack() as stack:
             ours, theirs = socket.socketpair()
@@ -42,7 +47,7 @@ class WorkerProcess:
             with contextlib.ExitStack() as undo:
                 undo.callback(ours.close)
                 undo.callback(os.close, held_open)
-                arguments = [*command, *map(str, (cpu_seconds, memory_bytes, lifeline))]
+                arguments = [*command, *map(str, (cpu_seconds, memory_bytes, niceness, lifeline))]
                 process = await asyncio.to_thread(_popen, arguments, theirs, lifeline)
                 undo.pop_all()
             return cls(process, await asyncio.open_unix_connection(sock=ours), held_open)
@@ -84,6 +89,6 @@ def _popen(arguments: list[str], both: socket.socket, lifeline: int) -> "subproc
         stdin=both.fileno(),
         stdout=both.fileno(),
         pass_fds=(lifeline,),
-        env={name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ},
+        env={name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | SET_VARIABLES,
         start_new_session=True,
     )

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
+from prshots.server.adapters.pictures import pair_results
 from prshots.server.adapters.pictures.jobs import Job, result_of
 from prshots.server.adapters.pictures.worker_process import WORKER, WorkerProcess
+from prshots.server.domain.models import PairResult
 
 _TRIES = 2
 """A worker may die for a reason that has nothing to do with its job, for example while it is idle."""
@@ -27,6 +29,12 @@ class Limits:
     memory_bytes: int = 400 * 1024**2
     seconds: float = 30.0
     idle_seconds: float = 60.0
+    niceness: int = 0
+    """Greater than 0, others of this machine that need a processor go first."""
+
+
+COMPARING = Limits(cpu_seconds=20, memory_bytes=640 * 1024**2, seconds=120.0, niceness=10)
+"""For `PictureWorkers.compare`. Two images of 40 megapixels, the marked one and numpy take 580 MB."""
 
 
 class PictureWorkers:
@@ -42,6 +50,9 @@ class PictureWorkers:
 
     async def thumbnail(self, data: bytes, tallness: float) -> bytes:
         return await self.run("thumbnail", data, tallness=tallness)
+
+    async def compare(self, before: bytes, after: bytes) -> PairResult:
+        return pair_results.unpacked(await self.run("compare", before, after))
 
     async def run(self, operation: str, *pictures: bytes, **options: float | str) -> bytes:
         """Return an operation's result.
@@ -88,8 +99,9 @@ class PictureWorkers:
                 return worker
             await worker.kill()
         try:
+            limits = self._limits
             return await WorkerProcess.started(
-                self._command, self._limits.cpu_seconds, self._limits.memory_bytes
+                self._command, limits.cpu_seconds, limits.memory_bytes, limits.niceness
             )
         except OSError as error:
             raise PictureWorkerError(f"cannot start a process to decode it: {error.strerror}") from error
