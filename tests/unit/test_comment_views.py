@@ -400,6 +400,13 @@ def test_changes_renders_its_images_and_nothing_else(drawn, branch, frame):
         assert {as_seen(shot.name) for shot in shots} <= set(page.codes), page
 
 
+@pytest.mark.parametrize("frame", [HTML, LINK])
+def test_a_pipe_does_not_add_a_cell(frame):
+    shot = compared("a | b", Verdict.CHANGED, "c | d", "e | f", ancestor=False, base_commit="g | h")
+    for page in pages(changes([shot], frame).markdown):
+        assert (page.tags["table"], page.tags["td"], len(page.images)) == (1, 2, 2), page
+
+
 @given(st.lists(HOSTILE_NAMES, min_size=1, max_size=3), st.sampled_from(list(RENDERERS)))
 def test_folders_render_as_their_names(names, renderer):
     shots = [newest(f"{names[number % len(names)]}/{number}") for number in range(31)]
@@ -522,3 +529,20 @@ def test_a_comment_of_exactly_the_limit_is_not_cut(frame):
 
 def test_the_smallest_limit_still_shows_a_picture():
     assert latest([newest("home")], replace(HTML, limit=MIN_COMMENT_BYTES)).shown == 1
+
+
+@pytest.mark.parametrize("marker", Marker)
+@pytest.mark.parametrize("state", ComparisonState)
+def test_the_longest_words_fit_the_smallest_limit(state, marker):
+    longest = "😀" * 255
+    frame = Frame(2_147_483_647, "https://" + "x" * 120, MIN_COMMENT_BYTES, marker)
+    shots = [
+        compared(f"{longest[:190]} {number}", verdict, ancestor=False, reason=longest)
+        for number, verdict in enumerate(RANKS * 100)
+    ]
+    for compared_shots in (shots, []):
+        latest_shots = Latest([newest(shot.name) for shot in shots], COMMIT, 99_999)
+        text = changes_view(frame, comparison(compared_shots, state, longest), latest_shots)
+        assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
+        assert f"[dashboard]({frame.dashboard_url})" in text.markdown
+        assert text.markdown.startswith(f"{marker.line(2_147_483_647)}\n")
