@@ -21,6 +21,7 @@ from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
+from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.baselines import merged_as_from_json
 from prshots.server.domain.projects import Access

@@ -13,6 +13,7 @@ from prshots.contract.replies import Comparison, ComparisonState
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.query import only_value
 from prshots.server.api.request_body import MAX_JSON_BYTES, bearer, declared_length, json_object
+from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
 from prshots.server.domain.baselines import (
     baseline_commit_from_json,
