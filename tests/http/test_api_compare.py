@@ -1,0 +1,484 @@
+"""The API routes for baselines, comparison, the comment's views, and what a client says about a pull request."""
+
+import hashlib
+import io
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from PIL import Image, ImageDraw
+
+from support.service import Service, png, upload
+
+PAGE = (320, 240)
+_pr_numbers = itertools.count(1, step=1)
+
+
+def sha(text: str) -> str:
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def page(label: str = "", *, button: str = "#0060df", banner: int = 0, encoding: str = "PNG") -> bytes:
+    """Draw a small page. A banner pushes everything else down."""
+    picture = Image.new("RGB", (PAGE[0], PAGE[1] + banner), "white")
+    draw = ImageDraw.Draw(picture)
+    draw.rectangle((0, 0, PAGE[0], banner), fill="#ffe9a8")
+    for line in range(6):
+        draw.text((20, banner + 12 + 22 * line), f"{label} line {line} of the page", fill="#222222")
+    draw.rectangle((20, banner + 180, 120, banner + 210), fill=button)
+    buffer = io.BytesIO()
+    picture.save(buffer, encoding, **({"quality": 95} if encoding == "JPEG" else {"compress_level": 1}))
+    return buffer.getvalue()
+
+
+PLAIN = page()
+
+
+class Project:
+    """A project of the service, and one of its pull requests."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        self.pr_number = next(_pr_numbers)
+
+    def baseline(
+        self, commit: str, name: str = "cart", image: bytes = PLAIN, **fields: str
+    ) -> httpx.Response:
+        form = {"name": name, "viewport": "320x240", "commit_sha": sha(commit), "branch": "main"} | fields
+        files = {"image": ("shot.png", image, fields.pop("type", "image/png"))}
+        return self.client.post("/v1/baseline", data=form, files=files)
+
+    def build(self, commit: str, *, complete: bool = False, **shots: bytes) -> None:
+        for name, image in shots.items():
+            assert self.baseline(commit, name, image).status_code == 200
+        if complete:
+            self.complete(commit)
+
+    def complete(self, commit: str, branch: str = "main") -> dict[str, Any]:
+        reply = self.client.post("/v1/baseline/complete", json={"branch": branch, "commit_sha": sha(commit)})
+        assert reply.status_code == 200
+        return dict(reply.json())
+
+    def push(self, commit: str, **shots: bytes) -> None:
+        for name, image in shots.items():
+            kind = "image/jpeg" if image.startswith(b"\xff\xd8") else "image/png"
+            reply = upload(
+                self.client,
+                name=name,
+                pr_number=self.pr_number,
+                commit_sha=sha(commit),
+                viewport="320x240",
+                image=image,
+                content_type=kind,
+            )
+            assert reply.status_code == 200
+
+    def asked(self, commit: str, *commits: str, **fields: object) -> httpx.Response:
+        body = {
+            "pr_number": self.pr_number,
+            "commit_sha": sha(commit),
+            "branch": "main",
+            "commits": [sha(each) for each in commits],
+        }
+        return self.client.post("/v1/compare", json=body | fields, timeout=60)
+
+    def compare(self, commit: str, *commits: str, **fields: object) -> dict[str, Any]:
+        reply = self.asked(commit, *commits, **fields)
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json())
+
+    def latest(self) -> dict[str, Any]:
+        return dict(self.client.get("/v1/compare", params={"pr_number": self.pr_number}).json())
+
+    def comment(self, view: str) -> str:
+        params = {"pr_number": self.pr_number, "view": view}
+        return str(self.client.get("/v1/comment", params=params).json()["markdown"])
+
+
+@pytest.fixture
+def project(shared_service: Service) -> Iterator[Project]:
+    with shared_service.client(shared_service.new_token()) as client:
+        yield Project(client)
+
+
+def verdicts(reply: dict[str, Any]) -> dict[str, str]:
+    return {shot["name"]: shot["verdict"] for shot in reply["shots"]}
+
+
+class TestBaselines:
+    def test_the_reply_is_an_uploads(self, project):
+        reply = project.baseline("1").json()
+        assert set(reply) == {"id", "view_url", "markdown"}
+        assert httpx.get(reply["view_url"]).content == PLAIN
+        assert reply["markdown"] == f"![cart]({reply['view_url']})"
+
+    def test_equal_bytes_are_one_object(self, project, shared_service):
+        ids = {project.baseline(commit).json()["id"] for commit in "123"}
+        assert len(ids) == 1
+        assert sum(next(iter(ids)) in key for key in shared_service.stored_files()) == 1
+
+    @pytest.mark.parametrize(
+        ("fields", "error"),
+        [
+            ({"name": "", "branch": ""}, "name required"),
+            ({"branch": "", "commit_sha": ""}, "branch required"),
+            ({"branch": "x" * 256}, "branch required"),
+            ({"commit_sha": "0123456", "viewport": ""}, "commit_sha required"),
+            ({"viewport": "wide", "theme": "blue"}, "viewport must be like 1280x800"),
+            ({"theme": "blue"}, "theme must be light or dark"),
+        ],
+    )
+    def test_checks_are_an_uploads_in_the_same_order(self, project, fields, error):
+        reply = project.baseline("1", **fields)
+        assert (reply.status_code, reply.json()) == (400, {"error": error})
+
+    def test_other_checks_are_an_uploads(self, project):
+        form = {"name": "cart", "viewport": "1x1", "commit_sha": sha("1"), "branch": "main"}
+        assert project.client.post("/v1/baseline", data=form).json()["error"] == (
+            "invalid multipart/form-data body"
+        )
+        big = ("shot.png", png(5 * 1024 * 1024), "image/png")
+        assert project.client.post("/v1/baseline", data=form, files={"image": big}).status_code == 413
+        text = ("shot.png", b"not a picture", "image/png")
+        assert project.client.post("/v1/baseline", data=form, files={"image": text}).status_code == 415
+
+    def test_a_token_is_required(self, shared_service):
+        for path in (
+            "/v1/baseline",
+            "/v1/baseline/known",
+            "/v1/baseline/complete",
+            "/v1/compare",
+            "/v1/pull",
+        ):
+            reply = httpx.post(f"{shared_service.base_url}{path}", json={})
+            assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+
+    def test_known_records_what_the_service_has(self, project):
+        project.build("1", cart=PLAIN)
+        known, unknown = (
+            {"name": name, "viewport": "320x240", "theme": "", "sha256": hashlib.sha256(PLAIN).hexdigest()}
+            for name in ("cart", "home")
+        )
+        body = {"branch": "main", "commit_sha": sha("2"), "shots": [known, unknown]}
+        reply = project.client.post("/v1/baseline/known", json=body)
+        assert reply.json() == {
+            "branch": "main",
+            "commit_sha": sha("2"),
+            "recorded": 1,
+            "missing": [unknown],
+        }
+        assert project.complete("2")["shots"] == 1
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"branch": None}, "branch required"),
+            ({"commit_sha": "0123456"}, "commit_sha required"),
+            ({"shots": "cart"}, "shots must be a list of at most 1,000 objects"),
+            ({"shots": [{}] * 1001}, "shots must be a list of at most 1,000 objects"),
+            ({"shots": ["cart"]}, "shots must be a list of at most 1,000 objects"),
+            ({"shots": [{"viewport": "1x1"}]}, "name required"),
+            ({"shots": [{"name": "a", "viewport": 7}]}, "viewport must be like 1280x800"),
+            ({"shots": [{"name": "a", "viewport": "1x1", "theme": 7}]}, "theme must be light or dark"),
+            (
+                {"shots": [{"name": "a", "viewport": "1x1", "sha256": "A" * 64}]},
+                "sha256 must be 64 lower-case hexadecimal characters",
+            ),
+        ],
+    )
+    def test_known_refuses_bad_input(self, project, changes, error):
+        body = {"branch": "main", "commit_sha": sha("2"), "shots": []} | changes
+        reply = project.client.post("/v1/baseline/known", json=body)
+        assert (reply.status_code, reply.json()) == (400, {"error": error})
+
+    def test_a_thousand_long_names_fit(self, project):
+        shots = [
+            {"name": "\N{GRINNING FACE}" * 190 + str(number), "viewport": "1x1", "sha256": "0" * 64}
+            for number in range(1000)
+        ]
+        body = {"branch": "main", "commit_sha": sha("2"), "shots": shots}
+        reply = project.client.post("/v1/baseline/known", content=json.dumps(body))
+        assert reply.json()["recorded"] == 0
+
+
+class TestVerdicts:
+    def test_each_verdict_and_its_fields(self, project):
+        project.build("1", complete=True, same=PLAIN, encoded=PLAIN, button=PLAIN, banner=PLAIN, gone=PLAIN)
+        project.push(
+            "p",
+            same=PLAIN,
+            encoded=page(encoding="JPEG"),
+            button=page(button="#0064e6"),
+            banner=page(banner=24),
+            added=PLAIN,
+        )
+        reply = project.compare("p", "1", complete=True)
+        assert verdicts(reply) == {
+            "button": "changed",
+            "banner": "moved",
+            "added": "new",
+            "gone": "removed",
+            "encoded": "unchanged",
+            "same": "unchanged",
+        }
+        assert [shot["verdict"] for shot in reply["shots"]] == [
+            *("changed", "moved", "new", "removed", "unchanged", "unchanged")
+        ]
+        assert reply["counts"] == {"changed": 1, "moved": 1, "new": 1, "removed": 1, "unchanged": 2}
+        assert (reply["state"], reply["base_commit"], reply["branch"]) == ("compared", sha("1"), "main")
+        shots = {shot["name"]: shot for shot in reply["shots"]}
+        button = shots["button"]
+        assert set(button) == {
+            *("name", "viewport", "theme", "verdict", "pixels", "regions", "shift"),
+            *("view_url", "before_url", "diff_url", "base_commit"),
+        }
+        assert button["pixels"] > 1000
+        ((left, top, width, height),) = button["regions"]
+        assert (left, top) == pytest.approx((20, 180), abs=4)
+        assert (width, height) == pytest.approx((101, 31), abs=8)
+        assert httpx.get(button["before_url"]).content == PLAIN
+        assert Image.open(io.BytesIO(httpx.get(button["diff_url"]).content)).size == PAGE
+        assert shots["banner"]["shift"] == 24
+        assert shots["encoded"]["diff_url"] is None
+        assert (shots["added"]["before_url"], shots["added"]["base_commit"]) == (None, None)
+        assert (shots["gone"]["view_url"], shots["gone"]["before_url"] is None) == (None, False)
+        assert project.latest() == reply
+
+    def test_a_rerun_is_the_same(self, project):
+        project.build("1", cart=PLAIN)
+        project.push("p", cart=page(button="red"))
+        first = project.compare("p", "1")
+        assert project.compare("p", "1") == first
+        project.push("p", cart=page(button="red"))
+        again = project.compare("p", "1")
+        assert again["counts"] == first["counts"]
+        assert (
+            httpx.get(again["shots"][0]["diff_url"]).content
+            == httpx.get(first["shots"][0]["diff_url"]).content
+        )
+
+    def test_a_broken_picture_is_that_shots_failure(self, project):
+        project.build("1", cart=PLAIN, home=PLAIN)
+        project.push("p", cart=png(), home=page(button="red"))
+        reply = project.compare("p", "1")
+        assert (reply["state"], verdicts(reply)) == ("compared", {"home": "changed", "cart": "failed"})
+        assert reply["counts"]["failed"] == 1
+        assert reply["shots"][1]["reason"]
+
+    def test_themes_are_shots_of_their_own(self, project):
+        for theme, button in (("light", "blue"), ("dark", "black")):
+            project.baseline("1", image=page(button=button), theme=theme)
+        fields = {
+            "name": "cart",
+            "pr_number": project.pr_number,
+            "commit_sha": sha("p"),
+            "viewport": "320x240",
+        }
+        upload(project.client, **fields, theme="dark", image=page(button="red"))
+        upload(project.client, **fields, theme="light", image=page(button="blue"))
+        reply = project.compare("p", "1")
+        assert [(shot["theme"], shot["verdict"]) for shot in reply["shots"]] == [
+            ("dark", "changed"),
+            ("light", "unchanged"),
+        ]
+        wrong = upload(project.client, **fields, theme="blue")
+        assert (wrong.status_code, wrong.json()) == (400, {"error": "theme must be light or dark"})
+
+
+class TestBases:
+    def test_without_any_baseline(self, project):
+        project.push("p", cart=PLAIN)
+        reply = project.compare("p", "1", complete=True)
+        assert (reply["state"], reply["shots"], reply["base_commit"]) == ("no_baseline", [], None)
+        assert set(reply["counts"].values()) == {0}
+
+    def test_the_nearest_listed_commit_per_shot(self, project):
+        project.build("1", cart=PLAIN, home=PLAIN)
+        project.build("2", cart=page("two"))
+        project.push("p", cart=page("two"), home=PLAIN)
+        reply = project.compare("p", "3", "2", "1")
+        assert {shot["name"]: shot["base_commit"] for shot in reply["shots"]} == {
+            "cart": sha("2"),
+            "home": sha("1"),
+        }
+        assert reply["base_commit"] == sha("2")
+
+    def test_none_listed_has_it(self, project):
+        project.build("1", cart=PLAIN)
+        project.push("p", cart=page(button="red"), other=PLAIN)
+        shots = {shot["name"]: shot for shot in project.compare("p", "2")["shots"]}
+        assert (shots["cart"]["verdict"], shots["cart"]["ancestor"]) == ("changed", False)
+        assert shots["other"]["verdict"] == "new"
+        assert "ancestor" not in shots["other"]
+
+    @pytest.mark.parametrize(
+        ("complete", "base_is_complete", "removed", "state"),
+        [
+            (True, True, 1, "compared"),
+            (True, False, 0, "compared"),
+            (False, True, 0, "incomplete"),
+            (False, False, 0, "incomplete"),
+        ],
+    )
+    def test_removed_takes_two_complete_runs(self, project, complete, base_is_complete, removed, state):
+        project.build("1", complete=base_is_complete, cart=PLAIN, home=PLAIN)
+        project.push("p", cart=PLAIN)
+        reply = project.compare("p", "1", complete=complete)
+        assert (reply["counts"]["removed"], reply["state"]) == (removed, state)
+
+    def test_complete_is_remembered_for_the_commit(self, project):
+        project.build("1", complete=True, cart=PLAIN, home=PLAIN)
+        project.push("p", cart=PLAIN)
+        assert project.compare("p", "1", complete=True)["counts"]["removed"] == 1
+        assert project.compare("p", "1")["counts"]["removed"] == 1
+        project.push("q", cart=PLAIN)
+        assert project.compare("q", "1")["counts"]["removed"] == 0
+
+    def test_the_newer_commit_is_shown(self, project):
+        project.build("1", cart=PLAIN)
+        project.push("old", cart=page(button="red"))
+        project.push("new", cart=PLAIN)
+        project.compare("new", "1")
+        assert project.compare("old", "1")["commit_sha"] == sha("old")
+        assert project.latest()["commit_sha"] == sha("new")
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"pr_number": "7"}, "pr_number required"),
+            ({"commit_sha": "xyz"}, "commit_sha required"),
+            ({"branch": ""}, "branch required"),
+            ({"branch": "a\0b"}, "the body must contain valid Unicode without NUL characters"),
+            (
+                {"commits": ["0123456"]},
+                "commits must be a list of at most 200 commits of 40 hexadecimal characters",
+            ),
+            (
+                {"commits": ["0" * 40] * 201},
+                "commits must be a list of at most 200 commits of 40 hexadecimal characters",
+            ),
+            ({"complete": "yes"}, "complete must be true or false"),
+        ],
+    )
+    def test_a_comparison(self, project, changes, error):
+        reply = project.asked("p", **changes)
+        assert (reply.status_code, reply.json()) == (400, {"error": error})
+
+    def test_there_is_no_comparison(self, project):
+        reply = project.client.get("/v1/compare", params={"pr_number": project.pr_number})
+        assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
+        assert project.client.get("/v1/compare").json() == {"error": "pr_number required"}
+
+    def test_an_unknown_view(self, project):
+        reply = project.client.get("/v1/comment", params={"pr_number": 7, "view": "new"})
+        assert (reply.status_code, reply.json()) == (400, {"error": "view must be all, latest or changes"})
+
+    def test_nothing_was_uploaded(self, project):
+        project.build("1", cart=PLAIN)
+        reply = project.compare("p", "1")
+        assert (reply["state"], reply["shots"]) == ("incomplete", [])
+
+
+class TestTheEnd:
+    def test_expiry_deletes_the_difference_too(self, project):
+        project.build("1", cart=PLAIN)
+        project.push("p", cart=page(button="red"))
+        (shot,) = project.compare("p", "1")["shots"]
+        project.client.post("/v1/expire", json={"pr_number": project.pr_number})
+        for url, status in ((shot["view_url"], 410), (shot["diff_url"], 410), (shot["before_url"], 200)):
+            assert httpx.get(url).status_code == status
+        assert project.client.get("/v1/compare", params={"pr_number": project.pr_number}).status_code == 404
+
+    def test_a_merged_pull_request_leaves_baselines(self, project):
+        project.build("1", cart=PLAIN, home=PLAIN)
+        project.push("p", cart=page(button="red"), home=PLAIN, added=page("added"))
+        shots = {shot["name"]: shot for shot in project.compare("p", "1")["shots"]}
+        reply = project.client.post(
+            "/v1/expire",
+            json={"pr_number": project.pr_number, "merged_as": sha("merge"), "branch": "main"},
+        )
+        assert reply.json() == {
+            "pr_number": project.pr_number,
+            "policy": "pr_close",
+            "marked": 3,
+            "expired": 3,
+            "baselines": 2,
+        }
+        assert httpx.get(shots["cart"]["view_url"]).status_code == 410
+        project.pr_number = next(_pr_numbers)
+        project.push("q", cart=page(button="red"), home=PLAIN, added=page("added"))
+        assert project.compare("q", "merge", "1")["counts"]["unchanged"] == 3
+        project.build("merge", cart=page(button="green"))
+        assert verdicts(project.compare("q", "merge", "1"))["cart"] == "changed"
+
+    @pytest.mark.parametrize("merged_as", ["0123456", 7, ["0" * 40]])
+    def test_a_bad_merge_commit_expires_nothing(self, project, merged_as):
+        project.push("p", cart=PLAIN)
+        body = {"pr_number": project.pr_number, "merged_as": merged_as}
+        reply = project.client.post("/v1/expire", json=body)
+        assert reply.json() == {"error": "merged_as must be 40 hexadecimal characters"}
+        assert project.comment("latest").count("<img") == 1
+
+
+class TestComment:
+    def test_without_a_view_it_is_the_specifications(self, project):
+        project.push("p", cart=PLAIN)
+        plain = project.client.get("/v1/comment", params={"pr_number": project.pr_number}).json()
+        assert set(plain) == {"pr_number", "markdown"}
+        assert plain["markdown"] == project.comment("all")
+
+    def test_latest_shows_each_shot_once(self, project):
+        for commit in "123":
+            project.push(commit, cart=page(commit), home=PLAIN)
+        markdown = project.comment("latest")
+        assert markdown.splitlines()[:2] == [f"<!-- svc:pr-{project.pr_number} -->", "### 2 screenshots"]
+        assert markdown.count("<img") == 2
+        assert f"/prs/{project.pr_number})" in markdown
+
+    def test_changes_shows_before_and_after(self, project):
+        project.build("1", cart=PLAIN, home=PLAIN)
+        project.push("p", cart=page(button="red"), home=PLAIN)
+        assert "prshots compare" in project.comment("changes")
+        project.compare("p", "1")
+        markdown = project.comment("changes")
+        assert markdown.splitlines()[1] == "### 2 screenshots: 1 changed, 1 unchanged"
+        assert markdown.count("<img") == 2
+
+
+class TestPullRequests:
+    def test_what_the_client_knows(self, project):
+        project.push("p", cart=PLAIN)
+        body = {
+            "pr_number": project.pr_number,
+            "repository": "https://github.com/acme/shop",
+            "url": "https://github.com/acme/shop/pull/7",
+            "title": "Fix the\ncart " + "x" * 400,
+            "author": "ann",
+        }
+        reply = project.client.post("/v1/pull", json=body)
+        assert reply.status_code == 200
+        assert reply.json()["dashboard_url"].endswith(f"/prs/{project.pr_number}")
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"pr_number": 0}, "pr_number required"),
+            ({"repository": "javascript:alert(1)"}, "repository takes a web address"),
+            ({"repository": "https://user:pass@forge.example/a"}, "repository takes a web address"),
+            ({"url": "https://evil.example/pull/7"}, "url must be an address below repository"),
+            ({"title": 7}, "title must be a string"),
+        ],
+    )
+    def test_bad_input(self, project, changes, error):
+        body = {"pr_number": 1, "repository": "https://forge.example/acme/shop"} | changes
+        reply = project.client.post("/v1/pull", json=body)
+        assert reply.status_code == 400
+        assert error in reply.json()["error"]
+
+    def test_an_unknown_pull_request(self, project):
+        assert project.client.post("/v1/pull", json={"pr_number": 9999}).status_code == 404
