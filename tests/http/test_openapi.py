@@ -70,7 +70,7 @@ def test_schemathesis_finds_no_violation(roomy_service, tmp_path, phases, hooks,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-10_000:] + done.stderr[-2000:]
-    assert re.search(r"Tested: 7\b", done.stdout)
+    assert re.search(r"Tested: 13\b", done.stdout)
     assert "internal error" not in roomy_service.log
 
 
@@ -86,6 +86,7 @@ CONTRACT = {
         PR_NUMBER_REQUIRED,
         "commit_sha required",
         "viewport must be like 1280x800",
+        "theme must be light or dark",
     },
     ("post", "/v1/upload", 401): {"unauthorized"},
     ("post", "/v1/upload", 413): {"payload too large (max 5MB)"},
@@ -102,9 +103,14 @@ CONTRACT = {
         PR_NUMBER_REQUIRED,
         "limit must be a whole number from 1024 to 65536",
         "marker must be html or link",
+        "view must be all, latest or changes",
     },
     ("get", "/v1/comment", 401): {"unauthorized"},
-    ("post", "/v1/expire", 400): {PR_NUMBER_REQUIRED},
+    ("post", "/v1/expire", 400): {
+        PR_NUMBER_REQUIRED,
+        "merged_as must be 40 hexadecimal characters",
+        "branch required",
+    },
     ("post", "/v1/expire", 401): {"unauthorized"},
     ("post", "/v1/oidc/token", 401): {"unauthorized"},
 }

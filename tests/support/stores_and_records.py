@@ -17,6 +17,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.pictures.workers import PictureWorkers
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database, open_sqlite
@@ -27,6 +28,8 @@ from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.domain.comments import Comments
+from prshots.server.domain.comparing import Comparisons
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, UploadToken
 from prshots.server.domain.ports import ObjectStore
@@ -121,6 +124,18 @@ def image_service(records: SqlRecords, store: ObjectStore) -> Images:
         web_url="http://web",
         max_image_bytes=9999,
     )
+
+
+def comment_service(records: SqlRecords, store: ObjectStore, images: Images) -> Comments:
+    database = records._database
+    comparisons = Comparisons(
+        records=SqlComparisons(database),
+        baselines=SqlBaselines(database),
+        store=store,
+        images=images,
+        compare=PictureWorkers().compare,  # starts no process until something is compared
+    )
+    return Comments(records, images, comparisons)
 
 
 class DiskStoreAt(DiskStore):

@@ -42,7 +42,7 @@ from prshots.server.domain.signing import KeyRing
 from prshots.server.domain.sweep import sweep
 from prshots.server.domain.upload_checks import UploadedFile, UploadForm
 from support.service import SHA
-from support.stores_and_records import DAY, DiskStoreAt, engines_of, open_records
+from support.stores_and_records import DAY, DiskStoreAt, comment_service, engines_of, open_records
 from support.thumbnails_in_process import patient_thumbnails
 
 HOUR = 3600
@@ -105,6 +105,7 @@ class ImagesMachine(RuleBasedStateMachine):
             max_image_bytes=5 * 1024**2,
             clock=self.clock,
         )
+        self.comments = comment_service(self.records, self.store, self.service)
         self.thumbnails = patient_thumbnails(self.records, self.store)
 
     def _close(self) -> None:
@@ -291,7 +292,7 @@ class ImagesMachine(RuleBasedStateMachine):
     def comments_show_the_active_images_in_upload_order(self) -> None:
         for project in self.run(self.accounts.projects()):
             for pr_number in PRS:
-                comment = self.run(self.service.comment(project, pr_number))
+                comment = self.run(self.comments.plain(project, pr_number))
                 assert re.findall("/i/([0-9a-f]{32})", comment) == [
                     image_id
                     for image_id, shot in self.shots.items()

@@ -6,6 +6,8 @@
 
 export type Role = "owner" | "member";
 export type Policy = "pr_close" | "retain_days" | "manual";
+export type Verdict = "changed" | "moved" | "new" | "removed" | "failed" | "unchanged";
+export type ComparisonState = "running" | "compared" | "no_baseline" | "incomplete" | "failed";
 
 export interface User {
   id: string;
@@ -56,6 +58,10 @@ export interface Project {
   role: Role;
   policy: Policy;
   retain_days: number | null;
+  /** How many commits of a branch keep their baselines. */
+  keep_baselines: number;
+  /** The web address of its repository. Empty if unknown. */
+  repository: string;
   created_at: number;
   images: number;
   bytes: number;
@@ -95,6 +101,12 @@ export interface PullRequest {
   last_upload_at: number;
   last_commit: string;
   closed_at: number | null;
+  /** Empty if no client has told it, like the branch, the author and the URL. */
+  title: string;
+  source_branch: string;
+  author: string;
+  /** Where the forge shows it. */
+  url: string;
 }
 
 export interface Usage {
@@ -110,7 +122,11 @@ export interface Image {
   pr_number: number;
   name: string;
   viewport: string;
+  /** light, dark, or empty. */
+  theme: string;
   commit_sha: string;
+  /** Of the bytes. null for an image from before version 0.2. */
+  sha256: string | null;
   /** The content type: image/png, image/jpeg or image/webp. */
   type: string;
   size: number;
@@ -145,6 +161,60 @@ export interface ShotList {
 
 export interface ImageList {
   images: Image[];
+  next: string | null;
+}
+
+export interface ComparedShot {
+  name: string;
+  viewport: string;
+  theme: string;
+  /** null: not known yet. */
+  verdict: Verdict | null;
+  pixels: number;
+  /** Left, top, width and height, in pixels of the image after. */
+  regions: [number, number, number, number][];
+  /** By how many rows the content below moved down; negative: up. */
+  shift: number;
+  /** null: the shot was removed. */
+  after: Image | null;
+  /** null: the shot is new, or its baseline was deleted. */
+  before: Image | null;
+  diff_url: string | null;
+  base_commit: string | null;
+  /** false: the base is the newest baseline of the branch, not one of the pull request's own history. */
+  ancestor: boolean;
+  /** Why the comparison failed. Empty otherwise. */
+  reason: string;
+}
+
+export interface Comparison {
+  commit_sha: string;
+  branch: string;
+  base_commit: string | null;
+  state: ComparisonState;
+  /** How many of the base's shots an incomplete run lacks. */
+  missing: number;
+  /** Changed first, then moved, new, removed, failed and unchanged ones, each in natural order. */
+  shots: ComparedShot[];
+}
+
+export interface LatestComparison {
+  comparison: Comparison | null;
+}
+
+/** The baselines of a branch at a commit. */
+export interface BaselineCommit {
+  branch: string;
+  commit_sha: string;
+  complete: boolean;
+  created_at: number;
+  shots: number;
+  bytes: number;
+}
+
+export interface BaselineList {
+  branches: string[];
+  commits: BaselineCommit[];
   next: string | null;
 }
 

@@ -13,6 +13,7 @@ from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from prshots.contract.limits import Policy
+from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
 from prshots.server.domain.models import Role
@@ -23,12 +24,13 @@ HEAD = """/**
  * Generated from src/prshots/server/api: change the types there and run `make format`.
  */
 """
+_ENUMS = (Role, Policy, Verdict, ComparisonState)
 _PLAIN = {str: "string", int: "number", bool: "boolean", NoneType: "null"}
 
 
 def generated(modules: tuple[ModuleType, ...] = (view_types, login)) -> str:
-    """Return the whole file: two enums, and an interface for each TypedDict of the modules."""
-    enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in (Role, Policy))
+    """Return the whole file: the enums, and an interface for each TypedDict of the modules."""
+    enums = (f"export type {enum.__name__} = {_literals(enum)};\n" for enum in _ENUMS)
     interfaces = (
         _interface(getattr(module, node.name), node)
         for module in modules
@@ -65,12 +67,14 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - a type of any kind
     origin, inner = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         return _PLAIN[hint]
-    if is_typeddict(hint) or hint in (Role, Policy):
+    if is_typeddict(hint) or hint in _ENUMS:
         return _name(hint.__name__)
     if origin is Literal:
         return _literals(inner)
     if origin in (Union, UnionType):
         return " | ".join(map(_typescript, inner))
+    if origin is tuple:
+        return f"[{', '.join(map(_typescript, inner))}]"
     if origin is list:
         return f"{_typescript(inner[0])}[]"
     if origin is dict and inner[0] is str:
