@@ -73,10 +73,9 @@ def _typescript(hint: Any) -> str:  # noqa: ANN401 - a type of any kind
         return _literals(inner)
     if origin in (Union, UnionType):
         return " | ".join(map(_typescript, inner))
-    if origin is tuple:
-        return f"[{', '.join(map(_typescript, inner))}]"
-    if origin is list:
-        return f"{_typescript(inner[0])}[]"
+    if origin in (list, tuple):
+        types = ", ".join(map(_typescript, inner))
+        return f"[{types}]" if origin is tuple else f"{types}[]"
     if origin is dict and inner[0] is str:
         return f"Record<string, {_typescript(inner[1])}>"
     raise TypeError(f"{hint} has no TypeScript type: add it to typescript.py")
