@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from noise import nudge_antialiased_pixels, unused_colors_of_transparent_pixels
-from pages import BADGE, COLUMNS, PHOTO, SECTIONS, SHOP, manual
 from PIL import Image
+
+from comparison.noise import nudge_antialiased_pixels, unused_colors_of_transparent_pixels
+from comparison.pages import BADGE, COLUMNS, PHOTO, SECTIONS, SHOP, manual
 
 Verdict = Literal["unchanged", "changed", "moved"]
 
@@ -34,8 +35,8 @@ class Case:
     after: Shot
     person: Verdict
     why: str
-    known_wrong: str = ""
-    """What the engine says instead, if it is wrong and we know it."""
+    wrong: str = ""
+    """What the engine says, if we know that it is wrong."""
 
 
 SHOWN = "{ display: block }"
@@ -130,16 +131,16 @@ CASES = [
     Case(
         "recolored-button",
         shop,
-        restyled("#buy { background: #2a74e8 }"),
+        restyled("#buy { background: #2472eb }"),
         "changed",
-        "The button's blue is a little lighter (ΔE 2.5).",
+        "The button's blue is a little lighter (ΔE 2.3).",
     ),
     Case(
         "recolored-background",
         shop,
         restyled(".card { background: #f8f9fb }"),
         "changed",
-        "The cards have a gray ground (ΔE 2).",
+        "The cards have a gray ground (ΔE 2.4).",
     ),
     Case(
         "dark-theme",
@@ -338,5 +339,73 @@ CASES = [
         restyled(".ring { border-color: rgba(207, 34, 46, .45) }", of=badge),
         "changed",
         "The ring is more transparent.",
+    ),
+    Case(
+        "text-moved",
+        shop,
+        restyled("#text { position: relative; left: 1px }"),
+        "changed",
+        "The text is one whole pixel further right.",
+    ),
+    Case(
+        "recolored-button-jpeg",
+        encoded(shop, "jpg", 85),
+        encoded(restyled("#buy { background: #2a74e8 }"), "jpg", 85),
+        "changed",
+        "The button's blue is lighter (ΔE 5.5), both saved as JPEG.",
+    ),
+    Case(
+        "vertical-gradient",
+        restyled(".hero { background: linear-gradient(#7fb2f0, #f5c9e2 60%, #fbe6b0) }"),
+        restyled(".hero { background: linear-gradient(#7fb2f0, #f5c9e2 50%, #fbe6b0) }"),
+        "changed",
+        "The middle of a gradient from top to bottom is higher. Its rows are the same ones, at other places.",
+    ),
+    Case(
+        "hairline-gone",
+        restyled("#account { border-left: 1px solid #57606a; padding-left: 8px }"),
+        restyled("#account { border-left: 1px solid #fff; padding-left: 8px }"),
+        "changed",
+        "A short upright line between two links is missing. It looks like a text cursor.",
+        wrong="unchanged",
+    ),
+    Case(
+        "text-color-jpeg",
+        encoded(shop, "jpg", 85),
+        encoded(restyled("#text { color: #3c3c3c }"), "jpg", 85),
+        "changed",
+        "The text is a little lighter, both saved as JPEG.",
+    ),
+    Case(
+        "tiny-letter",
+        restyled("#text { font-size: 10px }", "document.querySelector('#price').textContent = 'Il'"),
+        restyled("#text { font-size: 10px }", "document.querySelector('#price').textContent = 'lI'"),
+        "changed",
+        "Two letters that look almost alike changed places, in 10 px text.",
+        wrong="unchanged",
+    ),
+    Case(
+        "faint-recolor",
+        shop,
+        restyled("#buy { background: #2070eb }"),
+        "changed",
+        "The button's blue differs by a ΔE of 0.8. Most people don't see it, but a color picker does.",
+        wrong="unchanged",
+    ),
+    Case(
+        "half-pixel-image",
+        photo,
+        restyled("canvas { transform: translate(.5px, .5px) }", of=photo),
+        "unchanged",
+        "A photo moved by half a pixel.",
+        wrong="changed",
+    ),
+    Case(
+        "column-moved",
+        columns,
+        restyled("main { padding-top: 28px }", of=columns),
+        "moved",
+        "One of two columns is 12 px lower. Only whole rows are aligned.",
+        wrong="changed",
     ),
 ]

@@ -1,97 +1,110 @@
 """Renders the corpus: pairs of screenshots, and the verdict that a person gives to each.
 
-Run `python tests/comparison/make_corpus.py` from the root of the repository after you change a page or a case. It
-writes `pictures/`, `corpus.json` and the marked differences, and `README.md`, which shows all of it.
+Run `.venv/bin/python tests/comparison/make_corpus.py` after you change a page, a case or the engine. It writes
+`pictures/`, `marked/`, `corpus.json`, and `README.md`, which shows all of it.
 """
 
+import asyncio
 import io
 import json
-import random
+import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from PIL import Image
 from playwright.sync_api import Browser
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE.parent)]
 
-from cases import CASES, Case, Shot  # noqa: E402
-
+from comparison.cases import CASES, Case, Shot  # noqa: E402 - found through the line above
+from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers  # noqa: E402
+from prshots.server.domain.models import PairResult  # noqa: E402
 from support.chromium import chromium  # noqa: E402
 
-PICTURES = HERE / "pictures"
+PICTURES, MARKED = HERE / "pictures", HERE / "marked"
+SAVED_AS = {
+    "png": ("PNG", {"optimize": True}),
+    "jpg": ("JPEG", {"quality": 85}),
+    "webp": ("WEBP", {"quality": 85}),
+}
+
+INTRODUCTION = """# The comparison's corpus
+
+Pairs of pages that Chromium rendered, the verdict that a person gives to each, and the engine's beside it.
+[How images are compared](../../docs/understand/comparison.md) explains the engine. `make_corpus.py` writes this page and the
+pictures; `test_corpus.py` compares the verdicts.
+"""
+HEADING = "| case | before | after | marked difference | person | engine |\n|---|---|---|---|---|---|\n"
 
 
-class Rendered(NamedTuple):
-    name: str
-    data: bytes
-
-
-def rendered(browser: Browser, shot: Shot) -> bytes:
-    """Return the shot as a PNG."""
+def rendered(browser: Browser, shot: Shot) -> Image.Image:
     width, height = shot.size
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
     page.set_content(shot.page)
-    if shot.css:
-        page.add_style_tag(content=shot.css)
-    if shot.script:
-        page.evaluate(shot.script)
+    page.add_style_tag(content=shot.css or "/* as it is */")
+    page.evaluate(shot.script or "0")
     page.evaluate("document.fonts.ready")
     png = page.screenshot(full_page=shot.full_page, omit_background=shot.transparent, caret="initial")
     context.close()
-    return png
+    picture = Image.open(io.BytesIO(png)).convert("RGBA" if shot.transparent else "RGB")
+    return shot.change(picture) if shot.change else picture
 
 
-def write_picture(
-    name: str, png: bytes, change: Callable[[Image.Image], Image.Image] | None, kind: str, quality: int
-) -> str:
-    picture = Image.open(io.BytesIO(png))
-    picture.load()
-    if picture.mode == "RGBA" and picture.getextrema()[3][0] == 255:
-        picture = picture.convert("RGB")
-    if change:
-        picture = change(picture)
-    path = PICTURES / f"{name}.{kind}"
-    options: dict[str, object] = {
-        "png": {"optimize": True},
-        "jpg": {"quality": quality},
-        "webp": {"quality": quality},
-    }[kind]
-    picture.save(path, {"png": "PNG", "jpg": "JPEG", "webp": "WEBP"}[kind], **options)
-    return path.name
-
-
-def make(case: Case, browser: Browser, known: dict[Shot, str]) -> dict[str, str]:
-    files = []
+def written(case: Case, browser: Browser, known: dict[Shot, str]) -> dict[str, str]:
+    """Render both sides of a case, unless another case had the same. Return its entry in corpus.json."""
     for side, shot in (("before", case.before), ("after", case.after)):
         if shot not in known:
-            random.seed(case.name)
-            name = shot.name or f"{case.name}.{side}"
-            known[shot] = write_picture(name, rendered(browser, shot), shot.change, shot.kind, shot.quality)
-        files.append(known[shot])
-    return {
-        "name": case.name,
-        "before": files[0],
-        "after": files[1],
-        "person": case.person,
-        "why": case.why,
-    } | ({"known_wrong": case.known_wrong} if case.known_wrong else {})
+            known[shot] = f"{shot.name or f'{case.name}.{side}'}.{shot.kind}"
+            kind, options = SAVED_AS[shot.kind]
+            rendered(browser, shot).save(PICTURES / known[shot], kind, **options | {"quality": shot.quality})
+    facts = {"before": known[case.before], "after": known[case.after], "person": case.person, "why": case.why}
+    return {"name": case.name} | facts | ({"wrong": case.wrong} if case.wrong else {})
+
+
+async def compared(pairs: list[dict[str, str]]) -> list[PairResult]:
+    pool = PictureWorkers(COMPARING)
+    results = [
+        await pool.compare((PICTURES / pair["before"]).read_bytes(), (PICTURES / pair["after"]).read_bytes())
+        for pair in pairs
+    ]
+    await pool.close()
+    return results
+
+
+def row(pair: dict[str, str], result: PairResult) -> str:
+    """Return a line of the table."""
+    marked = ""
+    if result.marked:
+        (MARKED / f"{pair['name']}.jpg").write_bytes(result.marked)
+        marked = f"![marked](marked/{pair['name']}.jpg)"
+    said = result.verdict if result.verdict == pair["person"] else f"**{result.verdict}**"
+    cells = (
+        f"**{pair['name']}**<br>{pair['why']}",
+        f"![before](pictures/{pair['before']})",
+        f"![after](pictures/{pair['after']})",
+        marked,
+        pair["person"],
+        said + (f", {result.shift:+d} rows" if result.shift else ""),
+    )
+    return "| " + " | ".join(cells) + " |\n"
 
 
 def main() -> None:
-    PICTURES.mkdir(exist_ok=True)
-    for old in PICTURES.iterdir():
-        old.unlink()
+    for folder in (PICTURES, MARKED):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
     known: dict[Shot, str] = {}
     with chromium() as browser:
-        pairs = [make(case, browser, known) for case in CASES]
-    (HERE / "corpus.json").write_text(
-        json.dumps(pairs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+        pairs = [written(case, browser, known) for case in CASES]
+    corpus = json.dumps(pairs, indent=1, ensure_ascii=False)
+    (HERE / "corpus.json").write_text(corpus + "\n", encoding="utf-8")
+    rows = list(zip(pairs, asyncio.run(compared(pairs)), strict=True))
+    right = "".join(row(pair, result) for pair, result in rows if "wrong" not in pair)
+    wrong = "".join(row(pair, result) for pair, result in rows if "wrong" in pair)
+    text = f"{INTRODUCTION}\n{HEADING}{right}\n## What the engine gets wrong\n\n{HEADING}{wrong}"
+    (HERE / "README.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

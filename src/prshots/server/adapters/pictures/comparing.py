@@ -64,7 +64,7 @@ def _strips(stretches: Sequence[Stretch], pair: Pair) -> list[Box]:
         top = stretch.after
         if stretch.kind == "inserted":
             strips.append(Box(0, top, width, top + stretch.rows))
-        elif stretch.kind == "removed":
+        elif stretch.kind == "removed" and not (strips and top == height):  # pushed off the end
             start = max(0, min(top - _SEAM // 2, height - _SEAM))
             strips.append(Box(0, start, width, min(height, start + _SEAM)))
     if pair.before.width > width:

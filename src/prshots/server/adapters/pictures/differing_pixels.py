@@ -35,11 +35,11 @@ class Thresholds(NamedTuple):
     flat_cells: int
     """How many of nine neighboring flat cells must differ."""
     is_lossy: bool
-    """Encoders blur color and discolor what is next to an edge, so neither counts."""
+    """Encoders blur the color of shapes, so only their brightness counts."""
 
 
 LOSSLESS = Thresholds(shape=6, flat=1.5, flat_contrast=6, flat_cells=4, is_lossy=False)
-LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=6, is_lossy=True)
+LOSSY = Thresholds(shape=30, flat=4.0, flat_contrast=12, flat_cells=4, is_lossy=True)
 
 _SHIFT = 0.6
 """The movement in pixels that is forgiven: browsers place letters on fractions of pixels."""
@@ -47,6 +47,8 @@ _IS_SHIFT, _IS_NO_SHIFT = 0.4, 0.1
 """How much of the change around a pixel a movement explains if it is one, and if it is none."""
 _STRONG = 0.25
 """The share of the contrast around a pixel by which it changes, if a shape changed and not only its edge."""
+_LEAST_FLAT = 24
+"""How much must be flat around a cell of a lossy image. A cell far from any edge has 81."""
 
 
 def differing(before: Plane, after: Plane, thresholds: Thresholds) -> Strength:
@@ -119,20 +121,22 @@ def _flat_areas(
     before: Plane, after: Plane, lumas: tuple[Plane, Plane], distance: Plane, thresholds: Thresholds
 ) -> Flags:
     """Tell which pixels are in flat areas of another color."""
-    flat = (
-        _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds) & (of_cells(distance, np.maximum) > 0)
-    )
-    other = np.zeros(flat.shape, np.uint8)
-    difference = lab(_cell_means(before, flat)) - lab(_cell_means(after, flat))
-    other[flat] = np.square(difference).sum(axis=-1) > thresholds.flat**2
+    flat = _is_flat(lumas[0], thresholds) & _is_flat(lumas[1], thresholds)
+    flat &= of_cells(distance, np.maximum) > 0
+    change = np.zeros((*flat.shape, 3), np.float32)
+    change[flat] = lab(_cell_means(before, flat)) - lab(_cell_means(after, flat))
+    cells = flat.astype(np.float32)
+    if thresholds.is_lossy:  # an encoder's errors cancel each other out, a new color does not
+        change, cells = (around(around(each, np.add), np.add) for each in (change, cells))
+        change /= np.maximum(cells, 1)[..., np.newaxis]
+        flat &= cells >= _LEAST_FLAT
+    other = (flat & (np.square(change).sum(axis=-1) > thresholds.flat**2)).astype(np.uint8)
     found: Flags = of_pixels((other > 0) & (around(other, np.add) >= thresholds.flat_cells))
     return found
 
 
 def _is_flat(luma: Plane, thresholds: Thresholds) -> Flags:
     high, low = of_cells(luma, np.maximum), of_cells(luma, np.minimum)
-    if thresholds.is_lossy:
-        high, low = around(high, np.maximum), around(low, np.minimum)
     flat: Flags = high - low <= thresholds.flat_contrast
     return flat
 

@@ -10,6 +10,10 @@ import numpy.typing as npt
 _FIRST_CELL = 8
 
 
+_Run = tuple[int, int, int]
+"""A row of cells, and its first column and the one after its last."""
+
+
 class Box(NamedTuple):
     left: int
     top: int
@@ -50,8 +54,8 @@ def _occupied(marks: npt.NDArray[np.uint8] | npt.NDArray[np.bool_], cell: int) -
 
 def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     """Return the extent in pixels of each group of cells that touch, also at corners."""
-    parents: list[int] = []
-    runs: list[tuple[int, int, int]] = []
+    runs = _runs(occupied)
+    parents = list(range(len(runs)))
 
     def root(run: int) -> int:
         while parents[run] != run:
@@ -59,16 +63,12 @@ def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
             run = parents[run]
         return run
 
-    above: range = range(0)
-    for row, cells in enumerate(occupied):
-        edges = np.flatnonzero(np.diff(np.concatenate(([0], cells.astype(np.int8), [0]))))
-        first = len(runs)
-        runs += [(row, int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=True)]
-        here = range(first, len(runs))
-        parents.extend(here)
+    first, above = 0, range(0)
+    for _, same_row in itertools.groupby(runs, key=lambda run: run[0]):
+        here = range(first, first + len(list(same_row)))
         for run, other in _touching(runs, here, above):
             parents[root(run)] = root(other)
-        above = here
+        first, above = here.stop, here
     extents: dict[int, Box] = {}
     for run, (row, start, end) in enumerate(runs):
         box = Box(start * cell, row * cell, end * cell, (row + 1) * cell)
@@ -76,8 +76,22 @@ def _groups(occupied: npt.NDArray[np.bool_], cell: int) -> Iterator[Box]:
     yield from extents.values()
 
 
-def _touching(runs: list[tuple[int, int, int]], here: range, above: range) -> Iterator[tuple[int, int]]:
-    """Return the pairs of runs of two rows that touch. Both ranges are in order of columns."""
+def _runs(occupied: npt.NDArray[np.bool_]) -> list[_Run]:
+    """Return the runs of occupied cells of each row, in order."""
+    bordered = np.pad(occupied.astype(np.int8), [(0, 0), (1, 1)])
+    steps = np.diff(bordered, axis=1)
+    rows, starts = np.nonzero(steps == 1)
+    _, ends = np.nonzero(steps == -1)
+    return list(zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True))
+
+
+def _touching(runs: list[_Run], here: range, above: range) -> Iterator[tuple[int, int]]:
+    """Return the pairs of runs of two rows that touch. Both ranges are in order of columns.
+
+    `above` are the runs of the row before that has any. If it is not the next one, none touch.
+    """
+    if here and above and runs[here[0]][0] != runs[above[0]][0] + 1:
+        return
     upper = iter(above)
     other = next(upper, None)
     for run in here:

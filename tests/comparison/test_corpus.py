@@ -1,0 +1,35 @@
+"""The engine's verdict on every pair of the corpus is a person's."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from prshots.server.adapters.pictures.comparing import compare
+from prshots.server.adapters.pictures.pair_results import unpacked
+
+HERE = Path(__file__).parent
+CORPUS: list[dict[str, str]] = json.loads((HERE / "corpus.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("pair", CORPUS, ids=[pair["name"] for pair in CORPUS])
+def test_the_verdict_is_a_persons(pair: dict[str, str]) -> None:
+    before, after = ((HERE / "pictures" / pair[side]).read_bytes() for side in ("before", "after"))
+    result = unpacked(compare(before, after))
+    assert result.verdict == pair.get("wrong", pair["person"]), pair["why"]
+    assert bool(result.marked) == (result.verdict != "unchanged")
+
+
+def test_what_the_engine_gets_wrong_is_told() -> None:
+    wrong = {pair["name"] for pair in CORPUS if "wrong" in pair}
+    page = (HERE / "../../docs/understand/comparison.md").resolve().read_text(encoding="utf-8")
+    told = page.partition("## What it gets wrong")[2]
+    assert [name for name in wrong if f"`{name}`" not in told] == []
+    assert all(pair["wrong"] != pair["person"] for pair in CORPUS if "wrong" in pair)
+
+
+def test_every_picture_is_used_and_shown() -> None:
+    used = {pair[side] for pair in CORPUS for side in ("before", "after")}
+    assert used == {path.name for path in (HERE / "pictures").iterdir()}
+    page = (HERE / "README.md").read_text(encoding="utf-8")
+    assert all(f"pictures/{name}" in page for name in used)

@@ -1,0 +1,202 @@
+"""Every adapter of ComparePictures: what it returns for a pair, and what it raises for images that it refuses."""
+
+import asyncio
+import io
+import math
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from PIL import Image, ImageDraw
+
+from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
+from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
+from prshots.server.domain.models import PairResult
+from prshots.server.domain.ports import ComparePictures
+from support.nasty_pictures import (
+    animated,
+    encoded,
+    jpeg_with_scans,
+    png_with_profile_bomb,
+    png_with_text_bombs,
+)
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+WIDTH, HEIGHT = 160, 120
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["picture workers"])
+async def compare() -> AsyncIterator[ComparePictures]:
+    pool = PictureWorkers(COMPARING)
+    yield pool.compare
+    await pool.close()
+
+
+def page(
+    boxes: dict[tuple[int, int, int, int], str], mode: str = "RGB", ground: str = "white"
+) -> Image.Image:
+    picture = Image.new(mode, (WIDTH, HEIGHT), ground)
+    draw = ImageDraw.Draw(picture)
+    for (left, top, width, height), color in boxes.items():
+        draw.rectangle((left, top, left + width - 1, top + height - 1), fill=color)
+    return picture
+
+
+HEADER, BUTTON, FOOTER = (0, 0, WIDTH, 10), (40, 50, 40, 20), (0, 110, WIDTH, 10)
+PAGE = page({HEADER: "navy", BUTTON: "#1f6feb", FOOTER: "gray"})
+
+
+async def test_the_same_pixels_in_other_bytes_are_unchanged(compare: ComparePictures) -> None:
+    png = encoded(PAGE, "PNG")
+    palette = PAGE.quantize(16, dither=Image.Dither.NONE)
+    for other in (
+        encoded(PAGE, "PNG", compress_level=1),
+        encoded(PAGE, "WEBP", lossless=True),
+        encoded(PAGE.convert("RGBA"), "PNG"),
+        encoded(palette, "PNG"),
+        encoded(PAGE, "JPEG", quality=90),
+    ):
+        assert other != png
+        assert await compare(png, other) == PairResult("unchanged")
+
+
+async def test_a_recolored_box_is_changed_and_marked(compare: ComparePictures) -> None:
+    recolored = page({HEADER: "navy", BUTTON: "#2a74e8", FOOTER: "gray"})
+    result = await compare(encoded(PAGE, "PNG"), encoded(recolored, "PNG"))
+    assert (result.verdict, result.pixels, result.shift) == ("changed", 40 * 20, 0)
+    assert list(result.regions) == [BUTTON]
+    marked = Image.open(io.BytesIO(result.marked))
+    assert (marked.format, marked.size) == ("JPEG", (WIDTH, HEIGHT))
+
+
+async def test_inserted_and_removed_rows_are_moved(compare: ComparePictures) -> None:
+    longer = Image.new("RGB", (WIDTH, HEIGHT + 7), "orange")
+    longer.paste(PAGE.crop((0, 0, WIDTH, 30)), (0, 0))
+    longer.paste(PAGE.crop((0, 30, WIDTH, HEIGHT)), (0, 37))
+    short, long = encoded(PAGE, "PNG"), encoded(longer, "PNG")
+    result = await compare(short, long)
+    assert (result.verdict, result.shift, result.pixels) == ("moved", 7, 7 * WIDTH)
+    assert list(result.regions) == [(0, 30, WIDTH, 7)]
+    back = await compare(long, short)
+    assert (back.verdict, back.shift, back.pixels) == ("moved", -7, 0)
+    assert list(back.regions) == [(0, 29, WIDTH, 2)]
+    assert back.marked
+
+
+async def test_another_width_is_changed(compare: ComparePictures) -> None:
+    wider = Image.new("RGB", (WIDTH + 20, HEIGHT), "white")
+    wider.paste(PAGE)
+    narrow, wide = encoded(PAGE, "PNG"), encoded(wider, "PNG")
+    assert (await compare(narrow, wide)).regions == ((WIDTH, 0, 20, HEIGHT),)
+    for pair in ((narrow, wide), (wide, narrow)):
+        assert (await compare(*pair)).verdict == "changed"
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
+async def test_every_kind_of_pixel_is_compared(compare: ComparePictures, mode: str) -> None:
+    black = page({BUTTON: "black"}, "L")
+    empty = page({}, "L")
+    if mode == "I;16":
+        pictures = [
+            picture.convert("I").point(lambda gray: gray * 257).convert("I;16") for picture in (black, empty)
+        ]
+    else:
+        pictures = [picture.convert(mode) for picture in (black, empty)]
+    one, other = (encoded(picture, "JPEG" if mode == "CMYK" else "PNG") for picture in pictures)
+    assert (await compare(one, one)).verdict == "unchanged"
+    result = await compare(one, other)
+    assert result.verdict == "changed"
+    [(left, top, width, height)] = result.regions
+    assert abs(left - 40) + abs(top - 50) + abs(width - 40) + abs(height - 20) <= (8 if mode == "CMYK" else 0)
+
+
+async def test_transparency_is_compared(compare: ComparePictures) -> None:
+    def box(color: tuple[int, int, int, int]) -> bytes:
+        picture = Image.new("RGBA", (WIDTH, HEIGHT), (0, 0, 0, 0))
+        picture.paste(color, (40, 50, 80, 70))
+        return encoded(picture, "PNG")
+
+    clear = box((0, 0, 0, 0))
+    assert await compare(clear, box((9, 99, 200, 0))) == PairResult("unchanged")
+    for color in ((255, 255, 255, 255), (0, 0, 0, 255), (0, 0, 0, 40)):
+        result = await compare(clear, box(color))
+        assert (result.verdict, list(result.regions)) == ("changed", [(40, 50, 40, 20)]), color
+
+
+async def test_the_orientation_that_a_camera_wrote_is_applied(compare: ComparePictures) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = encoded(PAGE.transpose(Image.Transpose.ROTATE_90), "PNG", exif=exif)
+    assert await compare(encoded(PAGE, "PNG"), turned) == PairResult("unchanged")
+
+
+async def test_at_most_50_regions_around_all_changes(compare: ComparePictures) -> None:
+    dots = {(x, y, 4, 4): "black" for x in range(4, WIDTH, 24) for y in range(4, HEIGHT, 24)}
+    many = Image.new("RGB", (4 * WIDTH, 4 * HEIGHT), "white")
+    for x in range(0, many.width, WIDTH):
+        for y in range(0, many.height, HEIGHT):
+            many.paste(page(dots), (x, y))
+    result = await compare(encoded(Image.new("RGB", many.size, "white"), "PNG"), encoded(many, "PNG"))
+    assert result.verdict == "changed"
+    assert 1 <= len(result.regions) <= 50
+    assert result.pixels == 16 * len(dots) * 16
+    assert sum(width * height for _, _, width, height in result.regions) >= result.pixels
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        (b"\x89PNG\r\n\x1a\nrest", DamagedPictureError),
+        (encoded(PAGE, "PNG")[:-60], DamagedPictureError),
+        (encoded(PAGE, "JPEG")[:300], DamagedPictureError),
+        (jpeg_with_scans(350), PictureTooLargeError),
+        (encoded(Image.new("1", (40_000, 2_000)), "PNG"), PictureTooLargeError),
+    ],
+    ids=["no PNG", "cut PNG", "cut JPEG", "scans", "pixels"],
+)
+async def test_broken_images_and_bombs_are_refused_on_either_side(
+    compare: ComparePictures, broken: bytes, error: type[PictureError]
+) -> None:
+    good = encoded(PAGE, "PNG")
+    for pair in ((good, broken), (broken, good)):
+        with pytest.raises(error):
+            await compare(*pair)
+    assert (await compare(good, good)).verdict == "unchanged"
+
+
+async def test_metadata_bombs_and_animations_do_no_harm(compare: ComparePictures) -> None:
+    red = encoded(Image.new("RGB", (64, 48), "red"), "PNG")
+    for odd in (png_with_profile_bomb(64), png_with_text_bombs(40)):
+        assert await compare(red, odd) == PairResult("unchanged")
+    for kind in ("PNG", "WEBP"):
+        assert (
+            await compare(encoded(Image.new("RGB", (8, 8), "red"), "PNG"), animated(kind, 4))
+        ).verdict == "unchanged"
+
+
+async def test_pairs_are_compared_at_the_same_time(compare: ComparePictures) -> None:
+    changed = encoded(page({HEADER: "red"}), "PNG")
+    results = await asyncio.gather(*(compare(encoded(PAGE, "PNG"), changed) for _ in range(8)))
+    assert {result.verdict for result in results} == {"changed"}
+
+
+async def test_the_longest_side_can_be_marked(compare: ComparePictures) -> None:
+    tall, other = (Image.new("RGB", (8, 65_535), color) for color in ("white", "black"))
+    result = await compare(encoded(tall, "PNG"), encoded(other, "PNG"))
+    assert (result.verdict, result.pixels) == ("changed", 8 * 65_535)
+    assert Image.open(io.BytesIO(result.marked)).size == (8, 65_500)
+
+
+@pytest.mark.slow
+async def test_the_largest_images_fit_into_the_memory(compare: ComparePictures) -> None:
+    light, dark = (Image.new("RGBA", (5000, 8000), color) for color in ("#fffe", "#1234"))
+    small = [picture.crop((0, 0, 4000, 5000)) for picture in (light, dark)]
+    for kind, pictures, options in (
+        ("PNG", (light, dark), {"compress_level": 1}),
+        ("JPEG", [picture.convert("CMYK") for picture in (light, dark)], {"progressive": True}),
+        ("WEBP", small, {"method": 0}),
+    ):
+        before, after = (encoded(picture, kind, **options) for picture in pictures)
+        result = await compare(before, after)
+        assert (result.verdict, result.pixels) == ("changed", math.prod(pictures[0].size)), kind
