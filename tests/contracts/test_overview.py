@@ -221,15 +221,22 @@ class TestImages:
         }
 
     async def test_shots_are_paged_by_name_and_viewport(self, stores: Stores, project: Project) -> None:
-        places = [("b", "1x1"), ("a", "9x9"), ("a", "1x1"), ("b", "1x1")]
+        places = [
+            ("b", "1x1", "a"),
+            ("a", "9x9", "a"),
+            ("a", "1x1", "a"),
+            ("b", "1x1", "a"),
+            ("b", "1x1", "b"),
+        ]
         images = [
-            (await added(stores, project, name=name, viewport=viewport))[0] for name, viewport in places
+            (await added(stores, project, name=name, viewport=viewport, commit_sha=commit * 40))[0]
+            for name, viewport, commit in places
         ]
         shots = await stores.overview.shots(project.id, 7, None, 9)
-        assert [(shot.newest.id, shot.images) for shot in shots] == [
+        assert [(shot.newest.id, shot.commits) for shot in shots] == [
             (images[2].id, 1),
             (images[1].id, 1),
-            (images[3].id, 2),
+            (images[4].id, 2),
         ]
         assert await stores.overview.shots(project.id, 7, None, 2) == shots[:2]
         assert await stores.overview.shots(project.id, 7, ShotKey("a", "9x9", ""), 2) == shots[2:]

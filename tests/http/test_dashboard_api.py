@@ -3,7 +3,9 @@
 import asyncio
 import io
 import itertools
+import re
 import time
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +13,7 @@ import httpx
 import pytest
 from PIL import Image as Picture
 
-from support.service import SHA, Service, upload
+from support.service import SHA, Service, png, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import an_image, open_all
 from support.waiting import wait_for
@@ -263,27 +265,53 @@ class TestPullRequests:
 
 
 class TestGallery:
-    def test_lists_the_newest_image_of_each_shot_and_counts_older_ones(
+    def test_lists_the_newest_image_of_each_shot_and_counts_its_commits(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
+        first = uploaded(ci, name="cart", viewport="375x812")
         old = uploaded(ci, name="cart", viewport="375x812")
         new = uploaded(ci, name="cart", viewport="375x812", commit_sha="f" * 40)
         wide = uploaded(ci, name="cart", viewport="1280x800")
         shots = ann.get_json(f"/projects/{project}/pulls/7/shots")["shots"]
-        assert [(shot["newest"]["id"], shot["count"]) for shot in shots] == [(wide, 1), (new, 2)]
+        assert [(shot["newest"]["id"], shot["commits"]) for shot in shots] == [(wide, 1), (new, 2)]
         images = ann.get_json(f"/projects/{project}/pulls/7/images?name=cart&viewport=375x812")["images"]
-        assert [image["id"] for image in images] == [new, old]
+        assert [image["id"] for image in images] == [new, old, first]
 
-    def test_lists_shots_in_pages(self, ann: Person, shared_service: Service, project: str) -> None:
-        with shared_service.client(ann.token(project)) as ci:
-            for number in range(65):
-                uploaded(ci, name=f"shot {number:03}")
-        path = f"/projects/{project}/pulls/7/shots"
-        first = ann.get_json(path)
-        rest = ann.get_json(f"{path}?after={first['next']}")
-        names = [shot["newest"]["name"] for page in (first, rest) for shot in page["shots"]]
-        assert names == [f"shot {number:03}" for number in range(65)]
-        assert rest["next"] is None
+    def test_a_zip_has_the_newest_image_of_each_shot(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        old, new, other = png(2000), png(300_000), png(1000)
+        for name, data, sha in (("b/10", old, "a"), ("b/10", new, "b"), ("b/2", other, "a")):
+            assert upload(ci, data, name=name, commit_sha=sha * 40).status_code == 200
+        reply = ann.ask("GET", f"/projects/{project}/pulls/7/zip")
+        assert reply.headers["content-type"] == "application/zip"
+        assert re.match(r'attachment; filename="project-\w+-pr-7\.zip"', reply.headers["content-disposition"])
+        with zipfile.ZipFile(io.BytesIO(reply.content)) as archive:
+            assert {name: archive.read(name) for name in archive.namelist()} == {
+                "b/2@1280x800.png": other,
+                "b/10@1280x800.png": new,
+            }
+        head = ann.head(f"/v1/dashboard/projects/{project}/pulls/7/zip")
+        assert (head.status_code, head.content) == (200, b"")
+        assert ann.ask("GET", f"/projects/{project}/pulls/8/zip").status_code == 404
+
+    def test_a_zip_leaves_out_deleted_images_and_breaks_off_when_the_store_fails(
+        self, ann: Person, shared_service: Service, project: str, ci: httpx.Client
+    ) -> None:
+        images = [uploaded(ci, png(100_000), name=name) for name in ("a", "b", "c")]
+        first, second, last = (shared_service.images_dir / each[:2] / f"{each}.png" for each in images)
+        first.unlink()
+        path = f"/projects/{project}/pulls/7/zip"
+        with zipfile.ZipFile(io.BytesIO(ann.ask("GET", path).content)) as archive:
+            assert archive.namelist() == ["b@1280x800.png", "c@1280x800.png"]
+        last.unlink()
+        last.mkdir()
+        with pytest.raises(httpx.RemoteProtocolError):
+            ann.ask("GET", path)
+        second.unlink()
+        reply = ann.ask("GET", path)
+        last.rmdir()
+        assert (reply.status_code, reply.json()) == (503, {"error": "storage unavailable, retry later"})
 
     def test_an_image_has_its_url_and_markdown(self, ann: Person, project: str, ci: httpx.Client) -> None:
         reply = upload(ci, name="a [name]").json()

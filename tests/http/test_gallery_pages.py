@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from prshots.server.api.dashboard.images import PAGE
+from prshots.server.api.dashboard.images import SHOTS_PAGE
 from support.service import Service, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import an_image, open_all
@@ -30,7 +30,7 @@ def test_paging_continues_after_a_name_with_any_characters(
     ann: Person, shared_service: Service, last: str
 ) -> None:
     project = ann.project()
-    before, after = [f"a{number:02}" for number in range(PAGE - 1)], "c"
+    before, after = [f"a{number:03}" for number in range(SHOTS_PAGE - 1)], "c"
 
     async def fill() -> None:
         async with open_all(shared_service.data_dir) as (records, _, _):

@@ -148,10 +148,10 @@ export interface PullRequestList {
   next: string | null;
 }
 
-/** One name and viewport in the gallery: its newest image, and how many images it has. */
+/** One name and viewport in the gallery: its newest image, and of how many commits it has images. */
 export interface Shot {
   newest: Image;
-  count: number;
+  commits: number;
 }
 
 export interface ShotList {

@@ -95,6 +95,10 @@ class Images:
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
 
+    async def content(self, image: Image) -> bytes | None:
+        """Return the image's bytes; None if it is deleted. Raises StoreError."""
+        return await self._store.read(image.key)
+
     async def delete(self, project: Project, image_id: str, only_pr: int | None = None) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
 

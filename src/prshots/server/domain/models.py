@@ -190,10 +190,10 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """The newest image of a shot, and how many images there are of it."""
+    """The newest image of a shot, and of how many commits there are images."""
 
     newest: Image
-    images: int
+    commits: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,10 @@ class SqlOverview:
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
         place = (images.c.name, images.c.viewport, images.c.theme)
         places = (
-            select(func.max(images.c.seq).label("seq"), func.count().label("images"))
+            select(
+                func.max(images.c.seq).label("seq"),
+                func.count(images.c.commit_sha.distinct()).label("commits"),
+            )
             .where(images.c.project_id == project_id, images.c.pr_number == pr_number, ACTIVE)
             .group_by(*place)
             .order_by(*place)
@@ -187,7 +190,7 @@ class SqlOverview:
             places = places.where(tuple_(*place) > tuple_(*after))
         page = places.subquery()
         query = (
-            select(*IMAGE, page.c.images)
+            select(*IMAGE, page.c.commits)
             .select_from(page.join(images, images.c.seq == page.c.seq))
             .order_by(*place)
         )

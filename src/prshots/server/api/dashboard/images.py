@@ -12,17 +12,21 @@ from prshots.server.api.dashboard.view_types import (
 from prshots.server.domain.models import Project, ShotKey
 
 PAGE = 60
+SHOTS_PAGE = 300
+"""The gallery loads all shots, to filter and order them. This many take it a few requests."""
+
 MAX_THUMBNAILS = 24
 
 
 async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
     services, after = call.services, call.after(str, str, str)
-    found = await services.overview.shots(project.id, number, ShotKey(*after) if after else None, PAGE)
+    found = await services.overview.shots(project.id, number, ShotKey(*after) if after else None, SHOTS_PAGE)
     return {
         "shots": [
-            {"newest": views.image_view(shot.newest, services.images), "count": shot.images} for shot in found
+            {"newest": views.image_view(shot.newest, services.images), "commits": shot.commits}
+            for shot in found
         ],
-        "next": next_cursor(found, PAGE, lambda shot: shot.newest.shot),
+        "next": next_cursor(found, SHOTS_PAGE, lambda shot: shot.newest.shot),
     }
 
 

@@ -11,6 +11,7 @@ from prshots.server.api.dashboard import (
     tokens,
     trusts,
     usage,
+    zip_download,
 )
 from prshots.server.api.dashboard.routing import DashboardRoute
 
@@ -21,6 +22,7 @@ ROUTES: tuple[DashboardRoute, ...] = (
     *pull_requests.ROUTES,
     *images.ROUTES,
     *baselines.ROUTES,
+    *zip_download.ROUTES,
     *tokens.ROUTES,
     *trusts.ROUTES,
     *organizations.ROUTES,

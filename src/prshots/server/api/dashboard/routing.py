@@ -111,9 +111,12 @@ class Call:
 
 
 View = Mapping[str, object]
-Handler = Callable[[Call], Awaitable[View]]
-ProjectHandler = Callable[[Call, Project], Awaitable[View]]
-PullRequestHandler = Callable[[Call, Project, int], Awaitable[View]]
+Answer = View | Response
+"""The JSON of a reply, or the reply itself where it is something else."""
+
+Handler = Callable[[Call], Awaitable[Answer]]
+ProjectHandler = Callable[[Call, Project], Awaitable[Answer]]
+PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
 SignedIn = Callable[[Request], Awaitable[User]]
 RequireOwnOrigin = Callable[[Request], None]
 
@@ -131,7 +134,7 @@ def project_route(
 ) -> DashboardRoute:
     """Make a route below a project. The handler gets the project."""
 
-    async def with_project(call: Call) -> View:
+    async def with_project(call: Call) -> Answer:
         return await handler(call, await call.project())
 
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
@@ -140,7 +143,7 @@ def project_route(
 def pull_request_route(method: Method, path: str, handler: PullRequestHandler) -> DashboardRoute:
     """Make a route below a pull request. The handler gets the project and the number."""
 
-    async def with_number(call: Call, project: Project) -> View:
+    async def with_number(call: Call, project: Project) -> Answer:
         return await handler(call, project, call.pr_number())
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
@@ -161,7 +164,8 @@ def starlette_routes(
             user = await signed_in(request)
             _require_storable_address(request)
             found = by_method["GET" if request.method == "HEAD" else request.method]
-            return _response(request, await found.handler(Call(request, user, services)), found.status)
+            answer = await found.handler(Call(request, user, services))
+            return answer if isinstance(answer, Response) else _response(request, answer, found.status)
 
         return Route(PREFIX + path, endpoint, methods=list(by_method))
 

@@ -154,10 +154,10 @@ class PullRequestListView(TypedDict):
 
 
 class ShotView(TypedDict):
-    """One name and viewport in the gallery: its newest image, and how many images it has."""
+    """One name and viewport in the gallery: its newest image, and of how many commits it has images."""
 
     newest: ImageView
-    count: int
+    commits: int
 
 
 class ShotListView(TypedDict):
