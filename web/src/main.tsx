@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app";
 import { startRouter } from "./lib/router";
+import { startTheme } from "./lib/theme";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/ui.css";
@@ -13,6 +14,7 @@ import "./styles/gallery.css";
 
 const root = document.getElementById("app");
 if (root) {
+  startTheme();
   startRouter();
   render(<App />, root);
 }

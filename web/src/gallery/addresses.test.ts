@@ -1,24 +1,49 @@
 import { expect, test } from "vitest";
-import { addressesOf, commitsPath, lightboxHref, openedAt } from "./addresses";
+import { addressesOf, commitsPath, lightboxHref, openedAt, pageHref, tabOf } from "./addresses";
+import { placeOf } from "./arrange";
+import { EVERYTHING, wantedOf } from "./finding";
 import { image, shot } from "./sample";
 
 const at = addressesOf("p1", 7);
+const queryOf = (href: string) => new URLSearchParams(href.split("?")[1]);
 
-test("a link to an image opens that image, with any characters in its name", () => {
+test("a link to an image opens that image, with any characters in its name, and keeps the filter", () => {
   const shown = image({ name: "Cart & pay? #1 + 100% ü", viewport: "375x812" });
-  const query = new URLSearchParams(lightboxHref(at, shown).split("?")[1]);
-  expect(openedAt(query, [])).toEqual({ id: shown.id, place: { name: shown.name, viewport: "375x812" } });
+  const wanted = { q: "a&b", viewport: "1280x800", theme: "dark" };
+  const query = queryOf(lightboxHref(at, shown, wanted));
+  const place = { name: shown.name, viewport: "375x812", theme: "" };
+  expect(openedAt(query, [])).toEqual({ id: shown.id, place });
+  expect(wantedOf(query)).toEqual(wanted);
 });
 
-test("a link with only the image id works too", () => {
+test("a link without an image opens the newest image of a shot", () => {
+  const place = { name: "a/b", viewport: "1x1", theme: "dark" };
+  expect(pageHref(at, { opened: { place, id: null } })).toBe(
+    "/projects/p1/prs/7?shot=a%2Fb&viewport=1x1&theme=dark",
+  );
+  expect(openedAt(new URLSearchParams({ shot: "a/b", viewport: "1x1", theme: "dark" }), [])).toEqual({
+    place,
+    id: null,
+  });
+});
+
+test("links of earlier versions, with the image as the shot, still work", () => {
   const shown = shot("Cart", "375x812");
-  const query = new URLSearchParams({ shot: shown.newest.id });
-  expect(openedAt(query, [shot("Home", "1x1"), shown])).toEqual({ id: shown.newest.id, place: shown.newest });
-  expect(openedAt(query, [])).toBeNull();
-  expect(openedAt(new URLSearchParams("view=comment"), [shown])).toBeNull();
+  const { id } = shown.newest;
+  const opened = { id, place: placeOf(shown.newest) };
+  expect(openedAt(new URLSearchParams({ shot: id, name: "Cart", viewport: "375x812" }), [])).toEqual(opened);
+  expect(openedAt(new URLSearchParams({ shot: id }), [shot("Home", "1x1"), shown])).toEqual(opened);
+  expect(openedAt(new URLSearchParams({ shot: id }), [])).toBeNull();
+  expect(openedAt(new URLSearchParams("tab=comment"), [shown])).toBeNull();
+});
+
+test("the tab is part of the URL, and the first one is not", () => {
+  expect(pageHref(at, { wanted: EVERYTHING })).toBe("/projects/p1/prs/7");
+  expect(tabOf(queryOf(pageHref(at, { tab: "comment" })))).toBe("comment");
+  expect(tabOf(new URLSearchParams("tab=nothing"))).toBe("all");
 });
 
 test("a name with & cannot add a query parameter", () => {
-  const path = commitsPath(at, { name: "a&viewport=1x1", viewport: "2x2" });
-  expect(new URLSearchParams(path.split("?")[1]).getAll("viewport")).toEqual(["2x2"]);
+  const path = commitsPath(at, { name: "a&viewport=1x1", viewport: "2x2", theme: "" });
+  expect(queryOf(path).getAll("viewport")).toEqual(["2x2"]);
 });

@@ -1,6 +1,8 @@
 /** Where things of a pull request are: in the dashboard's API and in its pages. */
+import { API } from "../lib/api";
 import type { Image, Shot } from "../lib/types";
-import type { Place } from "./arrange";
+import { type Place, placeOf } from "./arrange";
+import { asParameters, type Wanted } from "./finding";
 
 export interface PullAddresses {
   /** The page. */
@@ -9,6 +11,8 @@ export interface PullAddresses {
   shots: string;
   comment: string;
   expire: string;
+  /** For a link: it is not called with `get`. */
+  zip: string;
 }
 
 export function addressesOf(projectId: string, prNumber: number): PullAddresses {
@@ -19,33 +23,68 @@ export function addressesOf(projectId: string, prNumber: number): PullAddresses 
     shots: `${pull}/shots`,
     comment: `${pull}/comment`,
     expire: `${pull}/expire`,
+    zip: `${API}${pull}/zip`,
   };
 }
 
 /** All images of one place. */
-export const commitsPath = (at: PullAddresses, { name, viewport }: Place): string =>
-  `${at.pull}/images?${new URLSearchParams({ name, viewport })}`;
+export const commitsPath = (at: PullAddresses, { name, viewport, theme }: Place): string =>
+  `${at.pull}/images?${new URLSearchParams({ name, viewport, theme })}`;
 
 export const imagePath = (projectId: string, { id }: Pick<Image, "id">): string =>
   `/projects/${projectId}/images/${id}`;
 
+export const TABS = ["all", "comment"] as const;
+export type Tab = (typeof TABS)[number];
+
+export const tabOf = (query: URLSearchParams): Tab => TABS.find((tab) => tab === query.get("tab")) ?? "all";
+
 /** What the lightbox is open at. */
 export interface Opened {
-  id: string;
   place: Place;
+  /** null: the newest image of the place. */
+  id: string | null;
 }
 
-/** The image alone would not do: its place finds it again when newer commits lie before it. */
-export const lightboxHref = (at: PullAddresses, { id, name, viewport }: Image): string =>
-  `${at.page}?${new URLSearchParams({ shot: id, name, viewport })}`;
+/** The page's URL. It says everything that the page shows. */
+export function pageHref(
+  at: PullAddresses,
+  { tab = "all", wanted, opened }: { tab?: Tab; wanted?: Wanted; opened?: Opened },
+): string {
+  const query = new URLSearchParams();
+  if (tab !== "all") query.set("tab", tab);
+  for (const [name, value] of wanted ? asParameters(wanted) : []) query.set(name, value);
+  if (opened) {
+    const { name, viewport, theme } = opened.place;
+    query.set("shot", name);
+    query.set("viewport", viewport);
+    if (theme !== "") query.set("theme", theme);
+    if (opened.id !== null) query.set("image", opened.id);
+  }
+  return query.size > 0 ? `${at.page}?${query}` : at.page;
+}
 
-/** An address that names the image alone is understood while it is the newest of its place. */
+export const lightboxHref = (at: PullAddresses, image: Image, wanted: Wanted): string =>
+  pageHref(at, { wanted, opened: { place: placeOf(image), id: image.id } });
+
+/** A link that shows the newest image of a shot, whatever is pushed later, or this older image of it. */
+export const permalink = (at: PullAddresses, image: Image, isNewest: boolean): string =>
+  window.location.origin +
+  pageHref(at, { opened: { place: placeOf(image), id: isNewest ? null : image.id } });
+
+/** What the URL opens. Links of earlier versions had the image as `shot`, and most of them also its `name`. */
 export function openedAt(query: URLSearchParams, shots: Shot[]): Opened | null {
-  const id = query.get("shot");
-  if (!id) return null;
-  const name = query.get("name");
+  const shot = query.get("shot");
+  if (!shot) return null;
   const viewport = query.get("viewport");
-  if (name && viewport) return { id, place: { name, viewport } };
-  const shot = shots.find(({ newest }) => newest.id === id);
-  return shot ? { id, place: shot.newest } : null;
+  const name = query.get("name");
+  if (viewport && name) return { id: shot, place: placeOf({ name, viewport }) };
+  if (viewport) {
+    return {
+      id: query.get("image"),
+      place: placeOf({ name: shot, viewport, theme: query.get("theme") ?? "" }),
+    };
+  }
+  const found = shots.find(({ newest }) => newest.id === shot);
+  return found ? { id: shot, place: placeOf(found.newest) } : null;
 }

@@ -1,42 +1,66 @@
 import { describe, expect, test } from "vitest";
-import { afterDeleting, arrange, boxAspect } from "./arrange";
+import { afterDeleting, arrange, boxAspect, firstRows, inOrder, placeKey, widestRow } from "./arrange";
 import { image, shot } from "./sample";
 
-const layout = (rows: ReturnType<typeof arrange>) =>
-  rows.map((row) => [row.name, ...row.cells.map((cell) => cell.newest.viewport)]);
+const layout = (folders: ReturnType<typeof arrange>) =>
+  folders.flatMap(({ rows }) =>
+    rows.map((row) => [row.name, ...row.cells.map(({ newest }) => newest.viewport)]),
+  );
+const named = (...names: string[]) => arrange(names.map((name) => shot(name, "1x1")));
 
 describe("arranging the gallery", () => {
-  test("one row per name, with viewports sorted by width, not alphabetically", () => {
-    const rows = arrange([
+  test("one row per name, with viewports sorted by width and height, not alphabetically", () => {
+    const shots = [
       shot("Cart", "1280x800"),
       shot("Cart", "375x812"),
-      shot("Cart", "768x1024"),
       shot("Home", "375x812"),
-    ]);
-    expect(layout(rows)).toEqual([
-      ["Cart", "375x812", "768x1024", "1280x800"],
+      shot("Cart", "375x667"),
+      shot("Cart", "768x1024"),
+    ];
+    expect(layout(arrange(shots))).toEqual([
+      ["Cart", "375x667", "375x812", "768x1024", "1280x800"],
       ["Home", "375x812"],
     ]);
   });
 
-  test("equal widths are sorted by height", () => {
-    expect(layout(arrange([shot("A", "375x812"), shot("A", "375x667")]))).toEqual([
-      ["A", "375x667", "375x812"],
+  test("names are in natural order", () => {
+    expect(layout(named("step-10", "step-2", "Step-1")).map(([name]) => name)).toEqual([
+      "Step-1",
+      "step-2",
+      "step-10",
     ]);
   });
 
-  test("a name that continues on the next page stays one row", () => {
-    const first = [shot("Cart", "1280x800"), shot("Home", "1280x800")];
-    const second = [shot("Home", "375x812"), shot("Pay", "375x812")];
-    expect(layout(arrange([...first, ...second]))).toEqual([
-      ["Cart", "1280x800"],
-      ["Home", "375x812", "1280x800"],
-      ["Pay", "375x812"],
+  test("names without a folder come first, then each folder once", () => {
+    const folders = named("b/x", "a/2", "a/10", "zebra", "a/b/c", "/root", "end/");
+    expect(folders.map(({ path, rows }) => [path, ...rows.map(({ label }) => label)])).toEqual([
+      ["", "root", "end/", "zebra"],
+      ["a", "2", "10"],
+      ["a/b", "c"],
+      ["b", "x"],
     ]);
+    expect(inOrder(folders).map(({ newest }) => newest.name)).toEqual(layout(folders).map(([name]) => name));
+  });
+
+  test("the same name and viewport in two themes are two shots of one row, light after dark", () => {
+    const themed = (theme: string) => ({ commits: 1, newest: { ...image({ name: "A" }), theme } });
+    const [folder] = arrange([themed("light"), themed("dark")]);
+    const keys = folder?.rows[0]?.cells.map(({ newest }) => placeKey(newest));
+    expect(keys).toEqual(["1280x800 dark A", "1280x800 light A"]);
   });
 
   test("names that differ only by a space are different rows", () => {
-    expect(arrange([shot("a", "1x1"), shot("a ", "1x1")])).toHaveLength(2);
+    expect(layout(named("a", "a "))).toHaveLength(2);
+  });
+
+  test("the first rows keep their folders", () => {
+    const folders = named("a/1", "a/2", "b/1", "c/1");
+    expect(layout(firstRows(folders, 3)).map(([name]) => name)).toEqual(["a/1", "a/2", "b/1"]);
+    expect(firstRows(folders, 2)).toHaveLength(1);
+  });
+
+  test("the widest row is the one with the most room for its boxes", () => {
+    expect(widestRow(arrange([shot("a", "100x100"), shot("b", "200x100"), shot("b", "100x100")]))).toBe(3);
   });
 });
 

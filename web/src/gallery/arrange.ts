@@ -1,10 +1,19 @@
-/** Arranges a pull request's shots: one row per name, one cell per viewport. */
+/** Arranges a pull request's shots: folders of rows, one row per name, one cell per viewport and theme. */
+import { naturally } from "../lib/natural";
 import type { Image, Shot } from "../lib/types";
 
 export interface Row {
   name: string;
+  /** The name without its folder. */
+  label: string;
   /** The narrowest viewport first. */
   cells: Shot[];
+}
+
+export interface Folder {
+  /** Empty: names without a folder. */
+  path: string;
+  rows: Row[];
 }
 
 export interface Size {
@@ -12,16 +21,23 @@ export interface Size {
   height: number;
 }
 
-/** A name and viewport: each commit has an image of it. */
+/** What makes a shot: each commit has an image of it. */
 export interface Place {
   name: string;
   viewport: string;
+  /** Empty, light or dark. */
+  theme: string;
 }
 
-/** A viewport contains no space, so no two places share a key. */
-export const placeKey = ({ viewport, name }: Place): string => `${viewport} ${name}`;
+/** An image is of a place. Older services know no themes. */
+type Placed = Pick<Place, "name" | "viewport"> & { theme?: string };
 
-export const samePlace = (one: Place, other: Place): boolean => placeKey(one) === placeKey(other);
+export const placeOf = ({ name, viewport, theme = "" }: Placed): Place => ({ name, viewport, theme });
+
+/** A viewport and a theme contain no space, so no two places share a key. */
+export const placeKey = ({ viewport, theme = "", name }: Placed): string => `${viewport} ${theme} ${name}`;
+
+export const samePlace = (one: Placed, other: Placed): boolean => placeKey(one) === placeKey(other);
 
 export function viewportSize(viewport: string): Size {
   const [width = 0, height = 0] = viewport.split("x").map(Number);
@@ -29,6 +45,10 @@ export function viewportSize(viewport: string): Size {
 }
 
 export const viewportLabel = (viewport: string): string => viewport.replace("x", " × ");
+
+/** "1280 × 800, dark" */
+export const placeLabel = ({ viewport, theme = "" }: Placed): string =>
+  theme ? `${viewportLabel(viewport)}, ${theme}` : viewportLabel(viewport);
 
 const NARROWEST = 0.46; // a phone held upright
 const WIDEST = 2.4;
@@ -39,25 +59,57 @@ export function boxAspect(viewport: string): number {
   return Math.min(WIDEST, Math.max(NARROWEST, width / height));
 }
 
-/** Group shots into rows. They come in pages ordered by name, so a row may continue on the next page. */
-export function arrange(shots: Shot[]): Row[] {
-  const rows = new Map<string, Shot[]>();
-  for (const shot of shots) {
-    const cells = rows.get(shot.newest.name);
-    if (cells) cells.push(shot);
-    else rows.set(shot.newest.name, [shot]);
-  }
-  return [...rows].map(([name, cells]) => ({ name, cells: cells.sort(byViewport) }));
+/** Names without a folder first, then each folder; everything in natural order. */
+export function arrange(shots: Shot[]): Folder[] {
+  const byName = grouped(shots, ({ newest }) => newest.name);
+  const rows = naturally(byName.keys(), (name) => name).map((name) => ({
+    name,
+    label: name.slice(folderOf(name).length).replace(/^\//, ""),
+    cells: naturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${placeOf(newest).theme}`),
+  }));
+  const byFolder = grouped(rows, ({ name }) => folderOf(name));
+  return naturally(byFolder.keys(), (path) => path).map((path) => ({ path, rows: byFolder.get(path) ?? [] }));
 }
 
-function byViewport(one: Shot, other: Shot): number {
-  const a = viewportSize(one.newest.viewport);
-  const b = viewportSize(other.newest.viewport);
-  return a.width - b.width || a.height - b.height;
+/** "a/b" of "a/b/c". A slash at the start or the end makes no folder. */
+function folderOf(name: string): string {
+  const slash = name.replace(/\/+$/, "").lastIndexOf("/");
+  return slash > 0 ? name.slice(0, slash) : "";
+}
+
+function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
 }
 
 /** The order of the lightbox. */
-export const inOrder = (rows: Row[]): Shot[] => rows.flatMap((row) => row.cells);
+export const inOrder = (folders: Folder[]): Shot[] =>
+  folders.flatMap(({ rows }) => rows.flatMap((row) => row.cells));
+
+/** The first so many rows, in their folders. */
+export function firstRows(folders: Folder[], most: number): Folder[] {
+  const first: Folder[] = [];
+  let room = most;
+  for (const { path, rows } of folders) {
+    if (room <= 0) break;
+    first.push({ path, rows: rows.slice(0, room) });
+    room -= rows.length;
+  }
+  return first;
+}
+
+/** How wide the widest row is, in heights: the sum of its boxes' aspect ratios. */
+export const widestRow = (folders: Folder[]): number =>
+  Math.max(0, ...folders.flatMap(({ rows }) => rows.map(({ cells }) => widthOf(cells))));
+
+const widthOf = (cells: Shot[]): number =>
+  cells.reduce((sum, { newest }) => sum + boxAspect(newest.viewport), 0);
 
 /** The image to show after deleting this one; null if it is the last. */
 export function afterDeleting(image: Image, commits: Image[], order: Shot[]): Image | null {

@@ -1,8 +1,8 @@
 /** The lightbox's controls. */
-import { shortSha } from "../lib/format";
+import { formatNumber, shortSha } from "../lib/format";
 import type { Image } from "../lib/types";
 import { CloseIcon, DownIcon, InfoIcon, LeftIcon, MinusIcon, PlusIcon, RightIcon, UpIcon } from "../ui";
-import { type Place, viewportLabel } from "./arrange";
+import { type Place, placeLabel } from "./arrange";
 import type { Step } from "./keys";
 import type { Zoom } from "./zooming";
 
@@ -22,16 +22,16 @@ interface BarProps {
 export function Bar({ place, commit, position, total, zoom, withDetails, toggleDetails, onClose }: BarProps) {
   return (
     <div class="bar">
-      <p class="bar-title" aria-live="polite" aria-atomic="true">
-        <strong>{place.name}</strong> <span>{viewportLabel(place.viewport)}</span>
+      <p class="bar-title" title={place.name} aria-live="polite" aria-atomic="true">
+        <strong>{place.name}</strong> <span class="bar-place">{placeLabel(place)}</span>{" "}
+        {position >= 0 && (
+          <span class="bar-position">
+            {formatNumber(position + 1)}
+            {total !== null && ` of ${formatNumber(total)}`}
+          </span>
+        )}
         {commit && <span class="hidden">commit {shortSha(commit)}</span>}
       </p>
-      {position >= 0 && (
-        <p class="bar-position">
-          {position + 1}
-          {total !== null && ` of ${total}`}
-        </p>
-      )}
       <fieldset class="bar-zoom">
         <legend class="hidden">Zoom</legend>
         <button type="button" class="icon-button" title="Zoom out (−)" onClick={() => zoom.change("out")}>
@@ -41,11 +41,11 @@ export function Bar({ place, commit, position, total, zoom, withDetails, toggleD
         <button
           type="button"
           class="bar-scale"
-          title={zoom.zoomedIn ? "Fit to screen (Z)" : "Actual size (Z)"}
+          title={zoom.isAsOpened ? "Actual size (Z)" : "Back to the first size (Z)"}
           onClick={() => zoom.change("toggle")}
         >
-          {zoom.zoomedIn || zoom.scale === 1 ? `${Math.round(zoom.scale * 100)} %` : "Fit"}
-          <span class="hidden">{zoom.zoomedIn ? ", fit to screen" : ", show actual size"}</span>
+          {zoom.label}
+          <span class="hidden">{zoom.isAsOpened ? ", show actual size" : ", back to the first size"}</span>
         </button>
         <button type="button" class="icon-button" title="Zoom in (+)" onClick={() => zoom.change("in")}>
           <PlusIcon />

@@ -3,26 +3,32 @@ import type { ComponentChildren } from "preact";
 import { date, formatBytes, shortSha } from "../lib/format";
 import type { Image, Project, PullRequest } from "../lib/types";
 import { CopyButton, Mono, MoreButton, Time, TrashIcon } from "../ui";
-import { type Size, viewportLabel } from "./arrange";
+import { type PullAddresses, permalink } from "./addresses";
+import { placeOf, type Size, viewportLabel } from "./arrange";
+import { entryWith } from "./history";
 import { lifetime, lifetimeSentence } from "./lifetime";
 import type { Shown } from "./shown";
+import { Unchanged } from "./unchanged";
 
 interface DetailsProps {
   image: Image;
   pixels: Size | null;
   project: Project | undefined;
   pull: PullRequest;
+  at: PullAddresses;
   shown: Shown;
   show: (image: Image) => void;
   onDelete: () => void;
 }
 
-export function Details({ image, pixels, project, pull, shown, show, onDelete }: DetailsProps) {
+export function Details({ image, pixels, project, pull, at, shown, show, onDelete }: DetailsProps) {
+  const { theme } = placeOf(image);
   return (
     <aside class="details" aria-label="About this screenshot">
       <h2 class="hidden">{image.name}</h2>
       <dl class="facts">
         <Fact name="Viewport">{viewportLabel(image.viewport)}</Fact>
+        {theme && <Fact name="Theme">{theme}</Fact>}
         <Fact name="Size">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
         <Fact name="File">
           {TYPES[image.type] ?? image.type}, {formatBytes(image.size)}
@@ -37,6 +43,7 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
         {project && <Fact name="Expires">{lifetimeSentence(lifetime(image, pull, project), date)}</Fact>}
       </dl>
       <div class="details-actions">
+        <CopyButton text={permalink(at, image, shown.isNewest)} label="Copy permalink" />
         <CopyButton text={image.url} label="Copy URL" />
         <CopyButton text={image.markdown} label="Copy markdown" />
         <a class="button plain" href={image.url} target="_blank" rel="noopener">
@@ -46,17 +53,17 @@ export function Details({ image, pixels, project, pull, shown, show, onDelete }:
           <TrashIcon /> Delete
         </button>
       </div>
-      {shown.commits.length > 1 && (
+      {(shown.history.length > 1 || shown.history[0]?.unchangedSince) && (
         <>
           <h3>Commits</h3>
-          <Commits commits={shown.commits} shown={image} show={show} />
+          <Commits shown={shown} image={image} show={show} />
           <MoreButton more={shown.moreCommits} noun="commits" />
         </>
       )}
       <p class="keys">
-        <kbd>←</kbd> <kbd>→</kbd> screenshots, <kbd>↑</kbd> <kbd>↓</kbd> commits, <kbd>Z</kbd> zoom,{" "}
-        <kbd>I</kbd> details, <kbd>Esc</kbd> close. When zoomed in, arrow keys move the image. Hold{" "}
-        <kbd>Shift</kbd> to go to another one.
+        <kbd>J</kbd> <kbd>K</kbd> next and previous, <kbd>↑</kbd> <kbd>↓</kbd> commits, <kbd>Z</kbd> zoom,{" "}
+        <kbd>I</kbd> details, <kbd>Esc</kbd> close, <kbd>?</kbd> all keys. Arrow keys move an image that is
+        larger than the screen. Hold <kbd>Shift</kbd> to go to another one.
       </p>
     </aside>
   );
@@ -77,17 +84,26 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function Commits({ commits, shown, show }: { commits: Image[]; shown: Image; show: (image: Image) => void }) {
+interface CommitsProps {
+  shown: Shown;
+  image: Image;
+  show: (image: Image) => void;
+}
+
+function Commits({ shown: { history }, image, show }: CommitsProps) {
+  const current = entryWith(history, image.id);
   return (
     <ol class="commits">
-      {commits.map((image) => (
-        <li key={image.id}>
+      {history.map((entry, index) => (
+        <li key={entry.image.id}>
           <button
             type="button"
-            onClick={() => show(image)}
-            {...(image.id === shown.id ? { "aria-current": "true" as const } : {})}
+            onClick={() => show(entry.image)}
+            {...(index === current ? { "aria-current": "true" as const } : {})}
           >
-            <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono> <Time at={image.uploaded_at} />
+            <Mono title={entry.image.commit_sha}>{shortSha(entry.image.commit_sha)}</Mono>{" "}
+            <Time at={entry.image.uploaded_at} />
+            <Unchanged since={entry.unchangedSince} />
           </button>
         </li>
       ))}

@@ -1,91 +1,165 @@
-/** The gallery: a row per name, a thumbnail per viewport, older commits folded away. */
+/** The gallery: a row per name, a thumbnail per viewport and theme, older commits folded away. */
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { formatCount, shortSha } from "../lib/format";
 import { usePages } from "../lib/live";
 import { Link } from "../lib/router";
 import type { Image, Shot } from "../lib/types";
 import { Failed, Mono, MoreButton, Time } from "../ui";
 import { commitsPath, lightboxHref, type PullAddresses } from "./addresses";
-import { boxAspect, type Place, placeKey, type Row, viewportLabel } from "./arrange";
+import {
+  boxAspect,
+  type Folder,
+  firstRows,
+  placeKey,
+  placeLabel,
+  placeOf,
+  type Row,
+  widestRow,
+} from "./arrange";
+import type { Wanted } from "./finding";
+import { Folders } from "./folders";
+import { historyOf } from "./history";
+import { whileNear } from "./near";
 import { Thumbnail } from "./thumbnail";
+import { Unchanged } from "./unchanged";
+
+const ROWS_AT_FIRST = 60;
+const ROWS_AT_ONCE = 30;
 
 interface GalleryProps {
-  rows: Row[];
+  folders: Folder[];
   at: PullAddresses;
+  wanted: Wanted;
+  /** The newest commit. Images of it need not say so. */
+  lastCommit: string;
   /** Images uploaded after this time arrived while the page was open. */
   newSince: number;
 }
 
-export function Gallery({ rows, at, newSince }: GalleryProps) {
+type RowProps = Omit<GalleryProps, "folders">;
+
+export function Gallery({ folders, ...rest }: GalleryProps) {
+  const { shown, end, showUntil } = useGrowing(folders);
+  const several = folders.length > 1;
+  const layout = {
+    "--widest": widestRow(folders),
+    "--gaps": mostCells(folders) - 1,
+    "--rows": rowCount(folders),
+  };
   return (
-    <div class="gallery">
-      {rows.map((row) => (
-        <GalleryRow key={row.name} row={row} at={at} newSince={newSince} />
-      ))}
+    <div class={several ? "with-folders" : ""}>
+      {several && <Folders folders={folders} onJump={showUntil} />}
+      <div class="gallery" style={layout}>
+        {shown.map(({ path, rows }) => (
+          <section key={path} class="gallery-folder" data-folder={path}>
+            {several && (
+              <h2 class="folder-name" tabIndex={-1}>
+                {path || "No folder"}
+              </h2>
+            )}
+            <div class="gallery-rows">
+              {rows.map((row) => (
+                <GalleryRow key={row.name} row={row} several={several} {...rest} />
+              ))}
+            </div>
+          </section>
+        ))}
+        <div ref={end} />
+      </div>
     </div>
   );
 }
 
-function GalleryRow({ row, at, newSince }: { row: Row } & Omit<GalleryProps, "rows">) {
+const mostCells = (folders: Folder[]): number =>
+  Math.max(1, ...folders.flatMap(({ rows }) => rows.map(({ cells }) => cells.length)));
+
+const rowCount = (folders: Folder[]): number => folders.reduce((sum, { rows }) => sum + rows.length, 0);
+
+/** The first rows, and more when the end of them comes near. */
+function useGrowing(folders: Folder[]) {
+  const [most, setMost] = useState(ROWS_AT_FIRST);
+  const end = useRef<HTMLDivElement>(null);
+  const isMore = most < rowCount(folders);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: watched again after each step: the end may still be near
+  useEffect(() => {
+    if (!isMore || !end.current) return;
+    return whileNear(
+      end.current,
+      () => setMost((count) => count + ROWS_AT_ONCE),
+      () => undefined,
+    );
+  }, [isMore, most]);
+  const showUntil = (path: string) => {
+    const before = folders.slice(
+      0,
+      folders.findIndex((folder) => folder.path === path),
+    );
+    setMost((count) => Math.max(count, rowCount(before) + ROWS_AT_FIRST));
+  };
+  return { shown: firstRows(folders, most), end, showUntil };
+}
+
+function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & RowProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const id = useId();
-  const olderId = ({ viewport }: Place) => `${id}-${viewport}`; // not the name: "a b" and "a-b" would collide
+  // Not the name: "a b" and "a-b" would collide.
+  const olderId = (image: Image) => `${id}-${image.viewport}-${placeOf(image).theme}`;
   const toggle = (place: string) => {
     const next = new Set(unfolded);
     if (!next.delete(place)) next.add(place);
     setUnfolded(next);
   };
+  const Name = several ? "h3" : "h2";
   return (
     <section class="gallery-row" aria-label={row.name}>
-      <h2 class="gallery-name" title={row.name}>
-        {row.name}
-      </h2>
-      <div>
-        <ul class="gallery-cells">
-          {row.cells.map((shot) => (
-            <Cell
-              key={shot.newest.viewport}
-              shot={shot}
-              at={at}
-              isNew={shot.newest.uploaded_at > newSince}
-              olderId={olderId(shot.newest)}
-              unfolded={unfolded.has(placeKey(shot.newest))}
-              toggle={() => toggle(placeKey(shot.newest))}
-            />
-          ))}
-        </ul>
-        {row.cells
-          .filter(({ newest, count }) => count > 1 && unfolded.has(placeKey(newest)))
-          .map(({ newest }) => (
-            <OlderCommits key={newest.viewport} id={olderId(newest)} newest={newest} at={at} />
-          ))}
-      </div>
+      <Name class="gallery-name" title={row.name}>
+        {several ? row.label : row.name}
+      </Name>
+      <ul class="gallery-cells">
+        {row.cells.map((shot) => (
+          <Cell
+            key={placeKey(shot.newest)}
+            shot={shot}
+            olderId={olderId(shot.newest)}
+            unfolded={unfolded.has(placeKey(shot.newest))}
+            toggle={() => toggle(placeKey(shot.newest))}
+            {...rest}
+          />
+        ))}
+      </ul>
+      {row.cells
+        .filter(({ newest, commits }) => commits > 1 && unfolded.has(placeKey(newest)))
+        .map(({ newest }) => (
+          <OlderCommits key={placeKey(newest)} id={olderId(newest)} newest={newest} {...rest} />
+        ))}
     </section>
   );
 }
 
-interface CellProps {
-  shot: Shot;
-  at: PullAddresses;
-  isNew: boolean;
+interface CellProps extends RowProps {
+  /** An older service does not know since when its bytes are the same. */
+  shot: Shot & { unchanged_since?: string | null };
   /** The id of its older commits, which are on the page only while unfolded. */
   olderId: string;
   unfolded: boolean;
   toggle: () => void;
 }
 
-function Cell({ shot: { newest, count }, at, isNew, olderId, unfolded, toggle }: CellProps) {
-  const aspect = boxAspect(newest.viewport);
+function Cell({ shot, at, wanted, lastCommit, newSince, olderId, unfolded, toggle }: CellProps) {
+  const { newest, commits } = shot;
+  const isNew = newest.uploaded_at > newSince;
   return (
-    <li class={`cell ${count > 1 ? "stacked" : ""}`} style={{ "--aspect": aspect }}>
-      <PictureLink image={newest} at={at} aspect={aspect}>
-        <span class="cell-viewport">
-          {viewportLabel(newest.viewport)}
+    <CellBox image={newest} isStacked={commits > 1}>
+      <PictureLink image={newest} href={lightboxHref(at, newest, wanted)} isCell>
+        <span class="cell-place">
+          {placeLabel(newest)}
           {isNew && <span class="cell-new">new</span>}
         </span>
+        {newest.commit_sha !== lastCommit && <Commit image={newest} />}
       </PictureLink>
-      {count > 1 && (
+      <Unchanged since={shot.unchanged_since ?? null} />
+      {commits > 1 && (
         <button
           type="button"
           class="cell-commits"
@@ -93,63 +167,89 @@ function Cell({ shot: { newest, count }, at, isNew, olderId, unfolded, toggle }:
           onClick={toggle}
           {...(unfolded ? { "aria-controls": olderId } : {})}
         >
-          {formatCount(count, "commit")}
+          {formatCount(commits, "commit")}
           <span class="hidden">
             {" "}
-            of {newest.name}, {viewportLabel(newest.viewport)}
+            of {newest.name}, {placeLabel(newest)}
           </span>
         </button>
       )}
+    </CellBox>
+  );
+}
+
+/** As wide as the viewport's shape asks for. */
+function CellBox({
+  image: { viewport },
+  isStacked = false,
+  children,
+}: {
+  image: Pick<Image, "viewport">;
+  isStacked?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <li class={`cell ${isStacked ? "stacked" : ""}`} style={{ "--aspect": boxAspect(viewport) }}>
+      {children}
     </li>
   );
 }
 
 interface PictureLinkProps {
   image: Image;
-  at: PullAddresses;
-  aspect: number;
-  children?: ComponentChildren;
+  href: string;
+  /** Whether it is the newest image of its shot: the keys go from one to the next. */
+  isCell?: boolean;
+  children: ComponentChildren;
 }
 
 /** `data-shot` lets the lightbox give the focus back. */
-function PictureLink({ image, at, aspect, children }: PictureLinkProps) {
+function PictureLink({ image, href, isCell = false, children }: PictureLinkProps) {
   return (
     <Link
       class="picture-link"
-      href={lightboxHref(at, image)}
+      href={href}
       data-shot={image.id}
       data-place={placeKey(image)}
+      {...(isCell ? { "data-cell": "" } : {})}
     >
-      <Thumbnail image={image} aspect={aspect} />
-      <span class="cell-caption">
-        {children}
-        <span class="cell-commit">
-          <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono> <Time at={image.uploaded_at} />
-        </span>
-      </span>
+      <Thumbnail image={image} aspect={boxAspect(image.viewport)} />
+      <span class="cell-caption">{children}</span>
     </Link>
   );
 }
 
-/** The older images of a shot. */
-function OlderCommits({ id, newest, at }: { id: string; newest: Image; at: PullAddresses }) {
+function Commit({ image }: { image: Image }) {
+  return (
+    <span class="cell-commit">
+      <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono> <Time at={image.uploaded_at} />
+    </span>
+  );
+}
+
+/** The older images of a shot, each picture once. */
+function OlderCommits({ id, newest, at, wanted }: { id: string; newest: Image } & RowProps) {
   const { items, more, error, loading, loaded, refresh } = usePages(
-    commitsPath(at, newest),
+    commitsPath(at, placeOf(newest)),
     "images",
     imageId,
   );
-  const older = items.filter((image) => image.id !== newest.id);
-  const aspect = boxAspect(newest.viewport);
+  const [now, ...older] = historyOf(items);
   return (
-    <section class="older" id={id} aria-label={`Older commits at ${viewportLabel(newest.viewport)}`}>
-      <h3 class="older-title">Older commits, {viewportLabel(newest.viewport)}</h3>
+    <section class="older" id={id} aria-label={`Older commits at ${placeLabel(newest)}`}>
+      <h4 class="older-title">
+        Older commits, {placeLabel(newest)} <Unchanged since={now?.unchangedSince ?? null} />
+      </h4>
       {error && !loaded && <Failed error={error} retry={refresh} />}
       <ul class="gallery-cells" aria-busy={loading}>
         {loading && <SkeletonCell viewport={newest.viewport} />}
-        {older.map((image) => (
-          <li key={image.id} class="cell" style={{ "--aspect": aspect }}>
-            <PictureLink image={image} at={at} aspect={aspect} />
-          </li>
+        {older.map(({ image, unchangedSince }) => (
+          <CellBox key={image.id} image={image}>
+            <PictureLink image={image} href={lightboxHref(at, image, wanted)}>
+              <Commit image={image} />
+            </PictureLink>
+            <Unchanged since={unchangedSince} />
+          </CellBox>
         ))}
       </ul>
       <MoreButton more={more} noun="commits" />
@@ -160,29 +260,32 @@ function OlderCommits({ id, newest, at }: { id: string; newest: Image; at: PullA
 const imageId = ({ id }: Image): string => id;
 
 function SkeletonCell({ viewport }: { viewport: string }) {
-  const aspect = boxAspect(viewport);
   return (
-    <li class="cell" style={{ "--aspect": aspect }}>
-      <span class="thumbnail" style={{ aspectRatio: String(aspect) }} />
-    </li>
+    <CellBox image={{ viewport }}>
+      <span class="thumbnail" style={{ aspectRatio: String(boxAspect(viewport)) }} />
+    </CellBox>
   );
 }
 
 /** Shown until the first shots have loaded. */
 export function GallerySkeleton() {
+  const viewports = ["375x812", "768x1024", "1280x800"];
+  const widest = viewports.reduce((sum, viewport) => sum + boxAspect(viewport), 0);
   return (
-    <div class="gallery skeleton" role="status">
+    <div class="gallery skeleton" role="status" style={{ "--widest": widest, "--gaps": 2, "--rows": 4 }}>
       <span class="hidden">Loading screenshots…</span>
-      {["one", "two"].map((row) => (
-        <div key={row} class="gallery-row" aria-hidden="true">
-          <span class="gallery-name" />
-          <ul class="gallery-cells">
-            {["375x812", "768x1024", "1280x800"].map((viewport) => (
-              <SkeletonCell key={viewport} viewport={viewport} />
-            ))}
-          </ul>
-        </div>
-      ))}
+      <div class="gallery-rows" aria-hidden="true">
+        {["one", "two", "three", "four"].map((row) => (
+          <div key={row} class="gallery-row">
+            <span class="gallery-name" />
+            <ul class="gallery-cells">
+              {viewports.map((viewport) => (
+                <SkeletonCell key={viewport} viewport={viewport} />
+              ))}
+            </ul>
+          </div>
+        ))}
+      </div>
     </div>
   );
 }

@@ -1,11 +1,12 @@
-/** What a key does in the lightbox. */
+/** What a key does, on the page and in the lightbox. */
 
 export type Step = "previous" | "next" | "newer" | "older";
 export type Action =
   | { do: "go"; step: Step }
   | { do: "pan"; x: number; y: number }
   | { do: "zoom"; how: "toggle" | "in" | "out" }
-  | { do: "details" };
+  | { do: "details" }
+  | { do: "help" };
 
 interface Key {
   key: string;
@@ -28,16 +29,56 @@ const OTHERS: Record<string, Action> = {
   "=": { do: "zoom", how: "in" },
   "-": { do: "zoom", how: "out" },
   i: { do: "details" },
+  j: { do: "go", step: "next" },
+  k: { do: "go", step: "previous" },
+  "?": { do: "help" },
 };
 
-/** An arrow moves over a picture that is zoomed in, and otherwise, or with Shift, on to another. */
-export function actionOf(event: Key, zoomedIn: boolean): Action | null {
-  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+/** In the lightbox, an arrow moves over the image where there is more of it, or else goes to another image. */
+export function actionOf(event: Key, pans: { x: boolean; y: boolean }): Action | null {
+  if (isForBrowser(event)) return null;
   const arrow = ARROWS[event.key];
-  if (!arrow) return OTHERS[event.key.length === 1 ? event.key.toLowerCase() : event.key] ?? null;
-  if (zoomedIn && !event.shiftKey) return { do: "pan", x: arrow.x, y: arrow.y };
+  if (!arrow) return OTHERS[inLowerCase(event.key)] ?? null;
+  const isMore = arrow.x === 0 ? pans.y : pans.x;
+  if (isMore && !event.shiftKey) return { do: "pan", x: arrow.x, y: arrow.y };
   return { do: "go", step: arrow.step };
 }
+
+export type PageAction = "filter" | "next" | "previous" | "help";
+
+const ON_PAGE: Record<string, PageAction> = { "/": "filter", j: "next", k: "previous", "?": "help" };
+
+/** On the page, while no field has the focus. */
+export const pageActionOf = (event: Key): PageAction | null =>
+  isForBrowser(event) ? null : (ON_PAGE[inLowerCase(event.key)] ?? null);
+
+const isForBrowser = (event: Key): boolean => event.ctrlKey || event.metaKey || event.altKey;
+
+const inLowerCase = (key: string): string => (key.length === 1 ? key.toLowerCase() : key);
+
+/** For the help dialog. */
+export const KEYS: readonly { where: string; keys: readonly [keys: string, does: string][] }[] = [
+  {
+    where: "Everywhere",
+    keys: [
+      ["/", "Filter by name"],
+      ["J", "Next screenshot"],
+      ["K", "Previous screenshot"],
+      ["?", "Show this help"],
+    ],
+  },
+  {
+    where: "In the viewer",
+    keys: [
+      ["← →", "Previous and next screenshot"],
+      ["↑ ↓", "Newer and older commit"],
+      ["Z", "Actual size, or back"],
+      ["+ −", "Zoom in and out"],
+      ["I", "Show or hide details"],
+      ["Esc", "Close"],
+    ],
+  },
+];
 
 const FAR_ENOUGH = 48;
 

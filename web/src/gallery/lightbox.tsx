@@ -6,15 +6,16 @@ import { navigate } from "../lib/router";
 import type { Image, Project, PullRequest, Shot } from "../lib/types";
 import { confirmDialog, toast, useAct } from "../ui";
 import { imagePath, lightboxHref, type Opened, type PullAddresses } from "./addresses";
-import { afterDeleting, viewportLabel } from "./arrange";
+import { afterDeleting, placeLabel } from "./arrange";
 import { Bar, StepButtons } from "./bar";
 import { Details } from "./details";
+import type { Wanted } from "./finding";
 import { actionOf, type Step } from "./keys";
 import { LIGHTBOX_WORDS } from "./missing";
 import { usePreloaded } from "./originals";
 import { type Shown, useShown } from "./shown";
 import { Stage } from "./stage";
-import { useMissing } from "./thumbnail";
+import { useMissing, useThumbnailOf } from "./thumbnail";
 import { useNaturalSize, useZoom, type Zoom } from "./zooming";
 
 const PACE_MS = 120;
@@ -28,29 +29,33 @@ interface LightboxProps {
   projectId: string;
   pull: PullRequest;
   at: PullAddresses;
+  /** The filter of the gallery, which the URL keeps. */
+  wanted: Wanted;
+  onHelp: () => void;
   onClose: () => void;
   /** An image was deleted, so the page must reload its data. */
   onChanged: () => void;
 }
 
 export function Lightbox(props: LightboxProps) {
-  const { opened, order, shots, project, pull, at, onClose } = props;
+  const { opened, order, shots, project, pull, at, wanted, onHelp, onClose } = props;
   const dialog = useModal();
   const shown = useShown(opened, order, shots, at);
   const { image } = shown;
+  useThumbnailOf(image);
   const missingOf = useMissing();
   const missing = image && missingOf(image);
   const natural = useNaturalSize(image);
   const zoom = useZoom(image, natural.size);
   const [withDetails, setWithDetails] = useState(() => !window.matchMedia(NARROW).matches);
   const toggleDetails = () => setWithDetails(!withDetails);
-  const show = (next: Image) => navigate(lightboxHref(at, next), { replace: true });
+  const show = (next: Image) => navigate(lightboxHref(at, next, wanted), { replace: true });
   const go = (step: Step) => {
     const next = shown.neighbours[step];
     if (next) show(next);
   };
   const remove = useRemove(props, shown, show);
-  const onKeyDown = useKeys(zoom, go, toggleDetails);
+  const onKeyDown = useKeys(zoom, go, toggleDetails, onHelp);
   const quick = Object.values(shown.neighbours).filter((next) => next && missingOf(next) !== "too_large");
   usePreloaded(quick, natural.arrived);
 
@@ -58,7 +63,7 @@ export function Lightbox(props: LightboxProps) {
     <dialog
       ref={dialog}
       class={`lightbox ${image && withDetails ? "with-details" : ""}`}
-      aria-label={`${opened.place.name}, ${viewportLabel(opened.place.viewport)}`}
+      aria-label={`${opened.place.name}, ${placeLabel(opened.place)}`}
       onKeyDown={onKeyDown}
       onCancel={(event) => {
         event.preventDefault(); // Escape: the URL decides whether it is open
@@ -99,6 +104,7 @@ export function Lightbox(props: LightboxProps) {
           pixels={natural.arrived ? natural.size : null}
           project={project}
           pull={pull}
+          at={at}
           shown={shown}
           show={show}
           onDelete={remove}
@@ -137,16 +143,17 @@ function useModal() {
 const focusStage = (dialog: HTMLElement | null) => dialog?.querySelector<HTMLElement>(".stage")?.focus();
 
 /** Limits the pace of a held-down arrow key: images stay visible, and browsers limit history changes. */
-function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void) {
+function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void, help: () => void) {
   const lastWent = useRef(0);
   return (event: KeyboardEvent) => {
     const enter = event.key === "Enter" && event.target === zoom.stage;
-    const action = enter ? ZOOM : actionOf(event, zoom.zoomedIn);
+    const action = enter ? ZOOM : actionOf(event, zoom.pans);
     if (!action) return;
     event.preventDefault();
     if (action.do === "pan") zoom.pan(action.x, action.y);
     else if (action.do === "zoom") zoom.change(action.how);
     else if (action.do === "details") toggleDetails();
+    else if (action.do === "help") help();
     else if (!event.repeat || event.timeStamp - lastWent.current > PACE_MS) {
       lastWent.current = event.timeStamp;
       go(action.step);
@@ -158,7 +165,7 @@ const ZOOM = { do: "zoom", how: "toggle" } as const;
 
 function useRemove(
   props: LightboxProps,
-  { image, commits }: Shown,
+  { image, images }: Shown,
   show: (image: Image) => void,
 ): () => Promise<void> {
   const { order, projectId, onClose, onChanged } = props;
@@ -166,15 +173,15 @@ function useRemove(
   return async () => {
     if (!image) return;
     const sure = await confirmDialog({
-      title: `Delete ${image.name}, ${viewportLabel(image.viewport)}?`,
+      title: `Delete ${image.name}, ${placeLabel(image)}?`,
       action: "Delete screenshot",
       body: <p>Its link stops working, here and in the pull request. You can’t undo this.</p>,
     });
     if (!sure) return;
     await act.run(async () => {
-      const next = afterDeleting(image, commits, order);
+      const next = afterDeleting(image, images, order);
       await send("DELETE", imagePath(projectId, image));
-      toast(`Deleted ${image.name}, ${viewportLabel(image.viewport)}.`);
+      toast(`Deleted ${image.name}, ${placeLabel(image)}.`);
       if (next) show(next);
       else onClose();
       onChanged();

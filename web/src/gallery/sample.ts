@@ -25,5 +25,5 @@ export function image(some: Partial<Image> = {}): Image {
 
 export const shot = (name: string, viewport: string, some: Partial<Image> = {}): Shot => ({
   newest: image({ name, viewport, ...some }),
-  count: 1,
+  commits: 1,
 });

@@ -1,13 +1,14 @@
 /** The image that the lightbox shows, and its neighbors. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Pages, usePages } from "../lib/live";
 import type { Image, Shot } from "../lib/types";
 import { commitsPath, type Opened, type PullAddresses } from "./addresses";
 import { type Place, placeKey, samePlace } from "./arrange";
+import { type Entry, entryWith, historyOf } from "./history";
 import type { Step } from "./keys";
 
 const SETTLED_MS = 150;
-const NEAR_THE_END = 4;
+const NONE: Image[] = [];
 
 export interface Shown {
   image: Image | null;
@@ -15,40 +16,42 @@ export interface Shown {
   waiting: boolean;
   /** The index in the gallery; -1 if its shot is missing or not loaded yet. */
   position: number;
-  commits: Image[];
+  /** Whether it is the newest of its shot. */
+  isNewest: boolean;
+  /** All images of the shot that are loaded, newest first. */
+  images: Image[];
+  history: Entry[];
   moreCommits: (() => Promise<void>) | null;
   neighbours: Record<Step, Image | undefined>;
   lookAgain: () => void;
 }
 
 export function useShown(opened: Opened, order: Shot[], shots: Pages<Shot>, at: PullAddresses): Shown {
-  const { id: shownId, place } = opened;
-  const newest = order.find((shot) => shot.newest.id === shownId)?.newest;
+  const { place } = opened;
+  const position = order.findIndex((shot) => samePlace(shot.newest, place));
+  const newest = order[position]?.newest;
   const asked = useSettled(place);
   const found = usePages(commitsPath(at, asked), "images", idOf);
-  const commits = samePlace(asked, place) ? found.items : [];
-  const age = commits.findIndex(({ id }) => id === shownId);
-  const image = commits[age] ?? newest ?? null;
-  const position = order.findIndex((shot) => samePlace(shot.newest, place));
+  const images = samePlace(asked, place) ? found.items : NONE;
+  const shownId = opened.id ?? newest?.id ?? images[0]?.id ?? "";
+  const image = images.find(({ id }) => id === shownId) ?? (newest?.id === shownId ? newest : null);
+  const history = useMemo(() => historyOf(images), [images]);
+  const age = entryWith(history, shownId);
   const last = useLastPosition(position);
-  // An image that is not in the loaded pages is in one of the next.
-  useMore(
-    (position < 0 && image !== null) || position >= order.length - NEAR_THE_END,
-    order.length,
-    shots.more,
-  );
   const settling = !samePlace(asked, place) || found.loading;
   return {
     image,
-    waiting: shots.loading || settling || found.error !== undefined,
+    waiting: shots.loading || shots.more !== null || settling || found.error !== undefined,
     position,
-    commits,
+    isNewest: image !== null && image.id === (newest ?? images[0])?.id,
+    images,
+    history,
     moreCommits: found.more,
     neighbours: {
       previous: order[(position < 0 ? last : position) - 1]?.newest,
       next: order[position < 0 ? last : position + 1]?.newest,
-      newer: commits[age - 1],
-      older: age < 0 ? undefined : commits[age + 1],
+      newer: history[age - 1]?.image,
+      older: age < 0 ? undefined : history[age + 1]?.image,
     },
     lookAgain: () => void Promise.all([found.refresh(), shots.refresh()]),
   };
@@ -75,11 +78,4 @@ function useLastPosition(position: number): number {
     if (position >= 0) last.current = position;
   }, [position]);
   return last.current;
-}
-
-function useMore(wanted: boolean, loaded: number, more: (() => Promise<void>) | null): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each length; a failure shows in the gallery
-  useEffect(() => {
-    if (wanted) more?.().catch(() => undefined);
-  }, [wanted, loaded]);
 }

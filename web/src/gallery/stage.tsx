@@ -25,12 +25,13 @@ interface StageProps {
 
 export function Stage({ image, missing, zoom, natural, go, onFailed, children }: StageProps) {
   const hand = useHand(zoom, go);
+  const isLarger = zoom.pans.x || zoom.pans.y;
   return (
     <section
       ref={zoom.setStage}
-      class={`stage ${zoom.zoomedIn ? "zoomed-in" : ""}`}
+      class={`stage ${isLarger ? "zoomed-in" : ""}`}
       aria-label={
-        zoom.zoomedIn ? "Image, zoomed in: use arrow keys to move" : "Image: press Enter to zoom in"
+        isLarger ? "Image, larger than the screen: use arrow keys to move" : "Image: press Enter to zoom in"
       }
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
       tabIndex={0}
@@ -71,7 +72,7 @@ function Picture({
   if (failed) {
     return (
       <div class="picture-failed" role="alert">
-        <p>Could not load this image.</p>
+        <p>{missing === "damaged" ? "Damaged image" : "Could not load this image."}</p>
         {missing !== "damaged" && <Button onClick={() => setFailed(false)}>Try again</Button>}
       </div>
     );
@@ -149,7 +150,7 @@ function useHand(zoom: Zoom, go: (step: Step) => void) {
       start.current = null;
       // On a page zoomed by pinching, one finger scrolls.
       const pinched = (window.visualViewport?.scale ?? 1) > 1.01;
-      if (!from || !end || latest.current.zoomedIn || pinched) return;
+      if (!from || !end || latest.current.pans.x || pinched) return;
       const step = swiped(end.clientX - from.clientX, end.clientY - from.clientY);
       if (step) go(step);
     },

@@ -87,6 +87,20 @@ function useAnswer(image: Image, box: RefObject<HTMLElement | null>): Answer {
   return answer;
 }
 
+/** Request the thumbnail of an image that may not be near in the gallery: the answer also says if it is damaged. */
+export function useThumbnailOf(image: Image | null): void {
+  const queue = useContext(Thumbnails);
+  const [, setAnswered] = useState("");
+  const id = image && knownAnswer(image) === undefined ? image.id : null;
+  useEffect(() => {
+    if (id === null) return;
+    queue?.want(id).then(
+      () => setAnswered(id),
+      () => undefined, // the image itself is shown anyway
+    );
+  }, [queue, id]);
+}
+
 /** A function that says why an image has no thumbnail, as far as this page knows; null: it has or may get one. */
 export function useMissing(): (image: Image) => Missing | null {
   const queue = useContext(Thumbnails);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectedSize, fitting, larger, smaller, steps, toggled } from "./zoom";
+import { expectedSize, fitting, larger, opening, scaleLabel, smaller, steps, toggled } from "./zoom";
 
 const stage = { width: 1000, height: 800 };
 const desktop = { width: 2000, height: 1600 };
@@ -11,7 +11,21 @@ test("an image fits the stage, and a small one is not enlarged", () => {
   expect(fitting(icon, stage)).toBe(1);
 });
 
-test("a long page first fits as a sliver, then fills the width", () => {
+test("an image opens whole, and a long page at the width", () => {
+  expect(opening(desktop, stage)).toBe(0.5);
+  expect(opening({ width: 375, height: 812 }, stage)).toBeCloseTo(0.985);
+  expect(opening(longPage, stage)).toBe(0.8);
+  expect(opening({ width: 375, height: 4000 }, stage)).toBe(1);
+});
+
+test("a size is named if it has a name", () => {
+  expect(scaleLabel(0.5, desktop, stage)).toBe("Fit");
+  expect(scaleLabel(0.8, longPage, stage)).toBe("Width");
+  expect(scaleLabel(1, icon, stage)).toBe("100 %");
+  expect(scaleLabel(2, desktop, stage)).toBe("200 %");
+});
+
+test("a long page can be made smaller until all of it fits", () => {
   expect(steps(longPage, stage)).toEqual([0.08, 0.25, 0.5, 0.8, 1, 2, 4]);
 });
 
@@ -31,6 +45,8 @@ test("a click toggles the original size, and a small image doubles", () => {
   expect(toggled(1, desktop, stage)).toBe(0.5);
   expect(toggled(4, desktop, stage)).toBe(0.5);
   expect(toggled(1, icon, stage)).toBe(2);
+  expect(toggled(0.8, longPage, stage)).toBe(1);
+  expect(toggled(1, longPage, stage)).toBe(0.8);
 });
 
 test("an image that is still loading uses its thumbnail's aspect ratio and the viewport's width", () => {

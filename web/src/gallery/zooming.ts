@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Image } from "../lib/types";
 import { placeKey, type Size, viewportSize } from "./arrange";
 import { knownSize, remember } from "./originals";
-import { expectedSize, fitting, larger, smaller, toggled } from "./zoom";
+import { expectedSize, fitting, isSame, larger, opening, scaleLabel, smaller, toggled } from "./zoom";
 
 const PAN_STEP = 96;
 
@@ -17,16 +17,20 @@ export interface Zoom {
   stage: HTMLElement | null;
   setStage(element: HTMLElement | null): void;
   picture: RefObject<HTMLDivElement | null>;
-  scale: number;
+  /** "Fit", "Width" or "50 %". */
+  label: string;
+  /** Whether it has the size that it opens at. */
+  isAsOpened: boolean;
   shown: Size;
-  zoomedIn: boolean;
+  /** Whether there is more of it than the stage shows, sideways and up or down. */
+  pans: { x: boolean; y: boolean };
   change(how: "toggle" | "in" | "out", around?: Point): void;
   pan(x: number, y: number): void;
 }
 
 /**
  * How large a picture is shown. Another commit of the same place keeps the scale and the position, so that
- * two can be compared by going up and down; another place starts fitted.
+ * two can be compared by going up and down; another place starts at its top, in the size that it opens at.
  */
 export function useZoom(image: Image | null, natural: Size): Zoom {
   const [stage, setStage] = useState<HTMLElement | null>(null);
@@ -34,20 +38,24 @@ export function useZoom(image: Image | null, natural: Size): Zoom {
   const room = useContentSize(stage);
   const place = image ? placeKey(image) : "";
   const [chosen, setChosen] = useState<{ place: string; scale: number } | null>(null);
-  const fit = fitting(natural, room);
-  const scale = chosen?.place === place ? Math.max(chosen.scale, fit) : fit;
+  const opens = opening(natural, room);
+  const scale = chosen?.place === place ? Math.max(chosen.scale, fitting(natural, room)) : opens;
+  const shown = { width: drawn(natural.width * scale), height: drawn(natural.height * scale) };
   const keep = useKeptPoint(stage, picture, scale);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another place starts at its top
+  useLayoutEffect(() => stage?.scrollTo(0, 0), [stage, place]);
   return {
     stage,
     setStage,
     picture,
-    scale,
-    shown: { width: drawn(natural.width * scale), height: drawn(natural.height * scale) },
-    zoomedIn: scale > fit * 1.01,
+    label: scaleLabel(scale, natural, room),
+    isAsOpened: isSame(scale, opens),
+    shown,
+    pans: { x: shown.width > room.width, y: shown.height > room.height },
     change(how, around) {
       keep(around);
       const next = { toggle: toggled, in: larger, out: smaller }[how](scale, natural, room);
-      setChosen(next > fit ? { place, scale: next } : null);
+      setChosen(isSame(next, opens) ? null : { place, scale: next });
     },
     pan: (x, y) => stage?.scrollBy({ left: x * PAN_STEP, top: y * PAN_STEP }),
   };

@@ -2,7 +2,7 @@
 
 import { navigate } from "./router";
 
-const BASE = "/v1/dashboard";
+export const API = "/v1/dashboard";
 const PATIENCE_MS = 20_000;
 
 export class ApiError extends Error {
@@ -23,17 +23,17 @@ export interface Fetched<T> {
 }
 
 export async function get<T>(path: string): Promise<T> {
-  return read<T>(await call("GET", BASE + path));
+  return read<T>(await call("GET", API + path));
 }
 
 export async function getIfChanged<T>(path: string, etag: string | null): Promise<Fetched<T>> {
-  const response = await call("GET", BASE + path, undefined, etag === null ? {} : { "If-None-Match": etag });
+  const response = await call("GET", API + path, undefined, etag === null ? {} : { "If-None-Match": etag });
   if (response.status === 304) return { data: undefined, etag };
   return { data: await read<T>(response), etag: response.headers.get("ETag") };
 }
 
 export async function send<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown): Promise<T> {
-  return read<T>(await call(method, BASE + path, body));
+  return read<T>(await call(method, API + path, body));
 }
 
 /** Calls under /auth. They are not part of the dashboard API and need no session. */
@@ -65,7 +65,7 @@ async function call(
   } catch {
     throw new ApiError(0, noAnswer());
   }
-  if (response.status === 401 && address.startsWith(BASE)) askToSignIn();
+  if (response.status === 401 && address.startsWith(API)) askToSignIn();
   if (!response.ok && response.status !== 304) throw new ApiError(response.status, await reason(response));
   return response;
 }

@@ -64,6 +64,15 @@ export function usePages<K extends keyof Lists>(
   );
 }
 
+/** Load the pages of a list one after the other, until it has `most` items. */
+export function useEveryPage<T>({ items, more, error }: Pages<T>, most: number): void {
+  const wanted = more !== null && items.length < most && error === undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each length; after an error, when a poll works
+  useEffect(() => {
+    if (wanted) more?.().catch(() => undefined); // the list has the error
+  }, [wanted, items.length]);
+}
+
 /** Drop all data: at sign-in, so that a user never sees the previous user's data. */
 export function forgetAll(): void {
   memory.clear();
@@ -110,7 +119,7 @@ class List<T> extends Poller {
   }
 
   async more(): Promise<void> {
-    await this.poll(); // or wait for the running one: one fetch at a time
+    await this.idle(); // one fetch at a time
     const after = this.pages.at(-1)?.next;
     if (!after) return;
     await this.run(async () => {

@@ -58,6 +58,11 @@ export abstract class Poller {
     await this.run(() => this.update(true));
   }
 
+  /** Wait until nothing is being fetched. */
+  protected async idle(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
   /** One fetch at a time. A second caller waits for the running one. */
   protected run(fetching: () => Promise<boolean>): Promise<void> {
     this.#running ??= this.#attempt(fetching).finally(() => {

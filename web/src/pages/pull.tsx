@@ -1,30 +1,31 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { addressesOf, type Opened, openedAt, type PullAddresses } from "../gallery/addresses";
-import { arrange, inOrder, placeKey } from "../gallery/arrange";
+import {
+  addressesOf,
+  type Opened,
+  openedAt,
+  type PullAddresses,
+  pageHref,
+  tabOf,
+} from "../gallery/addresses";
+import { arrange, inOrder, placeKey, samePlace } from "../gallery/arrange";
 import { CommentView } from "../gallery/comment";
+import { choices, EVERYTHING, find, isEverything, type Wanted, wantedOf } from "../gallery/finding";
 import { Gallery, GallerySkeleton } from "../gallery/gallery";
 import { Lightbox } from "../gallery/lightbox";
-import { Announce, PullState, useSeenUntil, WhyNone } from "../gallery/state";
+import { PullHead } from "../gallery/pull-head";
+import { ShortcutsDialog, useShortcuts } from "../gallery/shortcuts";
+import { Announce, useSeenUntil, WhyNone } from "../gallery/state";
 import { Thumbnails, useThumbnailQueue } from "../gallery/thumbnail";
-import { send } from "../lib/api";
-import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
-import { type Pages, useLive, usePages } from "../lib/live";
+import { Toolbar } from "../gallery/toolbar";
+import { formatCount } from "../lib/format";
+import { type Pages, useEveryPage, useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
-import type { Expired, Project, PullRequest, Shot } from "../lib/types";
-import {
-  Button,
-  CopyButton,
-  confirmDialog,
-  Empty,
-  Failed,
-  Mono,
-  MoreButton,
-  PageHead,
-  Time,
-  toast,
-  useAct,
-} from "../ui";
+import { useTyped } from "../lib/typed";
+import type { Project, PullRequest, Shot } from "../lib/types";
+import { Empty, Failed, MoreButton } from "../ui";
+
+/** The most shots that load by themselves: they are filtered and ordered here. */
+const MOST_SHOTS = 6_000;
 
 interface PullPageProps {
   projectId: string;
@@ -36,99 +37,100 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   const { query } = useLocation();
   const project = useLive<Project>(`/projects/${projectId}`).data;
   const { data: pull, error, refresh } = useLive<PullRequest>(at.pull);
-  const shots = usePages(at.shots, "shots", ({ newest }) => placeKey(newest));
-  const rows = useMemo(() => arrange(shots.items), [shots.items]);
-  const order = useMemo(() => inOrder(rows), [rows]);
+  const shots = usePages(at.shots, "shots", shotKey);
+  useEveryPage(shots, MOST_SHOTS);
+  const filter = useFilter(at, shots.items);
   const queue = useThumbnailQueue(projectId);
-  const newSince = useSeenUntil(pull?.last_upload_at);
-  const { opened, close } = useLightbox(at, order);
+  const { opened, order, close } = useLightbox(at, filter, shots.items);
+  const { help, setHelp } = useShortcuts();
   const onChanged = () => void Promise.all([refresh(), shots.refresh()]);
-  const head = { project, projectId, prNumber, pull, at, onChanged };
-  if (!pull && error) {
-    return (
-      <>
-        <Head {...head} />
-        {error.status === 404 && project ? (
-          <Empty title="No screenshots yet">
-            <p>Nothing has been uploaded for #{prNumber}. The first screenshot appears here automatically.</p>
-          </Empty>
+  const onHelp = () => setHelp(true);
+  const tab = tabOf(query);
+  return (
+    <div class="pull-page">
+      <Thumbnails.Provider value={queue}>
+        <PullHead {...{ project, projectId, prNumber, pull, at, onChanged, onHelp }} />
+        {!pull && error ? (
+          <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
         ) : (
-          <Failed error={error} retry={refresh} />
+          <>
+            <Tabs at={at} current={tab} />
+            <Announce words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
+            {tab === "comment" ? (
+              <CommentView path={at.comment} />
+            ) : (
+              <Screenshots {...{ pull, shots, filter, at }} />
+            )}
+          </>
         )}
-      </>
-    );
-  }
-  const comment = query.get("view") === "comment";
-  return (
-    <Thumbnails.Provider value={queue}>
-      <Head {...head} />
-      <Tabs at={at} comment={comment} />
-      <Announce words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
-      {comment ? (
-        <CommentView path={at.comment} />
-      ) : (
-        <Screenshots pull={pull} shots={shots}>
-          <Gallery rows={rows} at={at} newSince={newSince} />
-        </Screenshots>
-      )}
-      {opened && pull && (
-        <Lightbox {...{ opened, order, shots, project, projectId, pull, at, onChanged }} onClose={close} />
-      )}
-    </Thumbnails.Provider>
+        {opened && pull && (
+          <Lightbox
+            {...{ opened, order, shots, project, projectId, pull, at, onChanged, onHelp }}
+            wanted={filter.wanted}
+            onClose={close}
+          />
+        )}
+        {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+      </Thumbnails.Provider>
+    </div>
   );
 }
 
-interface HeadProps extends PullPageProps {
-  project: Project | undefined;
-  pull: PullRequest | undefined;
-  at: PullAddresses;
-  onChanged: () => void;
+const shotKey = ({ newest }: Shot): string => placeKey(newest);
+
+interface Filter {
+  /** As typed, before the URL has it. */
+  wanted: Wanted;
+  text: string;
+  setText: (text: string) => void;
+  found: Shot[];
 }
 
-function Head({ project, projectId, prNumber, pull, at, onChanged }: HeadProps) {
-  const crumbs = [
-    { href: "/", label: "Projects" },
-    { href: `/projects/${projectId}`, label: project?.name ?? "…" },
-  ];
+function useFilter(at: PullAddresses, shots: Shot[]): Filter {
+  const { query } = useLocation();
+  const inUrl = wantedOf(query);
+  const [text, setText] = useTyped(inUrl.q, (q) =>
+    pageHref(at, { tab: tabOf(query), wanted: { ...inUrl, q } }),
+  );
+  const wanted = { ...inUrl, q: text.trim() };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the values, not the object
+  const found = useMemo(() => find(shots, wanted), [shots, wanted.q, wanted.viewport, wanted.theme]);
+  return { wanted, text, setText, found };
+}
+
+function NoPull({
+  error,
+  refresh,
+  prNumber,
+  isKnown,
+}: {
+  error: Parameters<typeof Failed>[0]["error"];
+  refresh: () => unknown;
+  prNumber: number;
+  isKnown: boolean;
+}) {
+  if (error.status !== 404 || !isKnown) return <Failed error={error} retry={refresh} />;
   return (
-    <PageHead
-      title={`#${prNumber}`}
-      part={project?.name ?? ""}
-      crumbs={crumbs}
-      actions={pull && pull.images > 0 && <DeleteScreenshots pull={pull} at={at} onDone={onChanged} />}
-    >
-      <p class="pull-facts">{pull ? <Facts pull={pull} /> : "\u00a0"}</p>
-    </PageHead>
+    <Empty title="No screenshots yet">
+      <p>Nothing has been uploaded for #{prNumber}. The first screenshot appears here automatically.</p>
+    </Empty>
   );
 }
 
-function Facts({ pull }: { pull: PullRequest }) {
-  return (
-    <>
-      <PullState pull={pull} />
-      <span>{formatCount(pull.images, "screenshot")}</span>
-      <span>{formatBytes(pull.bytes)}</span>
-      <span class="with-copy">
-        <Mono title={pull.last_commit}>{shortSha(pull.last_commit)}</Mono>
-        <CopyButton quiet text={pull.last_commit} label="Copy commit" />
-      </span>
-      <span>
-        Uploaded <Time at={pull.last_upload_at} />
-      </span>
-    </>
-  );
-}
+const TAB_LABELS = { all: "Screenshots", comment: "Comment" } as const;
 
-function Tabs({ at, comment }: { at: PullAddresses; comment: boolean }) {
-  const current = { "aria-current": "page" as const };
+function Tabs({ at, current }: { at: PullAddresses; current: keyof typeof TAB_LABELS }) {
   return (
     <nav class="tabs" aria-label="Pull request">
-      <Link href={at.page} {...(comment ? {} : current)}>
-        Screenshots
-      </Link>
-      <Link href={`${at.page}?view=comment`} {...(comment ? current : {})}>
-        Comment
-      </Link>
+      {(["all", "comment"] as const).map((tab) => (
+        <Link
+          key={tab}
+          href={pageHref(at, { tab })}
+          {...(tab === current ? { "aria-current": "page" as const } : {})}
+        >
+          {TAB_LABELS[tab]}
+        </Link>
+      ))}
     </nav>
   );
 }
@@ -136,18 +138,42 @@ function Tabs({ at, comment }: { at: PullAddresses; comment: boolean }) {
 interface ScreenshotsProps {
   pull: PullRequest | undefined;
   shots: Pages<Shot>;
-  children: ComponentChildren;
+  filter: Filter;
+  at: PullAddresses;
 }
 
-function Screenshots({ pull, shots, children }: ScreenshotsProps) {
-  if (shots.items.length > 0) {
-    return (
-      <>
-        {children}
+function Screenshots({ pull, shots, filter, at }: ScreenshotsProps) {
+  const newSince = useSeenUntil(pull?.last_upload_at);
+  const folders = useMemo(() => arrange(filter.found), [filter.found]);
+  const options = useMemo(() => choices(shots.items), [shots.items]);
+  if (shots.items.length === 0) return <NoShots pull={pull} shots={shots} />;
+  const { wanted, text, setText, found } = filter;
+  const lastCommit = pull?.last_commit ?? "";
+  return (
+    <>
+      <Toolbar
+        {...{ at, wanted, text, ...options }}
+        onText={setText}
+        found={found.length}
+        total={shots.items.length}
+      />
+      <Gallery {...{ folders, at, wanted, lastCommit, newSince }} />
+      {found.length === 0 && !isEverything(wanted) && (
+        <Empty title="No screenshots match">
+          <p>{wanted.q ? <>No name contains “{wanted.q}”.</> : "None has this viewport and theme."}</p>
+          <Link class="button plain" href={pageHref(at, { wanted: EVERYTHING })} replace>
+            Clear filter
+          </Link>
+        </Empty>
+      )}
+      {(shots.items.length >= MOST_SHOTS || shots.error) && (
         <MoreButton more={shots.more} noun="screenshots" />
-      </>
-    );
-  }
+      )}
+    </>
+  );
+}
+
+function NoShots({ pull, shots }: Pick<ScreenshotsProps, "pull" | "shots">) {
   if (shots.error) return <Failed error={shots.error} retry={shots.refresh} />;
   if (shots.loading || !pull) return <GallerySkeleton />;
   return (
@@ -159,52 +185,11 @@ function Screenshots({ pull, shots, children }: ScreenshotsProps) {
   );
 }
 
-function DeleteScreenshots({
-  pull,
-  at,
-  onDone,
-}: {
-  pull: PullRequest;
-  at: PullAddresses;
-  onDone: () => void;
-}) {
-  const act = useAct();
-  const all = formatCount(pull.images, "screenshot");
-  const expire = async () => {
-    const sure = await confirmDialog({
-      title: `Delete ${all} of #${pull.pr_number}?`,
-      action: `Delete ${all}`,
-      body: (
-        <p>
-          {pull.images === 1 ? "Its link stops" : "Their links stop"} working, here and in the pull request.
-          You can’t undo this.
-        </p>
-      ),
-    });
-    if (sure) await act.run(() => expireAll(at).finally(onDone));
-  };
-  return (
-    <Button busy={act.busy} onClick={expire}>
-      Delete screenshots
-    </Button>
-  );
-}
-
-async function expireAll(at: PullAddresses): Promise<void> {
-  const { expired, failed } = await send<Expired>("POST", at.expire);
-  const deleted = `Deleted ${formatCount(expired, "screenshot")}.`;
-  if (failed === 0) toast(deleted);
-  else
-    toast(
-      `${deleted} ${formatNumber(failed)} could not be deleted. The service retries within the hour.`,
-      "failed",
-    );
-}
-
 /** The URL says whether the lightbox is open. Closing goes back in history if it was opened from this page. */
-function useLightbox(at: PullAddresses, order: Shot[]) {
+function useLightbox(at: PullAddresses, { wanted, found }: Filter, shots: Shot[]) {
   const { query } = useLocation();
-  const opened = openedAt(query, order);
+  const opened = openedAt(query, shots);
+  const order = useOrder(opened, found, shots);
   const asked = query.has("shot");
   const last = useRef<{ opened: Opened | null; asked: boolean; here: boolean } | null>(null);
   useEffect(() => {
@@ -214,9 +199,16 @@ function useLightbox(at: PullAddresses, order: Shot[]) {
   });
   const close = () => {
     if (last.current?.here) window.history.back();
-    else navigate(at.page, { replace: true });
+    else navigate(pageHref(at, { wanted }), { replace: true });
   };
-  return { opened, close };
+  return { opened, order, close };
+}
+
+/** The order of the gallery as it is filtered, or all of it for a shot that the filter leaves out. */
+function useOrder(opened: Opened | null, found: Shot[], shots: Shot[]): Shot[] {
+  const isFound = !opened || found.some(({ newest }) => samePlace(newest, opened.place));
+  const shown = isFound ? found : shots;
+  return useMemo(() => inOrder(arrange(shown)), [shown]);
 }
 
 /** Focus the image in the gallery, or the newest one of its shot if it is folded away. */

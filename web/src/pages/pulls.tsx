@@ -1,14 +1,16 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { addressesOf, pageHref } from "../gallery/addresses";
 import { asQuery, type Filter, filterOf, STATES, type State } from "../gallery/filter";
+import { EVERYTHING, nameTerm } from "../gallery/finding";
 import { Announce, PullState, useSeenUntil, WhyNone } from "../gallery/state";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../gallery/thumbnail";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
-import { Link, navigate, useLocation } from "../lib/router";
+import { Link, useLocation } from "../lib/router";
+import { useTyped } from "../lib/typed";
 import type { ListedPullRequest, Project } from "../lib/types";
-import { Choice, CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchIcon, Time } from "../ui";
+import { Choice, CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchField, Time } from "../ui";
 
-const TYPING_MS = 250;
 const STRIP_ASPECT = 1.5;
 const LABELS: Record<State, string> = { "": "All", open: "Open", closed: "Closed" };
 
@@ -32,7 +34,12 @@ export function PullsPage({ projectId }: { projectId: string }) {
       <Announce words={filtered ? found : latest} />
       <ul class="pulls" aria-busy={list.loading} aria-label="Pull requests">
         {pulls.map((pull) => (
-          <PullRow key={pull.pr_number} pull={pull} page={page} isNew={pull.last_upload_at > newSince} />
+          <PullRow
+            key={pull.pr_number}
+            pull={pull}
+            href={pullHref(projectId, pull, filter.q)}
+            isNew={pull.last_upload_at > newSince}
+          />
         ))}
       </ul>
       <MoreButton more={list.more} noun="pull requests" />
@@ -67,44 +74,33 @@ function Toolbar({ page, filter }: { page: string; filter: Filter }) {
   );
 }
 
-function Search({ page, filter }: { page: string; filter: Filter }) {
-  const { state, q } = filter;
-  const [text, setText] = useState(q);
-  const sent = useRef(q);
-  useEffect(() => {
-    if (q !== sent.current) setText(q); // the URL changed: Back, or a link
-    sent.current = q;
-  }, [q]);
-  useEffect(() => {
-    const wanted = text.trim();
-    if (wanted === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = wanted;
-      navigate(page + asQuery({ state, q: wanted }), { replace: true });
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, page, state]);
+function Search({ page, filter: { state, q } }: { page: string; filter: Filter }) {
+  const [text, setText] = useTyped(q, (wanted) => page + asQuery({ state, q: wanted }));
   return (
-    <label class="search">
-      <span class="hidden">Search pull requests by number, commit or screenshot name</span>
-      <SearchIcon />
-      <input
-        type="search"
-        value={text}
-        placeholder="Number, commit or name"
-        autocomplete="off"
-        spellcheck={false}
-        onInput={({ currentTarget }) => setText(currentTarget.value)}
-      />
-    </label>
+    <SearchField
+      label="Search pull requests by number, commit or screenshot name"
+      placeholder="Number, commit or name"
+      text={text}
+      onText={setText}
+    />
   );
 }
 
-function PullRow({ pull, page, isNew }: { pull: ListedPullRequest; page: string; isNew: boolean }) {
+/** The gallery opens with the term that found one of its names. */
+const pullHref = (projectId: string, pull: ListedPullRequest, q: string): string =>
+  pageHref(addressesOf(projectId, pull.pr_number), { wanted: { ...EVERYTHING, q: nameTerm(pull, q) } });
+
+interface PullRowProps {
+  pull: ListedPullRequest;
+  href: string;
+  isNew: boolean;
+}
+
+function PullRow({ pull, href, isNew }: PullRowProps) {
   return (
     <li class="pull">
       <p class="pull-number">
-        <Link href={`${page}/prs/${pull.pr_number}`}>#{pull.pr_number}</Link>
+        <Link href={href}>#{pull.pr_number}</Link>
         <PullState pull={pull} />
       </p>
       {pull.images > 0 ? (

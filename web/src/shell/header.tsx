@@ -1,6 +1,8 @@
 import { useRef } from "preact/hooks";
 import { auth } from "../lib/api";
 import { Link, navigate } from "../lib/router";
+import { useSignal } from "../lib/signal";
+import { chooseTheme, THEMES, theme } from "../lib/theme";
 import type { Me, User } from "../lib/types";
 import { DownIcon, Mark, toast, useAct } from "../ui";
 
@@ -61,6 +63,7 @@ function AccountMenu({ me }: { me: Me }) {
             </li>
           ))}
         </ul>
+        <ThemeSwitch />
         <ul>
           <li>
             <button type="button" onClick={() => signOut("/sign-out", "You’re signed out.")}>
@@ -78,6 +81,24 @@ function AccountMenu({ me }: { me: Me }) {
         </ul>
       </div>
     </div>
+  );
+}
+
+const THEME_LABELS = { system: "System", light: "Light", dark: "Dark" };
+
+function ThemeSwitch() {
+  const current = useSignal(theme);
+  return (
+    <fieldset class="menu-theme">
+      <legend>Theme</legend>
+      <div class="choice">
+        {THEMES.map((each) => (
+          <button key={each} type="button" aria-pressed={each === current} onClick={() => chooseTheme(each)}>
+            {THEME_LABELS[each]}
+          </button>
+        ))}
+      </div>
+    </fieldset>
   );
 }
 

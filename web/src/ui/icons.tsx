@@ -21,6 +21,24 @@ function Icon({ children }: { children: ComponentChildren }) {
   );
 }
 
+export const DownloadIcon = () => (
+  <Icon>
+    <path d="M8 2.75v7.5M4.75 7.25L8 10.5l3.25-3.25M3 13.25h10" />
+  </Icon>
+);
+
+export const ExternalIcon = () => (
+  <Icon>
+    <path d="M9.5 2.75h3.75V6.5M13 3L7.5 8.5M11.75 9.5v3.25h-8.5v-8.5H6.5" />
+  </Icon>
+);
+
+export const MoreIcon = () => (
+  <Icon>
+    <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke-width="2" />
+  </Icon>
+);
+
 export const CopyIcon = () => (
   <Icon>
     <rect x="5.75" y="5.75" width="7.5" height="7.5" rx="1.5" />

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from prshots.contract.natural_order import natural_key
+from prshots.contract.natural_order import shot_key
 from prshots.server.domain.models import Image
 
 MAX_PART_BYTES = 180
@@ -73,7 +73,7 @@ def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
     and lower case are the same.
     """
     taken: set[str] = set()
-    for image in sorted(images, key=lambda each: (natural_key(each.name), natural_key(each.viewport))):
+    for image in sorted(images, key=lambda each: shot_key(each.name, each.viewport, "")):
         path = _safe_path(image.name)
         suffix = f"@{image.viewport}.{image.ext}"
         tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in _from_one())

@@ -1,0 +1,42 @@
+/** The images of a shot as its history: each commit once, and equal bytes once. */
+import type { Image } from "../lib/types";
+
+export interface Entry {
+  /** The newest image of the entry. */
+  image: Image;
+  /** The first commit that had these bytes, if it is another than the image's. */
+  unchangedSince: string | null;
+  /** All images of the entry, newest first. */
+  images: Image[];
+}
+
+/** Older services know no hashes. */
+const sha256Of = (image: Image & { sha256?: string | null }): string | null => image.sha256 ?? null;
+
+/** From images, newest first. A second run of a commit replaces the first. */
+export function historyOf(images: Image[]): Entry[] {
+  const entries: Entry[] = [];
+  const commits = new Map<string, Entry>();
+  for (const image of images) {
+    const rerun = commits.get(image.commit_sha);
+    if (rerun) {
+      rerun.images.push(image);
+      continue;
+    }
+    const last = entries.at(-1);
+    if (last && sha256Of(image) !== null && sha256Of(last.image) === sha256Of(image)) {
+      last.images.push(image);
+      last.unchangedSince = image.commit_sha;
+      commits.set(image.commit_sha, last);
+    } else {
+      const entry = { image, unchangedSince: null, images: [image] };
+      entries.push(entry);
+      commits.set(image.commit_sha, entry);
+    }
+  }
+  return entries;
+}
+
+/** The index of the entry that has this image; -1 if none has. */
+export const entryWith = (entries: Entry[], id: string): number =>
+  entries.findIndex(({ images }) => images.some((image) => image.id === id));

@@ -1,0 +1,12 @@
+import { shortSha } from "../lib/format";
+import { Mono } from "../ui";
+
+/** Says that the bytes are the same since an earlier commit. */
+export function Unchanged({ since }: { since: string | null }) {
+  if (since === null) return null;
+  return (
+    <span class="unchanged">
+      unchanged since <Mono title={since}>{shortSha(since)}</Mono>
+    </span>
+  );
+}
