@@ -216,7 +216,7 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "projects": f"{web}/",
         "pulls": shop,
         "pull": f"{shop}/prs/1042",
-        "comment": f"{shop}/prs/1042?view=comment",
+        "comment": f"{shop}/prs/1042?tab=comment",
         "tokens": f"{shop}/tokens",
         "keyless": f"{shop}/tokens?kind=keyless",
         "settings": f"{shop}/settings",

@@ -6,6 +6,7 @@ import io
 import os
 import re
 import subprocess
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -342,7 +343,7 @@ class TestGallery:
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
         url = shot(ci, "cart")["view_url"]
-        page.goto(f"/projects/{project}/prs/7?view=comment")
+        page.goto(f"/projects/{project}/prs/7?tab=comment")
         expect(page.get_by_role("heading", name="1 screenshot", exact=True)).to_be_visible()
         loaded(page.locator(".forge-comment").get_by_role("img"))
         assert page.locator(".forge-comment img").get_attribute("src") == url
@@ -355,16 +356,94 @@ class TestGallery:
     ) -> None:
         urls = [shot(ci, name)["view_url"] for name in ("one", "two")]
         page.goto(f"/projects/{project}/prs/7")
+        page.get_by_role("button", name="More actions").click()
         page.get_by_role("button", name="Delete screenshots").click()
         dialog = page.get_by_role("dialog")
         expect(dialog).to_contain_text("Delete 2 screenshots of #7?")
         dialog.get_by_role("button", name="Cancel").click()
         assert httpx.get(urls[0]).status_code == 200
+        page.get_by_role("button", name="More actions").click()
         page.get_by_role("button", name="Delete screenshots").click()
         page.get_by_role("dialog").get_by_role("button", name="Delete 2 screenshots").click()
         expect(page.get_by_text("Deleted 2 screenshots.")).to_be_visible()
         expect(page.get_by_text("No screenshots", exact=True)).to_be_visible()
         assert [httpx.get(url).status_code for url in urls] == [410, 410]
+
+    def test_a_second_run_of_a_commit_is_not_another_commit(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        for sha in ("a", "b", "b"):
+            shot(ci, "cart", commit_sha=sha * 40)
+        for _ in range(2):
+            shot(ci, "home", commit_sha="b" * 40)
+        page.goto(f"/projects/{project}/prs/7")
+        row(page, "cart").get_by_role("button", name="2 commits").click()
+        expect(row(page, "cart").locator(".older .cell")).to_have_count(1)
+        expect(row(page, "home").get_by_role("button")).to_have_count(0)
+        row(page, "cart").get_by_role("link").first.click()
+        expect(page.locator(".commits li")).to_have_count(2)
+
+    def test_filter_folders_and_keys_find_a_shot(self, page: Page, ci: httpx.Client, project: str) -> None:
+        for name in ("home", "checkout/step-10", "checkout/step-2", "account/sign-in"):
+            shot(ci, name, viewport="1280x800")
+        shot(ci, "checkout/step-2", viewport="375x812")
+        page.goto(f"/projects/{project}?q=STEP")
+        page.get_by_role("link", name="#7").click()  # the list passes its search on
+        filter_field = page.get_by_role("searchbox", name="Filter screenshots by name")
+        expect(filter_field).to_have_value("STEP")
+        expect(page.locator(".gallery-name")).to_have_text(["checkout/step-2", "checkout/step-10"])
+        expect(page.get_by_text("3 of 5")).to_be_visible()
+        page.get_by_label("Viewport").select_option("375x812")
+        expect(page.locator(".gallery-name")).to_have_text(["checkout/step-2"])
+        expect(page).to_have_url(re.compile(r"\?q=STEP&viewports=375x812$"))
+        page.get_by_label("Viewport").select_option("")
+        page.keyboard.press("Escape")
+        page.locator("h1").click()
+        page.keyboard.press("/")
+        expect(filter_field).to_be_focused()
+        page.keyboard.type("nothing like it")
+        page.get_by_role("link", name="Clear filter").click()
+        expect(filter_field).to_have_value("")
+        folders = page.get_by_role("navigation", name="Folders").get_by_role("button")
+        expect(folders).to_have_text([re.compile("No folder"), re.compile("account"), re.compile("checkout")])
+        folders.last.click()
+        expect(page.get_by_role("heading", name="checkout")).to_be_focused()
+        page.locator("h1").click()
+        for key in "jjj":
+            page.keyboard.press(key)
+        expect(row(page, "checkout/step-2").get_by_role("link").first).to_be_focused()
+        page.keyboard.press("k")
+        expect(row(page, "account/sign-in").get_by_role("link")).to_be_focused()
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Filter by name")
+
+    def test_all_screenshots_are_downloaded_as_a_zip(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        shot(ci, "checkout/cart")
+        page.goto(f"/projects/{project}/prs/7")
+        with page.expect_download() as downloading:
+            page.get_by_role("link", name="Download all").click()
+        assert downloading.value.suggested_filename.endswith("-pr-7.zip")
+        with zipfile.ZipFile(downloading.value.path()) as archive:
+            assert archive.read("checkout/cart@320x200.png") == picture()
+
+    def test_the_theme_is_chosen_and_remembered(self, page: Page, project: str) -> None:
+        page.emulate_media(color_scheme="light")
+        page.goto(f"/projects/{project}")
+        background = "getComputedStyle(document.documentElement).backgroundColor"
+        light = page.evaluate(background)
+        page.get_by_role("button", name="ann").click()
+        page.get_by_role("button", name="Dark").click()
+        dark = page.evaluate(background)
+        assert dark != light
+        page.reload()
+        expect(page.locator("h1")).to_be_visible()
+        assert page.evaluate(background) == dark
+        page.get_by_role("button", name="ann").click()
+        expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("button", name="System").click()
+        assert page.evaluate(background) == light
 
 
 class TestLightbox:
@@ -423,6 +502,43 @@ class TestLightbox:
         other = page.context.new_page()
         other.goto(address)
         loaded(other.locator("dialog.lightbox .stage img:not(.stand-in)"))
+
+    def test_shows_a_long_page_at_the_width_and_transparency_as_a_checkerboard(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        upload(ci, picture(640, 6000), name="long", viewport="640x400")
+        clear = io.BytesIO()
+        Picture.new("RGBA", (320, 200)).save(clear, "PNG")
+        upload(ci, clear.getvalue(), name="clear", viewport="320x200")
+        page.goto(f"/projects/{project}/prs/7?shot=long&viewport=640x400")
+        big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
+        loaded(big)
+        expect(page.locator(".picture")).to_have_css("width", "640px")
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".stage")).not_to_have_js_property("scrollTop", 0)
+        page.keyboard.press("k")
+        expect(page.locator(".bar-title")).to_contain_text("clear")
+        expect(page.locator(".stage")).to_have_js_property("scrollTop", 0)
+        expect(big).to_have_css("background-image", re.compile("conic-gradient"))
+
+    def test_on_a_phone_says_which_shot_it_is_and_copies_a_permalink(
+        self, page: Page, three: dict[str, dict[str, str]]
+    ) -> None:
+        page.set_viewport_size(NARROW)
+        row(page, "b").get_by_role("link").click()
+        title = page.locator(".bar-title")
+        for text in ("^b$", "^320 . 200$", "^2 of 3$"):
+            expect(title.get_by_text(re.compile(text))).to_be_visible()
+        page.keyboard.press("j")
+        expect(title.get_by_text("3 of 3")).to_be_visible()
+        page.get_by_role("button", name="Details").click()
+        page.get_by_role("button", name="Copy permalink").click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        link = copied(page)
+        assert link.endswith("/prs/7?shot=c&viewport=320x200")
+        page.goto(link)
+        big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
+        expect(big).to_have_attribute("src", three["c"]["view_url"])
 
     def test_delete_asks_first_and_then_shows_the_next_image(
         self, page: Page, three: dict[str, dict[str, str]]
@@ -517,7 +633,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
             shot(ci, name, viewport="1280x800")
             shot(ci, name, viewport="375x812")
         shot(ci, "checkout/cart", viewport="375x812", commit_sha="f" * 40)
-        image = shot(ci, "lightbox")["id"]
+        shot(ci, "lightbox")
         upload(ci, name="broken", pr_number=8)
     claims = {"repository": f"a-long-name/{'x' * 60}", "ref": "refs/pull/*"}
     ann.ask("POST", f"/projects/{project}/trusts", issuer=GITHUB, claims=claims).raise_for_status()
@@ -527,8 +643,10 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
         "pull requests": at,
         "nothing found": f"{at}?q=zebra",
         "pull request": f"{at}/prs/7",
-        "comment": f"{at}/prs/7?view=comment",
-        "lightbox": f"{at}/prs/7?shot={image}",
+        "comment": f"{at}/prs/7?tab=comment",
+        "lightbox": f"{at}/prs/7?shot=lightbox&viewport=320x200",
+        "filtered": f"{at}/prs/7?q=cart&viewports=375x812",
+        "no shots found": f"{at}/prs/7?q=zebra",
         "broken": f"{at}/prs/8",
         "never seen": f"{at}/prs/999",
         "tokens": f"{at}/tokens",

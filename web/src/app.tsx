@@ -17,6 +17,9 @@ import { UsagePage } from "./pages/usage";
 import { Header } from "./shell/header";
 import { ConfirmHost, FailedPage, Loading, Toasts } from "./ui";
 
+/** The gallery uses the whole width of a large screen. */
+const PULL = "/projects/:id/prs/:n";
+
 export function App() {
   const { path } = useLocation();
   return (
@@ -37,7 +40,7 @@ function SignedIn({ path }: { path: string }) {
     <>
       <Banner />
       <Header me={me} />
-      <main id="main" class="page" tabIndex={-1}>
+      <main id="main" class={`page ${match(PULL, path) ? "wide" : ""}`} tabIndex={-1}>
         {me && <MeContext.Provider value={me}>{pageAt(path)}</MeContext.Provider>}
         {!me && (error ? <FailedPage error={error} retry={refresh} /> : <Loading rows={4} />)}
       </main>
@@ -49,7 +52,7 @@ function pageAt(path: string): ComponentChild {
   if (path === "/") return <ProjectsPage />;
   const organization = match("/organizations/:id", path);
   if (organization) return <OrganizationPage key={path} organizationId={organization.id} />;
-  const pull = match("/projects/:id/prs/:n", path);
+  const pull = match(PULL, path);
   if (pull) return pullPage(path, pull.id, pull.n);
   const project = match("/projects/:id", path);
   if (project) return <PullsPage key={path} projectId={project.id} />;

@@ -24,8 +24,8 @@ import { whileNear } from "./near";
 import { Thumbnail } from "./thumbnail";
 import { Unchanged } from "./unchanged";
 
-const ROWS_AT_FIRST = 60;
-const ROWS_AT_ONCE = 30;
+const ROWS_AT_FIRST = 40;
+const ROWS_AT_ONCE = 20;
 
 interface GalleryProps {
   folders: Folder[];

@@ -61,10 +61,16 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
   {
     where: "Everywhere",
     keys: [
-      ["/", "Filter by name"],
       ["J", "Next screenshot"],
       ["K", "Previous screenshot"],
       ["?", "Show this help"],
+    ],
+  },
+  {
+    where: "In the gallery",
+    keys: [
+      ["/", "Filter by name"],
+      ["Enter", "Open the screenshot"],
     ],
   },
   {

@@ -7,7 +7,7 @@ import {
   pageHref,
   tabOf,
 } from "../gallery/addresses";
-import { arrange, inOrder, placeKey, samePlace } from "../gallery/arrange";
+import { arrange, type Folder, inOrder, placeKey, samePlace } from "../gallery/arrange";
 import { CommentView } from "../gallery/comment";
 import { choices, EVERYTHING, find, isEverything, type Wanted, wantedOf } from "../gallery/finding";
 import { Gallery, GallerySkeleton } from "../gallery/gallery";
@@ -26,6 +26,8 @@ import { Empty, Failed, MoreButton } from "../ui";
 
 /** The most shots that load by themselves: they are filtered and ordered here. */
 const MOST_SHOTS = 6_000;
+/** So many are waited for: a later page can belong before an earlier one in natural order. */
+const WAITED_FOR = 1_500;
 
 interface PullPageProps {
   projectId: string;
@@ -47,32 +49,30 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   const onHelp = () => setHelp(true);
   const tab = tabOf(query);
   return (
-    <div class="pull-page">
-      <Thumbnails.Provider value={queue}>
-        <PullHead {...{ project, projectId, prNumber, pull, at, onChanged, onHelp }} />
-        {!pull && error ? (
-          <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
-        ) : (
-          <>
-            <Tabs at={at} current={tab} />
-            <Announce words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
-            {tab === "comment" ? (
-              <CommentView path={at.comment} />
-            ) : (
-              <Screenshots {...{ pull, shots, filter, at }} />
-            )}
-          </>
-        )}
-        {opened && pull && (
-          <Lightbox
-            {...{ opened, order, shots, project, projectId, pull, at, onChanged, onHelp }}
-            wanted={filter.wanted}
-            onClose={close}
-          />
-        )}
-        {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
-      </Thumbnails.Provider>
-    </div>
+    <Thumbnails.Provider value={queue}>
+      <PullHead {...{ project, projectId, prNumber, pull, at, onChanged, onHelp }} />
+      {!pull && error ? (
+        <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
+      ) : (
+        <>
+          <Tabs at={at} current={tab} />
+          <Announce words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
+          {tab === "comment" ? (
+            <CommentView path={at.comment} />
+          ) : (
+            <Screenshots {...{ pull, shots, filter, at }} />
+          )}
+        </>
+      )}
+      {opened && pull && (
+        <Lightbox
+          {...{ opened, order, shots, project, projectId, pull, at, onChanged, onHelp }}
+          wanted={filter.wanted}
+          onClose={close}
+        />
+      )}
+      {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+    </Thumbnails.Provider>
   );
 }
 
@@ -84,6 +84,7 @@ interface Filter {
   text: string;
   setText: (text: string) => void;
   found: Shot[];
+  folders: Folder[];
 }
 
 function useFilter(at: PullAddresses, shots: Shot[]): Filter {
@@ -95,7 +96,8 @@ function useFilter(at: PullAddresses, shots: Shot[]): Filter {
   const wanted = { ...inUrl, q: text.trim() };
   // biome-ignore lint/correctness/useExhaustiveDependencies: the values, not the object
   const found = useMemo(() => find(shots, wanted), [shots, wanted.q, wanted.viewport, wanted.theme]);
-  return { wanted, text, setText, found };
+  const folders = useMemo(() => arrange(found), [found]);
+  return { wanted, text, setText, found, folders };
 }
 
 function NoPull({
@@ -144,10 +146,11 @@ interface ScreenshotsProps {
 
 function Screenshots({ pull, shots, filter, at }: ScreenshotsProps) {
   const newSince = useSeenUntil(pull?.last_upload_at);
-  const folders = useMemo(() => arrange(filter.found), [filter.found]);
   const options = useMemo(() => choices(shots.items), [shots.items]);
-  if (shots.items.length === 0) return <NoShots pull={pull} shots={shots} />;
-  const { wanted, text, setText, found } = filter;
+  const isEnough = shots.more === null || shots.items.length >= WAITED_FOR || shots.error !== undefined;
+  const isReady = useEver(shots.loaded && isEnough);
+  if (shots.items.length === 0 || !isReady) return <NoShots pull={pull} shots={shots} />;
+  const { wanted, text, setText, found, folders } = filter;
   const lastCommit = pull?.last_commit ?? "";
   return (
     <>
@@ -173,9 +176,16 @@ function Screenshots({ pull, shots, filter, at }: ScreenshotsProps) {
   );
 }
 
+/** Whether it was ever true: a gallery that is shown stays, also while uploads add a page. */
+function useEver(isTrue: boolean): boolean {
+  const was = useRef(false);
+  was.current ||= isTrue;
+  return was.current;
+}
+
 function NoShots({ pull, shots }: Pick<ScreenshotsProps, "pull" | "shots">) {
   if (shots.error) return <Failed error={shots.error} retry={shots.refresh} />;
-  if (shots.loading || !pull) return <GallerySkeleton />;
+  if (shots.loading || shots.more || !pull) return <GallerySkeleton />;
   return (
     <Empty title="No screenshots">
       <p>
@@ -186,10 +196,10 @@ function NoShots({ pull, shots }: Pick<ScreenshotsProps, "pull" | "shots">) {
 }
 
 /** The URL says whether the lightbox is open. Closing goes back in history if it was opened from this page. */
-function useLightbox(at: PullAddresses, { wanted, found }: Filter, shots: Shot[]) {
+function useLightbox(at: PullAddresses, { wanted, folders }: Filter, shots: Shot[]) {
   const { query } = useLocation();
   const opened = openedAt(query, shots);
-  const order = useOrder(opened, found, shots);
+  const order = useOrder(opened, folders, shots);
   const asked = query.has("shot");
   const last = useRef<{ opened: Opened | null; asked: boolean; here: boolean } | null>(null);
   useEffect(() => {
@@ -205,10 +215,10 @@ function useLightbox(at: PullAddresses, { wanted, found }: Filter, shots: Shot[]
 }
 
 /** The order of the gallery as it is filtered, or all of it for a shot that the filter leaves out. */
-function useOrder(opened: Opened | null, found: Shot[], shots: Shot[]): Shot[] {
-  const isFound = !opened || found.some(({ newest }) => samePlace(newest, opened.place));
-  const shown = isFound ? found : shots;
-  return useMemo(() => inOrder(arrange(shown)), [shown]);
+function useOrder(opened: Opened | null, folders: Folder[], shots: Shot[]): Shot[] {
+  const filtered = useMemo(() => inOrder(folders), [folders]);
+  const isLeftOut = opened !== null && !filtered.some(({ newest }) => samePlace(newest, opened.place));
+  return useMemo(() => (isLeftOut ? inOrder(arrange(shots)) : filtered), [isLeftOut, filtered, shots]);
 }
 
 /** Focus the image in the gallery, or the newest one of its shot if it is folded away. */
