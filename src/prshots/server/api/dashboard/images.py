@@ -12,8 +12,8 @@ from prshots.server.api.dashboard.view_types import (
 from prshots.server.domain.models import Project, ShotKey
 
 PAGE = 60
-SHOTS_PAGE = 300
-"""The gallery loads all shots, to filter and order them. This many take it a few requests."""
+SHOTS_PAGE = 150
+"""The gallery loads all shots, to filter and order them. 300 names take it a few requests."""
 
 MAX_THUMBNAILS = 24
 
