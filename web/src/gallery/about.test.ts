@@ -9,6 +9,10 @@ const pull: PullRequest = {
   last_upload_at: 1,
   last_commit: "a",
   closed_at: null,
+  title: "",
+  source_branch: "",
+  author: "",
+  url: "",
 };
 
 test("a pull request without a title is its number", () => {

@@ -35,9 +35,7 @@ async def download_zip(call: Call, project: Project, number: int) -> Response:
 
 async def _newest_images(overview: Overview, project: Project, number: int) -> list[Image]:
     found: list[Image] = []
-    while page := await overview.shots(
-        project.id, number, (found[-1].name, found[-1].viewport) if found else None, READ_AT_ONCE
-    ):
+    while page := await overview.shots(project.id, number, found[-1].shot if found else None, READ_AT_ONCE):
         found += [shot.newest for shot in page]
     return found
 
