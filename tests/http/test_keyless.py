@@ -30,7 +30,7 @@ from prshots.server.domain.bounded_log import LINES
 from prshots.server.domain.keyless import Exchange
 from prshots.server.http.error_boundary import ErrorBoundary
 from support.ci_issuer import JOB, CiIssuer
-from support.service import UNTRUSTED_ISSUER, Service, upload
+from support.service import SHA, UNTRUSTED_ISSUER, Service, png, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import open_database
 from support.waiting import wait_for
@@ -280,6 +280,55 @@ class TestATokenOfAPullRequest:
         token = world.exchange(world.id_token(ref=ref)).json()["token"]
         with world.service.client(token) as client:
             assert [upload(client, pr_number=number).status_code for number in ("7", "8")] == [200, 200]
+
+
+class TestBaselines:
+    def uploaded(self, world: World, branch: str, **claims: str) -> httpx.Response:
+        token = world.exchange(world.id_token(**claims)).json()["token"]
+        form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": branch}
+        with world.service.client(token) as client:
+            return client.post("/v1/baseline", data=form, files={"image": ("a.png", png(), "image/png")})
+
+    def test_a_job_writes_those_of_the_branch_that_its_trust_names(self, world: World) -> None:
+        world.trust(ref="refs/heads/*")
+        push = {"ref": "refs/heads/main", "event_name": "push"}
+        assert self.uploaded(world, "main", **push).status_code == 200
+        other = self.uploaded(world, "next", **push)
+        assert (other.status_code, other.json()["error"]) == (
+            403,
+            "this token can write baselines of 'main' only, which its job runs for; got 'next'",
+        )
+
+    def test_a_trust_without_a_ref_cannot_write_or_delete_them(self, world: World) -> None:
+        world.trust()
+        reply = self.uploaded(world, "main", ref="refs/heads/main", event_name="push")
+        assert reply.status_code == 403
+        assert "add a `ref` to the trust" in reply.json()["error"]
+        form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": "main"}
+        with world.service.client(world.person.token(world.project_id)) as anyone:
+            files = {"image": ("a.png", png(), "image/png")}
+            baseline = anyone.post("/v1/baseline", data=form, files=files).json()["id"]
+        token = world.exchange(world.id_token(ref="refs/heads/main", event_name="push")).json()["token"]
+        with world.service.client(token) as client:
+            assert client.delete(f"/v1/images/{baseline}").status_code == 404
+
+    def test_a_job_of_a_pull_request_never_does(self, world: World) -> None:
+        world.trust(ref="refs/*")
+        job = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
+        reply = self.uploaded(world, "main", **job)
+        assert (reply.status_code, reply.json()["error"]) == (
+            403,
+            "a job of a pull request cannot write baselines",
+        )
+        token = world.exchange(world.id_token(**job)).json()["token"]
+        with world.service.client(token) as client:
+            commit = {"branch": "main", "commit_sha": SHA}
+            known = client.post("/v1/baseline/known", json=commit | {"shots": []})
+            complete = client.post("/v1/baseline/complete", json=commit)
+            assert [known.status_code, complete.status_code] == [403, 403]
+            assert client.post("/v1/compare", json=commit | {"pr_number": 8}).status_code == 403
+            merged = {"pr_number": 7, "merged_as": SHA, "branch": "main"}
+            assert client.post("/v1/expire", json=merged).json()["baselines"] == 0
 
 
 def test_an_invalid_id_token_is_refused_with_the_reason(world: World) -> None:

@@ -1,10 +1,10 @@
-"""The ids that a trust pins, and the pull request that a job runs for."""
+"""The ids that a trust pins, and the pull request or branch that a job runs for."""
 
 from typing import Any
 
 import pytest
 
-from prshots.server.domain.job_ids import differing_ids, ids_to_pin, pull_request_of
+from prshots.server.domain.job_ids import branch_of, differing_ids, ids_to_pin, pull_request_of
 
 GITHUB = {"repository_id": 7, "repository_owner_id": "9", "actor_id": "1"}
 GITLAB = {"project_id": "7", "namespace_id": "9", "user_id": "1"}
@@ -64,3 +64,41 @@ def test_ids_that_differ_or_are_missing_are_named() -> None:
 )
 def test_a_job_s_pull_request_is_read_from_its_claims(carried: dict[str, Any], number: int | None) -> None:
     assert pull_request_of(carried) == number
+
+
+MAIN = {"ref": "refs/heads/main"}
+PUSH = MAIN | {"event_name": "push"}
+
+
+@pytest.mark.parametrize(
+    ("required", "carried", "branch"),
+    [
+        (MAIN, PUSH, "main"),
+        (MAIN, MAIN | {"event_name": "schedule"}, "main"),
+        ({"ref": "refs/heads/release/*"}, {"ref": "refs/heads/release/1"}, "release/1"),
+        ({"sub": "repo:octo/app:ref:refs/heads/main"}, PUSH, "main"),
+        ({"ref": "main"}, {"ref": "main", "ref_type": "branch", "pipeline_source": "push"}, "main"),
+        ({"ref_path": "refs/heads/main"}, {"ref": "main", "ref_path": "refs/heads/main"}, "main"),
+        # The trust names no ref.
+        ({"repository": "octo/app"}, PUSH, None),
+        ({"ref": "*"}, PUSH, None),
+        ({"sub": "repo:octo/app:*"}, PUSH, None),
+        # The job is a pull request's, whatever its ref.
+        ({"ref": "refs/pull/*"}, {"ref": "refs/pull/7/merge", "event_name": "pull_request"}, None),
+        (MAIN, MAIN | {"event_name": "pull_request_target"}, None),
+        (MAIN, MAIN | {"event_name": "workflow_run"}, None),
+        (MAIN, MAIN | {"event_name": "issue_comment"}, None),
+        # In a merge request's pipeline, GitLab's `ref` is the source branch, which may be called main.
+        ({"ref": "main"}, {"ref": "main", "pipeline_source": "merge_request_event"}, None),
+        ({"ref": "main"}, {"ref": "main", "ref_path": "refs/merge-requests/7/head"}, None),
+        # No branch.
+        ({"ref": "refs/tags/*"}, {"ref": "refs/tags/v1", "event_name": "push"}, None),
+        ({"ref": "v1"}, {"ref": "v1", "ref_type": "tag"}, None),
+        ({"ref": "main"}, {"ref": ["main", "next"]}, None),
+        (MAIN, {}, None),
+    ],
+)
+def test_a_job_can_write_baselines_of_the_branch_that_its_trust_names(
+    required: dict[str, str], carried: dict[str, Any], branch: str | None
+) -> None:
+    assert branch_of(required, carried) == branch

@@ -73,11 +73,21 @@ def set_project(
     no_retain_days: Annotated[
         bool, typer.Option("--no-retain-days", help="Remove the limit of --retain-days.")
     ] = False,
+    keep_baselines: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Keep the baselines of the newest N commits of each branch."),
+    ] = None,
+    repository: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The web address of the repository, for links to pull requests."),
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Change a project's retention."""
-    if policy is None and retain_days is None and not no_retain_days:
-        raise typer.BadParameter("nothing to change: give --policy, --retain-days or --no-retain-days")
+    """Change a project's retention, or its repository."""
+    if not no_retain_days and (policy, retain_days, keep_baselines, repository) == (None,) * 4:
+        raise typer.BadParameter(
+            "nothing to change: give --policy, --retain-days, --no-retain-days, --keep-baselines or --repository"
+        )
     if retain_days is not None and no_retain_days:
         raise typer.BadParameter("use either --retain-days or --no-retain-days, not both")
     changes: ProjectChanges = {}
@@ -85,6 +95,10 @@ def set_project(
         changes["policy"] = policy
     if retain_days is not None or no_retain_days:
         changes["retain_days"] = retain_days
+    if keep_baselines is not None:
+        changes["keep_baselines"] = keep_baselines
+    if repository is not None:
+        changes["repository"] = repository.rstrip("/")
 
     async def change(accounts: "Projects") -> Project:
         return await accounts.change_project(await accounts.project(name), **changes)
@@ -108,4 +122,5 @@ def _explained(project: Project) -> str:
             causes = [after]
         case Policy.MANUAL:
             causes = ["when you delete them", after]
-    return "images expire " + " or ".join(cause for cause in causes if cause)
+    expiry = "images expire " + " or ".join(cause for cause in causes if cause)
+    return f"{expiry}; each branch keeps the baselines of {project.keep_baselines} commits"

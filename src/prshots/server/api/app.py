@@ -79,7 +79,7 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def delete(request: Request) -> JSONResponse:
         access, image_id = await authenticated(request), request.path_params["image_id"]
-        await images.delete(access.project, image_id, access.only_pr)
+        await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
         return JSONResponse({"ok": True, "id": image_id})
 
     async def comment(request: Request) -> JSONResponse:

@@ -24,7 +24,7 @@ from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Expired, Uploaded
 from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
-from prshots.server.domain.models import Image, Project
+from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
 from prshots.server.domain.upload_checks import (
     CheckedUpload,
@@ -99,14 +99,20 @@ class Images:
         """Return the image's bytes; None if it is deleted. Raises StoreError."""
         return await self._store.read(image.key)
 
-    async def delete(self, project: Project, image_id: str, only_pr: int | None = None) -> None:
+    async def delete(
+        self, project: Project, image_id: str, only_pr: int | None = None, *, baselines: bool = True
+    ) -> None:
         """Expire one image now, regardless of the policy. Raises NotFoundError, ExpireFailedError.
+
+        With `only_pr`, only images of this pull request exist. Without `baselines`, theirs do not.
 
         ExpireFailedError promises that the sweep finishes it. Without the mark that the sweep looks for, it
         raises RecordsError instead.
         """
         image = await self._records.image(project.id, image_id) if is_image_id(image_id) else None
         if image is None or only_pr not in {None, image.pr_number}:
+            raise NotFoundError("not found")
+        if image.pr_number == NO_PULL_REQUEST and not baselines:
             raise NotFoundError("not found")
         is_marked = await self._marked(image)
         if await self._expired_now(image):

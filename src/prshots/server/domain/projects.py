@@ -39,6 +39,11 @@ class Access:
     is_keyless: bool = False
     branch: str | None = None
 
+    @property
+    def has_baselines(self) -> bool:
+        """Whether it can change baselines at all."""
+        return not self.is_keyless or self.branch is not None
+
 
 class Projects:
     def __init__(self, records: Records, clock: Callable[[], float] = time.time) -> None:
