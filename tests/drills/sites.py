@@ -82,6 +82,11 @@ class Site(ABC):
         else:
             kill(self._worker(kind, rng))
 
+    def kill_picture_worker(self, rng: random.Random) -> None:
+        """Kill -9 a process that decodes images for the API, if there is one."""
+        if workers := sorted(children(self._worker("api", rng))):
+            kill(rng.choice(workers))
+
     def revive(self) -> None:
         """Start what has ended, as an init system does. It does not wait until it is up."""
         for replica in self.replicas:

@@ -9,31 +9,15 @@ from typing import Any
 
 import httpx
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 
+from support.drawn_pages import HEIGHT, WIDTH, drawn_page, sha
 from support.service import Service, png, upload
 
-PAGE = (320, 240)
 _pr_numbers = itertools.count(1, step=1)
 
 
-def sha(text: str) -> str:
-    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def page(label: str = "", *, button: str = "#0060df", banner: int = 0, encoding: str = "PNG") -> bytes:
-    """Draw a small page. A banner pushes everything else down."""
-    picture = Image.new("RGB", (PAGE[0], PAGE[1] + banner), "white")
-    draw = ImageDraw.Draw(picture)
-    draw.rectangle((0, 0, PAGE[0], banner), fill="#ffe9a8")
-    for line in range(6):
-        draw.text((20, banner + 12 + 22 * line), f"{label} line {line} of the page", fill="#222222")
-    draw.rectangle((20, banner + 180, 120, banner + 210), fill=button)
-    buffer = io.BytesIO()
-    picture.save(buffer, encoding, **({"quality": 95} if encoding == "JPEG" else {"compress_level": 1}))
-    return buffer.getvalue()
-
-
+page = drawn_page
 PLAIN = page()
 
 
@@ -240,7 +224,7 @@ class TestVerdicts:
         assert (left, top) == pytest.approx((20, 180), abs=4)
         assert (width, height) == pytest.approx((101, 31), abs=8)
         assert httpx.get(button["before_url"]).content == PLAIN
-        assert Image.open(io.BytesIO(httpx.get(button["diff_url"]).content)).size == PAGE
+        assert Image.open(io.BytesIO(httpx.get(button["diff_url"]).content)).size == (WIDTH, HEIGHT)
         assert shots["banner"]["shift"] == 24
         assert shots["encoded"]["diff_url"] is None
         assert (shots["added"]["before_url"], shots["added"]["base_commit"]) == (None, None)

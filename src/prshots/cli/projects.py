@@ -86,7 +86,8 @@ def set_project(
     """Change a project's retention, or its repository."""
     if not no_retain_days and (policy, retain_days, keep_baselines, repository) == (None,) * 4:
         raise typer.BadParameter(
-            "nothing to change: give --policy, --retain-days, --no-retain-days, --keep-baselines or --repository"
+            "nothing to change: give --policy, --retain-days, --no-retain-days, --keep-baselines "
+            "or --repository"
         )
     if retain_days is not None and no_retain_days:
         raise typer.BadParameter("use either --retain-days or --no-retain-days, not both")

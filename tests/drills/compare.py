@@ -1,0 +1,197 @@
+"""Kill -9 while pull requests are compared: a comparison is repeated or says `failed`, and is never half.
+
+A client pushes commits whose verdicts it knows, asks for comparisons, and looks at them while processes die. Every
+final answer must have exactly these verdicts. At the end the pull requests expire, and of them nothing is left.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from drills.report import Progress, Result, Say, result_of
+from drills.sites import Site
+from support.drawn_pages import drawn_page, sha
+from support.service import upload
+from support.waiting import wait_until
+
+SHOTS = 10
+PATIENCE_SECONDS = 90
+"""How long a comparison may take while processes die. One that was abandoned is repeated after 20 s."""
+
+
+@dataclass
+class CompareDrill:
+    """A series of comparisons on one site, each with a kill in the middle of it."""
+
+    site: Site
+    rounds: int
+    seed: int
+    say: Say = print
+    wrong: list[str] = field(default_factory=list)
+    finals: int = 0
+    partials: int = 0
+
+    def run(self, engines: str) -> Result:
+        self._rng = random.Random(self.seed)
+        progress = Progress(self.rounds, "comparisons", self.say)
+        token = self.site.replicas[0].new_token()
+        self._client = httpx.Client(
+            base_url=self.site.replicas[-1].web_url,
+            headers={"Authorization": f"Bearer {token}"},
+            trust_env=False,
+            timeout=60,
+        )
+        self._shown: dict[int, list[str]] = {}
+        with self._client:
+            self._upload_baselines()
+            for number in range(1, self.rounds + 1):
+                self._compare_and_kill(number)
+                progress.note(number, len(self.wrong))
+            self.site.wait_until_up()
+            self._expire_everything()
+        figures = {"final answers": self.finals, "answers before the end": self.partials}
+        return result_of(f"compare {engines}", progress, self.seed, figures, self.wrong)
+
+    def _upload_baselines(self) -> None:
+        for shot in range(SHOTS):
+            form = {
+                "name": f"shot-{shot}",
+                "viewport": "320x240",
+                "commit_sha": sha("base"),
+                "branch": "main",
+            }
+            files = {"image": ("shot.png", drawn_page(f"{shot}"), "image/png")}
+            assert self._client.post("/v1/baseline", data=form, files=files).status_code == 200
+
+    def _compare_and_kill(self, number: int) -> None:
+        """Push a commit, and kill something while it is compared."""
+        verdicts = {
+            f"shot-{shot}": self._rng.choice(["changed", "moved", "unchanged"]) for shot in range(SHOTS)
+        }
+        self._push(number, verdicts)
+        kind = self._rng.choice(["picture", *self.site.kinds])
+        killer = threading.Thread(target=self._kill, args=(kind, self._rng.uniform(0.0, 0.6)))
+        killer.start()
+        self._until_compared(number, verdicts)
+        killer.join()
+        self.site.wait_until_up()
+
+    def _push(self, number: int, verdicts: dict[str, str]) -> None:
+        for name, verdict in verdicts.items():
+            label = name.partition("-")[2]
+            drawn = {
+                "changed": lambda label=label: drawn_page(label, button=f"#{number % 200 + 20:02x}2000"),
+                "moved": lambda label=label: drawn_page(label, banner=10 + number % 40),
+                "unchanged": lambda label=label: drawn_page(label, compress=1 + number % 9),
+            }[verdict]()
+            fields = {
+                "name": name,
+                "pr_number": number,
+                "commit_sha": sha(str(number)),
+                "viewport": "320x240",
+            }
+            self._patiently(lambda drawn=drawn, fields=fields: upload(self._client, drawn, **fields))
+
+    def _kill(self, kind: str, after: float) -> None:
+        time.sleep(after)
+        if kind == "sweep":
+            self.site.start_sweep().wait()
+        elif kind == "picture":
+            self.site.kill_picture_worker(random.Random(self.seed))
+        else:
+            self.site.kill(kind, random.Random(self.seed))
+        self.site.revive()
+
+    def _until_compared(self, number: int, verdicts: dict[str, str]) -> None:
+        body = {
+            "pr_number": number,
+            "commit_sha": sha(str(number)),
+            "branch": "main",
+            "commits": [sha("base")],
+            "complete": True,
+        }
+        reply = self._patiently(lambda: self._client.post("/v1/compare", json=body)).json()
+
+        def is_final() -> bool:
+            nonlocal reply
+            self._check(number, reply, verdicts)
+            if reply["state"] == "failed":  # said plainly: the client asks again
+                reply = self._patiently(lambda: self._client.post("/v1/compare", json=body)).json()
+            elif reply["state"] == "running":
+                time.sleep(0.2)
+                params = {"pr_number": number}
+                reply = self._patiently(lambda: self._client.get("/v1/compare", params=params)).json()
+            return bool(reply["state"] == "compared")
+
+        wait_until(is_final, lambda: f"comparison {number}: {reply}", PATIENCE_SECONDS)
+        self._check(number, reply, verdicts)
+        self._shown[number] = [
+            url for shot in reply["shots"] for url in (shot["view_url"], shot["diff_url"]) if url
+        ]
+
+    def _check(self, number: int, reply: dict[str, Any], verdicts: dict[str, str]) -> None:
+        told = {shot["name"]: shot["verdict"] for shot in reply["shots"]}
+        died = {name for name, verdict in told.items() if verdict == "failed"}
+        if any(verdicts[name] != verdict for name, verdict in told.items() if name not in died):
+            self.wrong.append(f"pull request {number}: {told} instead of {verdicts}")
+        if reply["state"] != "compared":
+            self.partials += 1
+            return
+        self.finals += 1
+        if told.keys() != verdicts.keys():
+            self.wrong.append(f"pull request {number} is compared, but has only {sorted(told)}")
+        lacking = [
+            shot["name"]
+            for shot in reply["shots"]
+            if shot["verdict"] in {"changed", "moved"} and not shot["diff_url"]
+        ]
+        if lacking:
+            self.wrong.append(f"pull request {number} is compared, but {lacking} show no difference")
+
+    def _expire_everything(self) -> None:
+        for number, urls in self._shown.items():
+            for url in urls:
+                if self._status(url) != 200:
+                    self.wrong.append(f"pull request {number} shows {url}, which is not delivered")
+            reply = self._patiently(
+                lambda number=number: self._client.post("/v1/expire", json={"pr_number": number})
+            )
+            if reply.json()["expired"] < SHOTS:
+                self.wrong.append(f"pull request {number}: {reply.text}")
+        self.site.sweep()
+        left = [url for urls in self._shown.values() for url in urls if self._status(url) != 410]
+        self.wrong += [f"{url} is still delivered" for url in left]
+        baselines, comparisons = self.site.snapshot(
+            "SELECT id, ext FROM images", "SELECT pr_number FROM comparisons"
+        )
+        if len(baselines) != SHOTS or comparisons:
+            self.wrong.append(f"{len(baselines)} images and {len(comparisons)} comparisons are left")
+        expected = {f"{str(image_id)[:2]}/{image_id}.{ext}" for image_id, ext in baselines}
+        if self.site.stored().keys() != expected:
+            self.wrong.append(
+                f"the store has {sorted(self.site.stored().keys() ^ expected)[:5]} too many or few"
+            )
+
+    def _status(self, url: str) -> int:
+        return httpx.get(url, trust_env=False, timeout=30).status_code
+
+    def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
+        """Ask until there is an answer: a client in CI retries, too."""
+        replies: list[httpx.Response] = []
+
+        def is_answered() -> bool:
+            self.site.revive()
+            try:
+                replies.append(ask())
+            except httpx.TransportError:
+                time.sleep(0.1)
+                return False
+            return replies[-1].status_code in {200, 202}
+
+        wait_until(is_answered, lambda: f"an answer; the last ones were {[r.text for r in replies[-3:]]}", 90)
+        return replies[-1]
