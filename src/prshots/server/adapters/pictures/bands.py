@@ -11,4 +11,4 @@ def band(picture: Image.Image, box: tuple[int, int, int, int], mode: str) -> Ima
     part = picture.crop(box)
     if part.mode == "I;16":  # Pillow would keep the lower eight bits of 16-bit gray
         part = part.convert("I").point(lambda gray: gray / 257).convert("L")
-    return part.convert(mode)
+    return part if part.mode == mode else part.convert(mode)  # the same mode would be one more copy

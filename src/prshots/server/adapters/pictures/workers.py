@@ -33,7 +33,7 @@ class Limits:
     """Greater than 0, others of this machine that need a processor go first."""
 
 
-COMPARING = Limits(cpu_seconds=20, memory_bytes=800 * 1024**2, seconds=120.0, niceness=10)
+COMPARING = Limits(cpu_seconds=30, memory_bytes=800 * 1024**2, seconds=180.0, niceness=10)
 """For `PictureWorkers.compare`. Two PNGs of 40 megapixels take 580 MB, two progressive CMYK JPEGs 740 MB."""
 
 
