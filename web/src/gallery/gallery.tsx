@@ -237,9 +237,9 @@ function OlderCommits({ id, newest, at, wanted }: { id: string; newest: Image } 
   const [now, ...older] = historyOf(items);
   return (
     <section class="older" id={id} aria-label={`Older commits at ${placeLabel(newest)}`}>
-      <h4 class="older-title">
+      <p class="older-title">
         Older commits, {placeLabel(newest)} <Unchanged since={now?.unchangedSince ?? null} />
-      </h4>
+      </p>
       {error && !loaded && <Failed error={error} retry={refresh} />}
       <ul class="gallery-cells" aria-busy={loading}>
         {loading && <SkeletonCell viewport={newest.viewport} />}
