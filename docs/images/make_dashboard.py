@@ -239,6 +239,7 @@ def walk_dialogs(page: Page, shop: str, look: str) -> None:
     page.goto(f"{shop}/prs/1042")
     page.get_by_role("button", name=re.compile("2 commits")).first.click()
     take(page, "older-commits", look)
+    page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Delete screenshots").click()
     take(page, "delete-screenshots", look)
     page.goto(f"{shop}/settings")

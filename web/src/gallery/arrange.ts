@@ -92,6 +92,9 @@ function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
 export const inOrder = (folders: Folder[]): Shot[] =>
   folders.flatMap(({ rows }) => rows.flatMap((row) => row.cells));
 
+export const rowCount = (folders: Folder[]): number =>
+  folders.reduce((sum, { rows }) => sum + rows.length, 0);
+
 /** The first so many rows, in their folders. */
 export function firstRows(folders: Folder[], most: number): Folder[] {
   const first: Folder[] = [];

@@ -1,6 +1,6 @@
 /** The gallery: a row per name, a thumbnail per viewport and theme, older commits folded away. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { formatCount, shortSha } from "../lib/format";
 import { usePages } from "../lib/live";
 import { Link } from "../lib/router";
@@ -10,22 +10,19 @@ import { commitsPath, lightboxHref, type PullAddresses } from "./addresses";
 import {
   boxAspect,
   type Folder,
-  firstRows,
   placeKey,
   placeLabel,
   placeOf,
   type Row,
+  rowCount,
   widestRow,
 } from "./arrange";
 import type { Wanted } from "./finding";
 import { Folders } from "./folders";
+import { useGrowing } from "./growing";
 import { historyOf } from "./history";
-import { whileNear } from "./near";
 import { Thumbnail } from "./thumbnail";
 import { Unchanged } from "./unchanged";
-
-const ROWS_AT_FIRST = 40;
-const ROWS_AT_ONCE = 20;
 
 interface GalleryProps {
   folders: Folder[];
@@ -40,7 +37,7 @@ interface GalleryProps {
 type RowProps = Omit<GalleryProps, "folders">;
 
 export function Gallery({ folders, ...rest }: GalleryProps) {
-  const { shown, end, showUntil } = useGrowing(folders);
+  const { shown, end, showUntil } = useGrowing(folders, rest.wanted);
   const several = folders.length > 1;
   const layout = {
     "--widest": widestRow(folders),
@@ -73,32 +70,6 @@ export function Gallery({ folders, ...rest }: GalleryProps) {
 
 const mostCells = (folders: Folder[]): number =>
   Math.max(1, ...folders.flatMap(({ rows }) => rows.map(({ cells }) => cells.length)));
-
-const rowCount = (folders: Folder[]): number => folders.reduce((sum, { rows }) => sum + rows.length, 0);
-
-/** The first rows, and more when the end of them comes near. */
-function useGrowing(folders: Folder[]) {
-  const [most, setMost] = useState(ROWS_AT_FIRST);
-  const end = useRef<HTMLDivElement>(null);
-  const isMore = most < rowCount(folders);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: watched again after each step: the end may still be near
-  useEffect(() => {
-    if (!isMore || !end.current) return;
-    return whileNear(
-      end.current,
-      () => setMost((count) => count + ROWS_AT_ONCE),
-      () => undefined,
-    );
-  }, [isMore, most]);
-  const showUntil = (path: string) => {
-    const before = folders.slice(
-      0,
-      folders.findIndex((folder) => folder.path === path),
-    );
-    setMost((count) => Math.max(count, rowCount(before) + ROWS_AT_FIRST));
-  };
-  return { shown: firstRows(folders, most), end, showUntil };
-}
 
 function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & RowProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());

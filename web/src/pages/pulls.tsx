@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { aboutOf } from "../gallery/about";
 import { addressesOf, pageHref } from "../gallery/addresses";
 import { asQuery, type Filter, filterOf, STATES, type State } from "../gallery/filter";
 import { EVERYTHING, nameTerm } from "../gallery/finding";
@@ -101,6 +102,7 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
     <li class="pull">
       <p class="pull-number">
         <Link href={href}>#{pull.pr_number}</Link>
+        <span class="pull-title">{aboutOf(pull).title}</span>
         <PullState pull={pull} />
       </p>
       {pull.images > 0 ? (
