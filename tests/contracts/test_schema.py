@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -24,6 +23,7 @@ from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
 from prshots.server.config.settings import Settings
 from support.engine_servers import PostgreSQL
+from support.migrations import upgrade_to
 from support.stores_and_records import ENGINES, at_once
 
 SCHEMA = {
@@ -162,14 +162,6 @@ def test_the_migrate_command_reports_the_old_and_new_schema(settings: Settings, 
         metadata.drop_all(connection)
         connection.execute(text("DROP TABLE alembic_version"))
     assert said() == f"{settings.database_place} is ready: schema {SCHEMA_VERSION}.\n"
-
-
-def upgrade_to(engine: Engine, version: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, version)
 
 
 def test_upgrading_from_schema_0001_counts_existing_images(engine: Engine) -> None:
