@@ -20,7 +20,7 @@ def text_of(given: str | dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("case", cases("shot_names", "suffixes"))
-def test_the_file_name_sets_the_name_and_viewport(case: dict[str, Any], tmp_path: Path) -> None:
+def test_the_file_name_sets_the_name_viewport_and_theme(case: dict[str, Any], tmp_path: Path) -> None:
     picture = io.BytesIO()
     Image.new("RGB", (20, 10)).save(picture, "PNG")
     path = tmp_path / case["given"]
@@ -31,7 +31,8 @@ def test_the_file_name_sets_the_name_and_viewport(case: dict[str, Any], tmp_path
         assert shots == []
         assert case["refused"] in problems[0].words
     else:
-        assert [(shot.name, shot.viewport) for shot in shots] == [(case["name"], case["viewport"] or "20x10")]
+        expected = (case["name"], case["viewport"] or "20x10", case.get("theme", ""))
+        assert [shot.key for shot in shots] == [expected]
 
 
 @pytest.mark.parametrize("case", cases("shot_names", "fitted"))

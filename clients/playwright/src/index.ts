@@ -91,7 +91,7 @@ export default class PrshotsReporter implements Reporter {
       if (!IMAGES.has(attachment.contentType)) continue;
       const title = titleOf(test, result, attachment, this.#severalProjects);
       const name = this.#names.name(title);
-      void this.#run.then((run) => run?.uploads.add(attachment, name, title.viewport));
+      void this.#run.then((run) => run?.uploads.add(attachment, name, title.viewport, title.theme));
     }
   }
 

@@ -14,6 +14,8 @@ export interface Shot {
   contentType: ContentType;
   name: string;
   viewport: string;
+  /** light, dark or empty. */
+  theme: string;
 }
 
 export interface CommentText {
@@ -40,6 +42,7 @@ export class Service {
         pr_number: String(prNumber),
         commit_sha: commitSha,
         viewport: shot.viewport,
+        ...(shot.theme && { theme: shot.theme }),
       };
       for (const [name, value] of Object.entries(fields)) form.append(name, value);
       form.append("image", image, "image");

@@ -8,7 +8,8 @@ export type Attachment = TestResult["attachments"][number];
 export const MAX_NAME_CHARACTERS = 200;
 const EXTENSION = /\.(png|jpe?g|webp)$/i;
 const TEST_FILE = /\.(spec|test|e2e)?\.?[cm]?[jt]sx?$/i;
-const VIEWPORT_SUFFIX = /^(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?$/s;
+/** A theme needs a viewport before it: `report.light` may be a report on light. */
+const SUFFIXES = /^(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?(?:\.(light|dark))?$/s;
 
 /** Playwright's name for the screenshots that it takes itself. */
 const AUTOMATIC = "screenshot";
@@ -18,6 +19,8 @@ export interface Title {
   name: string;
   /** The viewport at the end of the attachment's name; empty if there is none. */
   viewport: string;
+  /** The theme after that viewport: light, dark or empty. */
+  theme: string;
 }
 
 /**
@@ -43,18 +46,18 @@ export function titleOf(
   const own = withoutSuffixes(attachment.name);
   if (own.name !== AUTOMATIC) parts.push(own.name);
   const name = parts.map((part) => clean(part).trim()).filter(Boolean);
-  return { name: fitted(name.join("/")), viewport: own.viewport };
+  return { ...own, name: fitted(name.join("/")) };
 }
 
 function isOfFailure(attachment: Attachment): boolean {
   return attachment.name === AUTOMATIC && TAKEN_AT_FAILURE.test(basename(attachment.path ?? ""));
 }
 
-/** Split off the extension and the viewport: `cart@1280x800@2x.png` is `cart` at `1280x800`. */
+/** Split off the extension, the viewport and the theme: `cart@1280x800@2x.dark.png` is `cart` at `1280x800`. */
 export function withoutSuffixes(given: string): Title {
   const stem = given.replace(EXTENSION, "");
-  const [, name = stem, viewport = ""] = VIEWPORT_SUFFIX.exec(stem) ?? [];
-  return { name: viewport ? name.replace(/[ /]+$/, "") : name, viewport };
+  const [, name = stem, viewport = "", theme = ""] = SUFFIXES.exec(stem) ?? [];
+  return { name: viewport ? name.replace(/[ /]+$/, "") : name, viewport, theme };
 }
 
 /** Return a name that the service accepts. A name that is too long keeps its beginning and gets a hash. */
@@ -72,12 +75,12 @@ function clean(given: string): string {
   return given.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ").replace(/\p{Surrogate}/gu, "?");
 }
 
-/** Gives the second screenshot of the same name and viewport in a run the suffix -2. */
+/** Gives the second screenshot of the same name, viewport and theme in a run the suffix -2. */
 export class UniqueNames {
   readonly #taken = new Map<string, number>();
 
   name(title: Title): string {
-    const key = JSON.stringify([title.name, title.viewport]);
+    const key = JSON.stringify([title.name, title.viewport, title.theme]);
     const count = (this.#taken.get(key) ?? 0) + 1;
     this.#taken.set(key, count);
     return count === 1 ? title.name : fitted(`${title.name}-${count}`);

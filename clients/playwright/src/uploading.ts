@@ -11,7 +11,7 @@ import {
 import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
-import type { Attachment } from "./shot_names.js";
+import type { Attachment, Title } from "./shot_names.js";
 
 export const AT_ONCE = 4;
 /** After this many failed requests in a row, the rest is not uploaded. */
@@ -38,14 +38,14 @@ export class Uploads {
     this.#queue = new Queue(atOnce);
   }
 
-  add(attachment: Attachment, name: string, viewport: string): void {
+  add(attachment: Attachment, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
       if (this.#givenUp) {
         this.#notTried += 1;
         return;
       }
       try {
-        const shot = await shotOf(attachment, name, viewport, await this.service.maxImageBytes());
+        const shot = await shotOf(attachment, { name, viewport, theme }, await this.service.maxImageBytes());
         if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
         await this.service.upload(shot, this.prNumber, this.commitSha);
         this.uploaded += 1;
@@ -81,8 +81,7 @@ export function screenshots(count: number): string {
 /** Return what to upload. Throws InvalidInputError if the service would refuse it. */
 async function shotOf(
   attachment: Attachment,
-  name: string,
-  viewport: string,
+  { name, viewport, theme }: Title,
   maxImageBytes: number,
 ): Promise<Shot> {
   const image = await bytesOf(attachment, maxImageBytes);
@@ -95,7 +94,7 @@ async function shotOf(
   const shown = viewport || `${size?.width}x${size?.height}`;
   if (!VIEWPORT.test(shown))
     throw new InvalidInputError(`not uploaded: invalid viewport ${shown}: each side takes 1 to 99999`);
-  return { image, contentType, name, viewport: shown };
+  return { image, contentType, name, viewport: shown, theme };
 }
 
 function cutOffWarning(contentType: ContentType): string {

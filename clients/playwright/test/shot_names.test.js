@@ -10,7 +10,7 @@ function textOf(given) {
   return typeof given === "string" ? given : given.repeat.repeat(given.times) + (given.then ?? "");
 }
 
-testCases("shot_names", "suffixes", async ({ given, name, viewport, refused }) => {
+testCases("shot_names", "suffixes", async ({ given, name, viewport, theme = "", refused }) => {
   const title = withoutSuffixes(given);
   if (refused) {
     const service = { maxImageBytes: async () => 1000, upload: () => assert.fail("it was sent") };
@@ -19,7 +19,7 @@ testCases("shot_names", "suffixes", async ({ given, name, viewport, refused }) =
     await uploads.finished();
     assert.equal(uploads.problems.length, 1);
     assert.ok(uploads.problems[0].includes(refused), uploads.problems[0]);
-  } else assert.deepEqual(title, { name, viewport });
+  } else assert.deepEqual(title, { name, viewport, theme });
 });
 
 testCases("shot_names", "fitted", ({ given, name }) => {
@@ -28,7 +28,7 @@ testCases("shot_names", "fitted", ({ given, name }) => {
 
 testCases("shot_names", "repeated", ({ name, names }) => {
   const unique = new UniqueNames();
-  const found = names.map(() => unique.name({ name: textOf(name), viewport: "" }));
+  const found = names.map(() => unique.name({ name: textOf(name), viewport: "", theme: "" }));
   assert.deepEqual(found, names.map(textOf));
 });
 
@@ -39,9 +39,10 @@ function titled(name, { path, project = "chromium", several = false, retry = 0, 
 }
 
 test("a screenshot is named after its test and its attachment", () => {
-  assert.deepEqual(titled("cart.png"), { name: "shop/cart/empty/says so/cart", viewport: "" });
-  assert.deepEqual(titled("cart@390x844"), { name: "shop/cart/empty/says so/cart", viewport: "390x844" });
-  assert.deepEqual(titled("@390x844"), { name: "shop/cart/empty/says so", viewport: "390x844" });
+  const test = "shop/cart/empty/says so";
+  assert.deepEqual(titled("cart.png"), { name: `${test}/cart`, viewport: "", theme: "" });
+  assert.deepEqual(titled("cart@390x844"), { name: `${test}/cart`, viewport: "390x844", theme: "" });
+  assert.deepEqual(titled("@390x844.dark"), { name: test, viewport: "390x844", theme: "dark" });
   const finished = { path: "/out/test-finished-1.png" };
   assert.equal(titled("screenshot", finished).name, "shop/cart/empty/says so");
   const failed = { path: "/out/test-failed-1.png" };
@@ -51,15 +52,16 @@ test("a screenshot is named after its test and its attachment", () => {
   assert.equal(titled("a", again).name, "shop/cart/empty/says so (repeat 2, retry 1)/a");
 });
 
-test("the same name with another viewport is not a duplicate", () => {
+test("the same name with another viewport or theme is not a duplicate", () => {
   const unique = new UniqueNames();
   const titles = [
-    { name: "a", viewport: "" },
-    { name: "a", viewport: "1x1" },
-    { name: "a", viewport: "1x1" },
+    { name: "a", viewport: "", theme: "" },
+    { name: "a", viewport: "1x1", theme: "" },
+    { name: "a", viewport: "1x1", theme: "dark" },
+    { name: "a", viewport: "1x1", theme: "" },
   ];
   assert.deepEqual(
     titles.map((title) => unique.name(title)),
-    ["a", "a", "a-2"],
+    ["a", "a", "a", "a-2"],
   );
 });

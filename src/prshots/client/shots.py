@@ -1,4 +1,4 @@
-"""Find the screenshots among files, and their names and viewports, before anything is uploaded."""
+"""Find the screenshots among files, and their names, viewports and themes, before anything is uploaded."""
 
 import fnmatch
 import glob
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
 from prshots.contract.image_structure import is_cut_off
-from prshots.contract.limits import MAX_NAME_CHARACTERS, VIEWPORT
+from prshots.contract.limits import MAX_NAME_CHARACTERS, THEMES, VIEWPORT
 
 EXTENSIONS = {".png": BY_EXT["png"], ".jpg": BY_EXT["jpg"], ".jpeg": BY_EXT["jpg"], ".webp": BY_EXT["webp"]}
 """The extensions to look for in a folder. What a file really is depends on its content."""
@@ -22,12 +22,13 @@ _EVERYTHING = ("**", "*")
 _MAX_READ_BYTES = 64 * 1024 * 1024
 """A larger file is judged by its beginning. No service takes it as it is."""
 
-_VIEWPORT_SUFFIX = re.compile(r"(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?", re.DOTALL)
+# A theme needs a viewport before it: `report.light.png` may be a report on light.
+_SUFFIXES = re.compile(rf"(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?(?:\.({'|'.join(THEMES)}))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ShotFile:
-    """A screenshot's file, and the name and viewport to upload it under.
+    """A screenshot's file, and the name, viewport and theme to upload it under.
 
     `note` and `warning` are for the user. A file with a warning is uploaded anyway.
     """
@@ -39,6 +40,12 @@ class ShotFile:
     size: int
     note: str = ""
     warning: str = ""
+    theme: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes it the same shot as another one."""
+        return self.name, self.viewport, self.theme
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +62,51 @@ class Found(NamedTuple):
     problems: list[Problem]
 
 
-def find_shots(paths: Sequence[str | Path], *, base: str = "", name: str = "", viewport: str = "") -> Found:
+def find_shots(
+    paths: Sequence[str | Path], *, base: str = "", name: str = "", viewport: str = "", theme: str = ""
+) -> Found:
     """Find screenshots in files, folders and globs (including `**`), and sort them by name.
 
     The name is the path without its extension: relative to `base` if given, otherwise relative to the folder
     that was searched, otherwise as given, without leading `..`. `name` is for a single file.
     The viewport is the suffix after an `@`, as in `cart@1280x800.png`, otherwise the image's size in pixels.
-    `viewport` overrides both.
+    A theme may follow it: `cart@1280x800.dark.png`. `viewport` and `theme` override what the file says.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """
     if viewport and not VIEWPORT.fullmatch(viewport):
         raise InvalidInputError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
+    if theme and theme not in THEMES:
+        raise InvalidInputError(f"invalid theme {theme!r}: use {' or '.join(THEMES)}")
     problems: list[Problem] = []
     files = _without_repetitions(_all_files(paths, problems.append))
     if name and len(files) > 1:
         raise InvalidInputError(f"--name is for one screenshot, but {len(files)} files were found")
-    shots: dict[tuple[str, str], ShotFile] = {}
+    shots: dict[tuple[str, str, str], ShotFile] = {}
     for path, folder in files:
         try:
             named = name or _name_of(path, base or folder)
-            shot = shot_from(path, name=named, viewport=viewport, with_suffix=not name)
+            shot = shot_from(path, name=named, viewport=viewport, theme=theme, with_suffix=not name)
         except InvalidInputError as error:
             problems.append(Problem(str(path), str(error)))
             continue
-        if (other := shots.setdefault((shot.name, shot.viewport), shot)) is not shot:
-            problems.append(Problem(str(path), f"has the same name and viewport as {other.path}: rename one"))
+        if (other := shots.setdefault(shot.key, shot)) is not shot:
+            same = "name, viewport and theme" if shot.theme else "name and viewport"
+            problems.append(Problem(str(path), f"has the same {same} as {other.path}: rename one"))
     return Found(sorted(shots.values(), key=_order), problems)
 
 
-def shot_from(path: Path, *, name: str, viewport: str = "", with_suffix: bool = True) -> ShotFile:
-    """Return a file as a screenshot of this name. With `with_suffix`, the name may end with the viewport.
+def shot_from(
+    path: Path, *, name: str, viewport: str = "", theme: str = "", with_suffix: bool = True
+) -> ShotFile:
+    """Return a file as a screenshot of this name.
+
+    With `with_suffix`, the name may end with the viewport and the theme.
 
     Raises InvalidInputError with a message that reads well after the file's path.
     """
-    if with_suffix and (found := _VIEWPORT_SUFFIX.fullmatch(name)):
-        name, viewport = found[1].rstrip(" /"), viewport or found[2]
+    if with_suffix and (found := _SUFFIXES.fullmatch(name)):
+        name, viewport, theme = found[1].rstrip(" /"), viewport or found[2], theme or found[3] or ""
     _check_name(name)
     image_format, size, pixels, warning = _inspected(path)
     if not viewport and pixels is None:
@@ -100,7 +116,7 @@ def shot_from(path: Path, *, name: str, viewport: str = "", with_suffix: bool = 
         raise InvalidInputError(f"has the viewport {viewport}: use --viewport, with sides of 1 to 99999")
     named_as = EXTENSIONS.get(path.suffix.lower(), image_format)
     note = "" if named_as is image_format else f"is a {image_format.label}, despite its extension"
-    return ShotFile(path, name, viewport, image_format.content_type, size, note, warning)
+    return ShotFile(path, name, viewport, image_format.content_type, size, note, warning, theme)
 
 
 def cut_off_warning(image_format: ImageFormat) -> str:
@@ -233,5 +249,5 @@ def _order(shot: ShotFile) -> list[list[str | int]]:
     """Return a key for natural order: step-2 before step-10, 390x844 before 1280x800."""
     return [
         [int(part) if part.isdigit() and part.isascii() else part for part in re.split("([0-9]+)", text)]
-        for text in (shot.name, shot.viewport)
+        for text in shot.key
     ]
