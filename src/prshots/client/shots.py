@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from prshots.client.ci.validate import is_unicode
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, ImageFormat, format_of, pixel_size
 from prshots.contract.image_structure import is_cut_off
@@ -214,16 +215,8 @@ def _check_name(name: str) -> None:
         raise InvalidInputError(
             f"has a name of {len(name)} characters, more than {MAX_NAME_CHARACTERS}: shorten it with --base"
         )
-    if "\0" in name or not _is_unicode(name):
+    if "\0" in name or not is_unicode(name):
         raise InvalidInputError("has a name that is not UTF-8: rename it, or use --name")
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _inspected(path: Path) -> tuple[ImageFormat, int, tuple[int, int] | None, str]:

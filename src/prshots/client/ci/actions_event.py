@@ -5,7 +5,7 @@ The variables alone are misleading: for a pull request they name a trial merge c
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ MAX_BYTES = 32 * 1024**2
 _WITH_THE_BASES_COMMIT = {"check_run", "check_suite", "issue_comment", "pull_request_target", "workflow_run"}
 """Events whose GITHUB_SHA is on the base branch, not on the pull request."""
 
+_OF_A_BRANCH = {"push", "schedule", "workflow_dispatch"}
+"""Events that build GITHUB_REF as it is. Others name the default branch there, and build something else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -26,6 +29,13 @@ class Event:
     closed: bool = False
     from_fork: bool = False
     lookup: Lookup | None = None
+    branch: str = ""
+    default_branch: str = ""
+    target_branch: str = ""
+    source_branch: str = ""
+    title: str = ""
+    author: str = ""
+    merged_as: str = ""
 
 
 def event_of(environ: Mapping[str, str]) -> Event:
@@ -33,18 +43,18 @@ def event_of(environ: Mapping[str, str]) -> Event:
 
     The content tells which event it is: in a reusable workflow, Gitea names every event `workflow_call`.
     """
-    name = validate.first(environ, "GITHUB_EVENT_NAME")
     said = _read(validate.first(environ, "GITHUB_EVENT_PATH"))
+    event = _event_of(environ, said)
+    return replace(event, default_branch=validate.branch(_part(said, "repository").get("default_branch")))
+
+
+def _event_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Event:
+    name = validate.first(environ, "GITHUB_EVENT_NAME")
     ref = validate.first(environ, "GITHUB_REF")
     built = "" if name in _WITH_THE_BASES_COMMIT else validate.commit(environ.get("GITHUB_SHA"))
     if pull := _part(said, "pull_request"):
-        head, base = _part(pull, "head"), _part(pull, "base")
-        return Event(
-            pr_number=validate.pr_number(pull.get("number")) or number_in(ref),
-            commit_sha=validate.commit(head.get("sha"), built),
-            closed=said.get("action") == "closed",
-            from_fork=_is_fork(_part(head, "repo"), _part(base, "repo")),
-        )
+        number = validate.pr_number(pull.get("number")) or number_in(ref)
+        return _of_pull_request(number, pull, built, closed=said.get("action") == "closed")
     if deployment := _part(said, "deployment"):  # before workflow_run, which the event also has
         return _of_deployment(said, deployment, ref, built)
     for part in ("workflow_run", "check_suite", "check_run"):
@@ -54,7 +64,30 @@ def event_of(environ: Mapping[str, str]) -> Event:
     if _part(issue, "pull_request"):  # a comment on a pull request: the event does not name the commit
         number = validate.pr_number(issue.get("number"))
         return Event(number, lookup=Lookup.HEAD if number is not None else None)
-    return Event(pr_number=number_in(ref), commit_sha=built)
+    is_push = name in _OF_A_BRANCH or (name == "workflow_call" and "after" in said)
+    return Event(
+        pr_number=number_in(ref),
+        commit_sha=built,
+        branch=validate.branch(ref) if is_push and ref.startswith("refs/heads/") else "",
+        target_branch=validate.branch(environ.get("GITHUB_BASE_REF")),
+        source_branch=validate.branch(environ.get("GITHUB_HEAD_REF")),
+    )
+
+
+def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *, closed: bool) -> Event:
+    head, base = _part(pull, "head"), _part(pull, "base")
+    is_merged = closed and pull.get("merged") is True
+    return Event(
+        pr_number=number,
+        commit_sha=validate.commit(head.get("sha"), built),
+        closed=closed,
+        from_fork=_is_fork(_part(head, "repo"), _part(base, "repo")),
+        target_branch=validate.branch(base.get("ref")),
+        source_branch=validate.branch(head.get("ref")),
+        title=validate.words(pull.get("title")),
+        author=validate.words(_part(pull, "user").get("login")),
+        merged_as=validate.full_commit(pull.get("merge_commit_sha")) if is_merged else "",
+    )
 
 
 def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Event:
@@ -72,7 +105,14 @@ def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Event:
         elif started_by is None or run.get("pull_requests"):
             lookup = Lookup.ANY_PULL_REQUEST
     is_fork = _is_fork(_part(run, "head_repository"), _part(said, "repository"))
-    return Event(number, sha, from_fork="head_repository" in run and is_fork, lookup=lookup)
+    is_push = started_by == "push" and not is_fork
+    return Event(
+        number,
+        sha,
+        from_fork="head_repository" in run and is_fork,
+        lookup=lookup,
+        branch=validate.branch(run.get("head_branch")) if is_push else "",
+    )
 
 
 def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: str, built: str) -> Event:

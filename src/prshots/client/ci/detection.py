@@ -1,6 +1,7 @@
 """The environment variables of each CI, and what they say about the pull request."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from urllib.parse import quote
 
 from prshots.client.ci import validate
@@ -11,6 +12,7 @@ from prshots.client.ci.forge_addresses import (
     forge_token,
     place_of_pull_request,
     place_of_remote,
+    pull_request_page,
     runs_on_gitea,
 )
 from prshots.client.ci.job import ForgeKind, Job, Lookup
@@ -21,7 +23,14 @@ Environ = Mapping[str, str]
 
 def detected(environ: Environ) -> Job:
     """Return the job that the environment describes; an empty one outside of a supported CI. Never raises."""
-    return next((job_of(environ) for is_it, job_of in _CIS if is_it(environ)), Job())
+    return next((_settled(job_of(environ)) for is_it, job_of in _CIS if is_it(environ)), Job())
+
+
+def _settled(job: Job) -> Job:
+    """Return the job of a pull request without a branch, and the job of a branch without a pull request."""
+    if job.pr_number is not None or job.lookup is not None:
+        return replace(job, branch="")
+    return replace(job, target_branch="", source_branch="", title="", author="", base_sha="", merged_as="")
 
 
 def _is_set(name: str) -> Callable[[Environ], bool]:
@@ -39,7 +48,10 @@ def _job(
     closed: bool = False,
     from_fork: bool = False,
     lookup: Lookup | None = None,
+    repository_url: str = "",
 ) -> Job:
+    if not repository_url and place.url and "/" in place.repository:
+        repository_url = f"{place.url}/{place.repository}"
     return Job(
         ci=ci,
         pr_number=place.pr_number,
@@ -53,6 +65,8 @@ def _job(
         forge_token=forge_token(place.kind, environ),
         run_url=validate.address(run_url),
         lookup=lookup,
+        repository_url=repository_url,
+        pr_url=pull_request_page(place.kind, repository_url, place.pr_number),
     )
 
 
@@ -64,7 +78,7 @@ def _actions(environ: Environ) -> Job:
     repository = validate.repository(environ.get("GITHUB_REPOSITORY"))
     # Gitea's run pages use the run number of the repository.
     run = first(environ, "GITHUB_RUN_NUMBER" if on_gitea else "GITHUB_RUN_ID")
-    return _job(
+    job = _job(
         "Gitea Actions" if on_gitea else "GitHub Actions",
         environ,
         Place(ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB, url, repository, event.pr_number),
@@ -74,6 +88,16 @@ def _actions(environ: Environ) -> Job:
         closed=event.closed,
         from_fork=event.from_fork,
         lookup=event.lookup,
+    )
+    return replace(
+        job,
+        branch=event.branch,
+        default_branch=event.default_branch,
+        target_branch=event.target_branch,
+        source_branch=event.source_branch,
+        title=event.title,
+        author=event.author,
+        merged_as=event.merged_as,
     )
 
 
@@ -88,7 +112,12 @@ def _gitlab(environ: Environ) -> Job:
         number = validate.pr_number(iid)
         from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
         target = validate.repository(path) if from_fork else ""
-    return _job(
+    branch, default_branch = (
+        validate.branch(environ.get(name)) for name in ("CI_COMMIT_BRANCH", "CI_DEFAULT_BRANCH")
+    )
+    if branch and branch == default_branch and not from_fork:
+        number = None  # main builds main, also if a merge request wants it elsewhere
+    job = _job(
         "GitLab CI",
         environ,
         # A fork's merge request is in the target project.
@@ -100,6 +129,18 @@ def _gitlab(environ: Environ) -> Job:
         ),
         run_url=first(environ, "CI_PIPELINE_URL"),
         from_fork=from_fork,
+        repository_url=""
+        if target and "/" in target
+        else validate.root(first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")),
+    )
+    return replace(
+        job,
+        branch=branch,
+        default_branch=default_branch,
+        target_branch=validate.branch(environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")),
+        source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
+        title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
+        base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
     )
 
 
@@ -108,20 +149,24 @@ def _bitbucket(environ: Environ) -> Job:
     repository = validate.repository(environ.get("BITBUCKET_REPO_FULL_NAME"))
     number = validate.pr_number(environ.get("BITBUCKET_PR_ID"))
     build = first(environ, "BITBUCKET_BUILD_NUMBER")
-    return _job(
+    branch = validate.branch(environ.get("BITBUCKET_BRANCH"))
+    job = _job(
         "Bitbucket Pipelines",
         environ,
         Place(ForgeKind.BITBUCKET, url, repository, number),
         commit_sha=validate.commit(environ.get("BITBUCKET_COMMIT")),
         run_url=f"{url}/{repository}/pipelines/results/{build}" if repository else "",
     )
+    target = validate.branch(environ.get("BITBUCKET_PR_DESTINATION_BRANCH"))
+    return replace(job, branch=branch, source_branch=branch, target_branch=target)
 
 
 def _circleci(environ: Environ) -> Job:
     # If a branch has several pull requests, use the first. CIRCLE_PR_NUMBER is set only for forks.
     page = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST").partition(",")[0]
     forks_number = validate.pr_number(environ.get("CIRCLE_PR_NUMBER"))
-    return _job(
+    branch = validate.branch(environ.get("CIRCLE_BRANCH"))  # pull/12 for a fork's
+    job = _job(
         "CircleCI",
         environ,
         _place(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number),
@@ -129,6 +174,7 @@ def _circleci(environ: Environ) -> Job:
         run_url=first(environ, "CIRCLE_BUILD_URL"),
         from_fork=forks_number is not None,
     )
+    return replace(job, branch=branch, source_branch="" if job.from_fork else branch)
 
 
 def _buildkite(environ: Environ) -> Job:
@@ -139,13 +185,23 @@ def _buildkite(environ: Environ) -> Job:
         first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
     )
     head = place_of_remote(first(environ, "BUILDKITE_PULL_REQUEST_REPO"))
-    return _job(
+    job = _job(
         "Buildkite",
         environ,
         place,
         commit_sha=validate.commit(environ.get("BUILDKITE_COMMIT")),  # may be "HEAD"
         run_url=first(environ, "BUILDKITE_BUILD_URL"),
         from_fork=bool(head.repository) and head.repository.lower() != place.repository.lower(),
+    )
+    branch = validate.branch(environ.get("BUILDKITE_BRANCH"))
+    # A fork's branch may have the name of one of ours.
+    of_pull_request = first(environ, "BUILDKITE_PULL_REQUEST") not in {"", "false"}
+    return replace(
+        job,
+        branch="" if of_pull_request or first(environ, "BUILDKITE_TAG") else branch,
+        source_branch=branch,
+        default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
+        target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
     )
 
 
@@ -159,7 +215,7 @@ def _azure(environ: Environ) -> Job:
     collection = first(environ, "SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI").rstrip("/")
     project = quote(first(environ, "SYSTEM_TEAMPROJECT"), errors="replace")
     build = first(environ, "BUILD_BUILDID")
-    return _job(
+    job = _job(
         "Azure Pipelines",
         environ,
         _place("", first(environ, "BUILD_REPOSITORY_URI"), number, provider),
@@ -169,11 +225,19 @@ def _azure(environ: Environ) -> Job:
         run_url=f"{collection}/{project}/_build/results?buildId={build}" if project and build else "",
         from_fork=first(environ, "SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
     )
+    built = first(environ, "BUILD_SOURCEBRANCH")
+    return replace(
+        job,
+        branch=validate.branch(built) if built.startswith("refs/heads/") else "",
+        source_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_SOURCEBRANCH")),
+        target_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_TARGETBRANCH")),
+    )
 
 
 def _woodpecker(environ: Environ) -> Job:
     url = validate.root(environ.get("CI_FORGE_URL"))
-    return _job(
+    event = first(environ, "CI_PIPELINE_EVENT")
+    job = _job(
         "Woodpecker",
         environ,
         Place(
@@ -184,7 +248,15 @@ def _woodpecker(environ: Environ) -> Job:
         ),
         commit_sha=validate.commit(environ.get("CI_COMMIT_SHA")),
         run_url=first(environ, "CI_PIPELINE_URL"),
-        closed=first(environ, "CI_PIPELINE_EVENT") == "pull_request_closed",
+        closed=event == "pull_request_closed",
+    )
+    is_branch = event in {"push", "cron", "manual"}
+    return replace(
+        job,
+        branch=validate.branch(environ.get("CI_COMMIT_BRANCH")) if is_branch else "",
+        default_branch=validate.branch(environ.get("CI_REPO_DEFAULT_BRANCH")),
+        source_branch=validate.branch(environ.get("CI_COMMIT_SOURCE_BRANCH")),
+        target_branch=validate.branch(environ.get("CI_COMMIT_TARGET_BRANCH")),
     )
 
 
@@ -195,7 +267,7 @@ def _jenkins(environ: Environ) -> Job:
         first(environ, "CHANGE_URL", "ghprbPullLink"), first(environ, "GIT_URL", "GIT_URL_1"), number
     )
     head = place_of_remote(first(environ, "ghprbAuthorRepoGitUrl"))
-    return _job(
+    job = _job(
         "Jenkins",
         environ,
         place,
@@ -204,6 +276,18 @@ def _jenkins(environ: Environ) -> Job:
         run_url=first(environ, "BUILD_URL"),
         from_fork=bool(first(environ, "CHANGE_FORK"))
         or (bool(head.repository) and head.repository != place.repository),
+    )
+    branch = validate.branch(
+        first(environ, "BRANCH_NAME") or first(environ, "GIT_BRANCH").removeprefix("origin/")
+    )
+    return replace(
+        job,
+        branch="" if first(environ, "TAG_NAME") else branch,
+        default_branch=branch if first(environ, "BRANCH_IS_PRIMARY") == "true" else "",
+        target_branch=validate.branch(first(environ, "CHANGE_TARGET", "ghprbTargetBranch")),
+        source_branch=validate.branch(first(environ, "CHANGE_BRANCH", "ghprbSourceBranch")),
+        title=validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
+        author=validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
     )
 
 

@@ -71,6 +71,21 @@ def place_of_pull_request(address: str) -> Place:
     return Place()
 
 
+_PAGES = {
+    ForgeKind.GITHUB: "pull",
+    ForgeKind.GITLAB: "-/merge_requests",
+    ForgeKind.GITEA: "pulls",
+    ForgeKind.BITBUCKET: "pull-requests",
+}
+
+
+def pull_request_page(kind: ForgeKind | None, repository_url: str, number: int | None) -> str:
+    """Return the web address of a pull request; empty if unknown."""
+    if kind is None or number is None or not repository_url:
+        return ""
+    return f"{repository_url}/{_PAGES[kind]}/{number}"
+
+
 def place_of_remote(remote: str) -> Place:
     """Return the repository of a git remote: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r."""
     matches = (

@@ -34,6 +34,11 @@ class Job:
     which may be known even if its kind is not. `forge_api` is the base URL of its API, such as
     https://api.github.com, https://gitlab.example/api/v4 or https://gitea.example/api/v1. `lookup` is what
     to ask the forge for (`client/lookup.py`).
+
+    A job runs for a pull request or for a `branch`, never for both. `default_branch` is the repository's;
+    `target_branch` and `source_branch`, `title`, `author` and `pr_url` are the pull request's, and `base_sha`
+    the commit that it branched off. `repository_url` is the repository's web address. `merged_as` is the
+    commit that a merged pull request became.
     """
 
     ci: str = ""
@@ -48,3 +53,13 @@ class Job:
     forge_token: str = field(default="", repr=False)
     run_url: str = ""
     lookup: Lookup | None = None
+    branch: str = ""
+    default_branch: str = ""
+    target_branch: str = ""
+    source_branch: str = ""
+    title: str = ""
+    author: str = ""
+    repository_url: str = ""
+    pr_url: str = ""
+    base_sha: str = ""
+    merged_as: str = ""

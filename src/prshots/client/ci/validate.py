@@ -7,11 +7,14 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from prshots.contract.limits import COMMIT_SHA, MAX_PR_NUMBER
+from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BRANCH_CHARACTERS, MAX_PR_NUMBER
 
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _REPOSITORY = re.compile(r"[0-9]{1,20}|(?!\.{1,2}/)[\w.~-]+(?:/(?!\.{1,2}(?:/|\Z))[\w.~-]+)+", re.ASCII)
 _TOKEN = re.compile(r"[!-~]+")
+# What git refuses in a branch's name, and what would be an option.
+_NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\A[-/.]|/\.|\.lock(?:/|\Z)|[/.]\Z|\A@\Z")
+MAX_WORDS_CHARACTERS = 300
 MAX_CHARACTERS = 2000
 
 
@@ -39,6 +42,36 @@ def commit(*candidates: object) -> str:
         if isinstance(given, str) and COMMIT_SHA.fullmatch(given.strip()):
             return given.strip().lower()
     return ""
+
+
+def full_commit(given: object) -> str:
+    """Return a commit SHA of 40 characters; empty if invalid."""
+    found = commit(given)
+    return found if FULL_COMMIT_SHA.fullmatch(found) else ""
+
+
+def branch(given: object) -> str:
+    """Return a branch's name, without `refs/heads/`; empty if git has no such name."""
+    if not isinstance(given, str):
+        return ""
+    name = given.strip().removeprefix("refs/heads/")
+    is_one = 0 < len(name) <= MAX_BRANCH_CHARACTERS and not _NOT_IN_BRANCHES.search(name)
+    return name if is_one and is_unicode(name) and not name.startswith("refs/") else ""
+
+
+def words(given: object) -> str:
+    """Return a text for people in one line, shortened if it is too long."""
+    if not isinstance(given, str) or not is_unicode(given):
+        return ""
+    return " ".join(given.replace("\0", " ").split())[:MAX_WORDS_CHARACTERS]
+
+
+def is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def repository(given: object) -> str:
