@@ -1,32 +1,260 @@
-"""Which commit a command reads from its git checkout."""
+"""What a command reads from its git checkout: the commit, and the base of the pull request."""
 
-import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from prshots.cli import service_options
 from prshots.client.ci import Job
+from prshots.client.ci import git as git_module
+from prshots.client.ci.base_commits import Base, base_of
+from prshots.client.ci.checkout import builds_default_branch, default_branch
 from prshots.contract.errors import InvalidInputError
+from support.git_repositories import ALONE, Repository, checkout_of
 
 HEAD = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Repository:
+    return Repository.with_remote(tmp_path / "git")
 
 
 def test_the_commit_comes_from_the_option_then_the_ci_then_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
     assert service_options.commit("abc1234", Job(commit_sha=HEAD), 7) == "abc1234"
     assert service_options.commit("", Job(commit_sha=HEAD), 7) == HEAD
     with pytest.raises(InvalidInputError, match="Use --commit SHA"):
         service_options.commit("", Job(), 7)
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
-    subprocess.run([*git, "init", "--quiet"], check=True)
+    repository = Repository.new(tmp_path)
     with pytest.raises(InvalidInputError, match="Jenkins does not name one"):
         service_options.commit("", Job(ci="Jenkins"), 7)
-    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message=x"], check=True)
-    assert len(service_options.commit("", Job(), 7)) == 40
+    made = repository.commit()
+    assert service_options.commit("", Job(), 7) == made
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InvalidInputError, match="no commit"):
         service_options.commit("", Job(), 7)
+
+
+class Told(list[str]):
+    """Collects the sentences for the user."""
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+class TestDefaultBranch:
+    def test_it_comes_from_the_ci_then_the_remote_then_its_usual_name(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert default_branch(Job(default_branch="trunk")) == "trunk"
+        assert default_branch(Job()) == "main"
+        assert default_branch(Job(branch="master")) == "master"
+        work.branch("trunk")
+        work.commit()
+        work.push("trunk")
+        work.git("-C", str(tmp_path / "git/remote.git"), "symbolic-ref", "HEAD", "refs/heads/trunk")
+        work.clone(tmp_path / "clone")
+        monkeypatch.chdir(tmp_path / "clone")
+        assert default_branch(Job(branch="master")) == "trunk"
+
+    def test_a_pull_request_and_a_fork_never_build_it(self) -> None:
+        assert builds_default_branch(Job(branch="main", default_branch="main"))
+        assert not builds_default_branch(Job(branch="cart", default_branch="main"))
+        assert not builds_default_branch(Job(branch="main", default_branch="main", from_fork=True))
+        assert not builds_default_branch(Job(pr_number=7, target_branch="main", default_branch="main"))
+
+
+class TestMergeRef:
+    """CI has merged the pull request into its target, and checked out the result."""
+
+    def test_the_base_is_the_commit_that_it_was_merged_with(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        history = work.commits(3)
+        work.branch("cart", history[2])
+        head = work.commit()
+        work.push("main", "cart")
+        work.merge_ref(7, history[0], head)
+        checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
+        monkeypatch.chdir(tmp_path / "job")
+        job = Job(commit_sha=head, target_branch="main")
+        assert base_of(job, head, "", told.append) == Base("main", tuple(history))
+        # Another branch than the target has another base.
+        assert base_of(job, head, "cart", told.append).commits[0] == head
+        assert told == []
+
+    def test_without_the_remote_it_is_that_commit_alone(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        onto = work.commit()
+        work.branch("cart")
+        head = work.commit()
+        work.merge_ref(7, onto, head)
+        job = checkout_of(work, tmp_path / "job", "refs/pull/7/merge")
+        job.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
+        monkeypatch.chdir(job.folder)
+        assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", (onto,))
+
+
+class TestBranchPoint:
+    """CI has checked out the head of the pull request."""
+
+    def test_the_base_is_where_it_branched_off_and_at_most_200_commits(
+        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        history = work.commits(210)
+        work.branch("cart", history[4])
+        head = work.commit()
+        work.push("main", "cart")
+        monkeypatch.chdir(work.folder)
+        base = base_of(Job(commit_sha=head, target_branch="main"), head[:12], "", told.append)
+        assert base == Base("main", tuple(history[4:204]))
+
+    def test_first_parents_leave_out_what_was_merged(
+        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        first = work.commit()
+        work.branch("side")
+        work.commit()
+        work.git("checkout", "--quiet", "main")
+        work.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+        merge = work.head
+        work.branch("cart")
+        head = work.commit()
+        work.push("main", "cart")
+        monkeypatch.chdir(work.folder)
+        assert base_of(Job(), head, "", told.append) == Base("main", (merge, first))
+
+    def test_a_shallow_clone_is_deepened_as_far_as_needed(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        history = work.commits(400)
+        work.branch("cart", history[60])
+        head = work.commits(5)[0]
+        work.push("main", "cart")
+        job = checkout_of(work, tmp_path / "job", "refs/heads/cart")
+        monkeypatch.chdir(job.folder)
+        base = base_of(Job(target_branch="main"), head, "", told.append)
+        assert base.commits[:50] == tuple(history[60:110])
+        assert job.git("rev-parse", "--is-shallow-repository") == "true"  # not all of it was fetched
+
+    def test_a_head_that_is_not_checked_out_is_fetched(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        """A second workflow runs on the default branch, also for a head that was since overwritten."""
+        first, _ = work.commit(), work.commit()
+        work.branch("cart", first)
+        head = work.commit()
+        work.push("main", "cart")
+        work.push("main:cart")
+        for depth in (0, 1):
+            checkout_of(work, tmp_path / f"job{depth}", "refs/heads/main", depth=depth)
+            monkeypatch.chdir(tmp_path / f"job{depth}")
+            assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", (first,))
+
+    def test_gitlab_names_the_base_itself(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        history = work.commits(3)
+        work.branch("cart")
+        head = work.commit()
+        work.push("main", "cart")
+        job = Job(commit_sha=head, target_branch="main", base_sha=history[1])
+        checkout_of(work, tmp_path / "job", "refs/heads/cart")
+        monkeypatch.chdir(tmp_path / "job")
+        assert base_of(job, head, "", told.append) == Base("main", tuple(history[1:]))
+        monkeypatch.setenv("PATH", "")
+        assert base_of(job, head, "", told.append) == Base("main", (history[1],))
+
+    def test_the_target_of_a_checkout_that_cannot_fetch_is_what_it_has(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        first = work.commit()
+        work.push("main")
+        work.branch("cart")
+        head = work.commit()
+        work.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
+        monkeypatch.chdir(work.folder)
+        assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", (first,))
+        assert [words.partition(":")[0] for words in told] == ["Could not fetch main"]
+
+
+class TestGitCannotTell:
+    def test_outside_a_repository_or_without_git_it_says_why(
+        self, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        base = base_of(Job(target_branch="main"), "abc1234", "", told.append)
+        assert base.commits == ()
+        assert base.unknown.startswith("not a git repository")
+        monkeypatch.setenv("PATH", "")
+        assert base_of(Job(), HEAD, "", told.append).unknown.startswith("git does not run: No such file")
+
+    def test_a_target_that_does_not_exist_or_shares_nothing(
+        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        head = work.commit()
+        work.git("checkout", "--quiet", "--orphan", "other")
+        other = work.commit()
+        work.push("main", "other")
+        monkeypatch.chdir(work.folder)
+        assert "couldn't find remote ref" in base_of(Job(), head, "release", told.append).unknown
+        assert "share" in base_of(Job(), other, "main", told.append).unknown
+
+    def test_a_remote_that_never_answers_and_would_ask_for_a_password(
+        self, work: Repository, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        head = work.commit()
+        work.git("remote", "set-url", "origin", "ssh://ann:hunter2@git.example/shop")
+        monkeypatch.setenv("GIT_SSH_COMMAND", "sleep 60 #")
+        monkeypatch.setattr(git_module, "FETCH_SECONDS", 0.1)
+        monkeypatch.setattr(git_module, "TELL_AFTER_SECONDS", 0.1)
+        monkeypatch.chdir(work.folder)
+        assert base_of(Job(), head, "release", told.append).unknown == "git took longer than 0 s"
+        assert told == ["Fetching the history of release …"]
+
+    def test_a_branch_is_never_an_option(
+        self, work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    ) -> None:
+        head = work.commit()
+        work.push("main")
+        monkeypatch.chdir(work.folder)
+        for branch in (f"--upload-pack=touch {tmp_path}/owned;", "-u", "--all"):
+            assert base_of(Job(), head, branch, told.append).unknown
+        assert not (tmp_path / "owned").exists()
+
+
+def test_a_lock_of_another_process_is_waited_for(
+    work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    history = work.commits(3)
+    work.push("main")
+    work.branch("cart")
+    head = work.commit()
+    work.push("cart")
+    job = checkout_of(work, tmp_path / "job", "refs/heads/cart")
+    monkeypatch.chdir(job.folder)
+    monkeypatch.setattr(git_module, "LOCK_PAUSES", (0.01,) * 2000)
+    lock = job.folder / ".git/shallow.lock"
+    lock.touch()
+    release = threading.Timer(0.1, lock.unlink)
+    release.start()
+    try:
+        assert base_of(Job(target_branch="main"), head, "", told.append) == Base("main", tuple(history))
+    finally:
+        release.join()
+    lock.touch()
+    monkeypatch.setattr(git_module, "LOCK_PAUSES", (0.01,))
+    assert "shallow.lock" in git_module.fetch("refs/heads/main", depth=9, say=told.append, what="").error

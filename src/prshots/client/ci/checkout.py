@@ -1,9 +1,10 @@
-"""The commit of the screenshots, if necessary from git."""
-
-import subprocess
+"""What git's checkout says in place of CI: the commit of the screenshots, and the default branch."""
 
 from prshots.client.ci import validate
+from prshots.client.ci.git import commit_at, git
 from prshots.client.ci.job import Job
+
+USUAL_BRANCHES = ("main", "master")
 
 
 def commit_of(job: Job, given: str = "") -> str:
@@ -13,14 +14,30 @@ def commit_of(job: Job, given: str = "") -> str:
 
 def checked_out() -> str:
     """Return the HEAD of the working folder; empty if it is not in a repository."""
-    try:
-        said = subprocess.run(
-            ["git", "rev-parse", "--verify", "HEAD"],  # noqa: S607 - the job's own git
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):  # git is not installed, or hangs
-        return ""
-    return validate.commit(said.stdout) if said.returncode == 0 else ""
+    return commit_at("HEAD")
+
+
+def full_commit(sha: str) -> str:
+    """Return a commit's SHA of 40 characters, from git if it is abbreviated; empty if git has no such one."""
+    return validate.full_commit(sha) or (commit_at(sha) if validate.commit(sha) else "")
+
+
+def default_branch(job: Job) -> str:
+    """Return the repository's default branch, from CI, else from git's remote, else by its usual names."""
+    if job.default_branch:
+        return job.default_branch
+    prefix = "refs/remotes/origin/"
+    head = git("symbolic-ref", "--quiet", f"{prefix}HEAD").output.strip()
+    if found := validate.branch(head.removeprefix(prefix)):
+        return found
+    if job.branch in USUAL_BRANCHES:
+        return job.branch
+    is_here = (
+        name for name in USUAL_BRANCHES if commit_at(f"{prefix}{name}") or commit_at(f"refs/heads/{name}")
+    )
+    return next(is_here, USUAL_BRANCHES[0])
+
+
+def builds_default_branch(job: Job) -> bool:
+    """Return whether the job builds the default branch itself, so that its screenshots are baselines."""
+    return job.branch != "" and not job.from_fork and job.branch == default_branch(job)

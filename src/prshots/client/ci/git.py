@@ -1,0 +1,137 @@
+"""Run git in the job's checkout: without prompts, hooks or a time without end.
+
+Names from outside only ever appear as a part of an argument that starts with `refs/`, or as 40 hexadecimal
+digits. So none of them can be an option.
+"""
+
+import os
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prshots.client.ci import validate
+from prshots.contract.redaction import redact
+
+LOCAL_SECONDS = 30.0
+FETCH_SECONDS = 120.0
+TELL_AFTER_SECONDS = 1.0
+LOCK_PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+"""How long to wait for another git process that holds a lock, between the tries."""
+
+Say = Callable[[str], None]
+
+_SAFE = (
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "protocol.ext.allow=never"),
+    *("-c", "fetch.recurseSubmodules=false"),
+    *("-c", "fetch.prune=false"),
+    *("-c", "fetch.pruneTags=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+    *("-c", "log.showSignature=false"),
+)
+_LOCKED = re.compile(r"\.lock'|shallow file has changed|another git process", re.IGNORECASE)
+_FIRST_WORDS = re.compile(r"\A(?:fatal|error): ")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What git printed; `error` is why it failed, and empty if it did not."""
+
+    output: str = ""
+    error: str = ""
+
+
+def git(*arguments: str) -> Ran:
+    """Run a command that needs no network. Never raises."""
+    return _run(arguments, LOCAL_SECONDS)
+
+
+def fetch(refspec: str, *, depth: int, say: Say, what: str) -> Ran:
+    """Fetch from the remote, with at most `depth` commits of history; 0 for all. Never raises.
+
+    Another process may hold a lock: then try again. After a second, `say` is called about `what`.
+    """
+    if not (remote := remote_name()):
+        return Ran(error="the checkout has no remote")
+    limit = (f"--depth={depth}",) if depth else ()
+    command = ("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", *limit, "--", remote, refspec)
+    ran = Ran()
+    for pause in (*LOCK_PAUSES, None):
+        ran = _run(command, FETCH_SECONDS, lambda: say(f"Fetching {what} …"))
+        if pause is None or not _LOCKED.search(ran.error):
+            break
+        time.sleep(pause)
+    return ran
+
+
+def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None] | None = None) -> Ran:
+    try:
+        process = subprocess.Popen(  # noqa: S603 - no shell
+            ["git", *_SAFE, *arguments],  # noqa: S607 - the job's own git
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | _without_prompts(),
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as error:
+        return Ran(error=f"git does not run: {error.strerror or error}")
+    with process:
+        try:
+            output, words = _communicated(process, seconds, on_wait)
+        except subprocess.TimeoutExpired:
+            return Ran(error=f"git took longer than {seconds:.0f} s")
+        finally:
+            process.kill()  # nothing happens if it has ended
+    return Ran(output) if process.returncode == 0 else Ran(error=_words(words))
+
+
+def _communicated(
+    process: "subprocess.Popen[str]", seconds: float, on_wait: Callable[[], None] | None
+) -> tuple[str, str]:
+    if on_wait is not None:
+        try:
+            return process.communicate(timeout=TELL_AFTER_SECONDS)
+        except subprocess.TimeoutExpired:
+            on_wait()
+    return process.communicate(timeout=seconds)
+
+
+def _without_prompts() -> dict[str, str]:
+    """Return variables that make git fail instead of asking a person, and speak English."""
+    return {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GCM_INTERACTIVE": "never",
+        "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
+        "LC_ALL": "C",
+    }
+
+
+def _words(said: str) -> str:
+    """Return git's reason in one line. It may contain an address with a password."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "git failed")
+    return redact(_FIRST_WORDS.sub("", reason)).strip()[:300] or "git failed"
+
+
+def commit_at(revision: str) -> str:
+    """Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA; empty if not here."""
+    found = git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return validate.full_commit(found.output)
+
+
+def remote_name() -> str:
+    """Return the remote to fetch from: origin, or the only one; empty if there is none."""
+    names = git("remote").output.split()
+    if "origin" in names:
+        return "origin"
+    return names[0] if len(names) == 1 and not names[0].startswith("-") else ""
+
+
+def is_shallow() -> bool:
+    return git("rev-parse", "--is-shallow-repository").output.strip() == "true"
