@@ -18,7 +18,7 @@ from prshots.client.forges.gitlab import GitLab
 from prshots.client.posting import Composer
 from prshots.client.service import Client
 from prshots.client.templates import Template
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
 from prshots.server.domain.comment import MAX_LISTED, Entry, comment
@@ -40,8 +40,14 @@ class CommentsOnly:
     names: Sequence[str]
 
     def comment(
-        self, pr_number: int, *, limit: int = MAX_COMMENT_BYTES, marker: Marker = Marker.HTML
+        self,
+        pr_number: int,
+        *,
+        limit: int = MAX_COMMENT_BYTES,
+        marker: Marker = Marker.HTML,
+        view: View = View.ALL,
     ) -> SizedComment:
+        assert view is View.ALL
         assert MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES  # the service refuses any other limit
         entries = [Entry(name, "1280x800", f"{number:040x}", URL) for number, name in enumerate(self.names)]
         return comment(pr_number, len(entries), entries[-MAX_LISTED:], DASHBOARD, limit=limit, marker=marker)

@@ -8,6 +8,7 @@ const KNOWN = [
   "PROJECT",
   "PR",
   "COMMIT",
+  "BRANCH",
   "ID_TOKEN",
   "FORGE",
   "FORGE_URL",

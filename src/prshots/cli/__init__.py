@@ -11,6 +11,7 @@ from prshots.cli import (
     backup,
     check,
     comment,
+    compare,
     delete,
     doctor,
     expire,
@@ -35,6 +36,7 @@ app.add_typer(projects.app, name="project")
 app.add_typer(tokens.app, name="token")
 app.add_typer(keys.app, name="keys")
 app.command()(upload.upload)
+app.command()(compare.compare)
 app.command()(comment.comment)
 app.command()(expire.expire)
 app.command()(delete.delete)
@@ -54,7 +56,7 @@ def _print_version(*, asked: bool) -> None:
         raise typer.Exit
 
 
-CLIENT_COMMANDS = {"upload", "comment", "expire", "delete"}
+CLIENT_COMMANDS = {"upload", "compare", "comment", "expire", "delete"}
 
 
 @app.callback()

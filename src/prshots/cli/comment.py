@@ -22,6 +22,8 @@ from prshots.cli.service_options import (
     pull_request,
     say_wait,
 )
+from prshots.cli.upload_output import say_dashboard
+from prshots.contract.comments import View
 from prshots.contract.errors import InvalidInputError
 
 
@@ -39,6 +41,14 @@ def comment(
             help="A text to put around the screenshots. It contains {{screenshots}}.",
         ),
     ] = None,
+    view: Annotated[
+        View | None,
+        typer.Option(
+            "--view",
+            help="What to show: all images, the latest of each shot, or the changes since the base. Default: "
+            "changes if there is a comparison, otherwise latest.",
+        ),
+    ] = None,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
@@ -51,6 +61,7 @@ def comment(
 
     With --post, the pull request gets one comment. Later runs update it. The comment's address is printed.
     """
+    from prshots.client.comparing import default_view, page_of
     from prshots.client.forges import forge_of
     from prshots.client.lookup import with_head
     from prshots.client.posting import Composer
@@ -66,9 +77,12 @@ def comment(
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
     with connected(url, token, project) as service:
-        composer = Composer(service, pr_number, job, around)
+        shown = view or default_view(service, pr_number)
+        dashboard_url = page_of(service, pr_number, job)
+        composer = Composer(service, pr_number, job, around, shown, dashboard_url)
         if not post:
             print(composer.markdown(), end="")
+            say_dashboard(dashboard_url)
             return
         with closing(forge_of(job, say_wait)) as place:
             posted = bring_up_to_date(place, composer)
@@ -79,6 +93,7 @@ def comment(
     say(f"{_DONE[posted.outcome]} on pull request {pr_number} at {place.label}.")
     if posted.url:
         print(posted.url)
+    say_dashboard(dashboard_url)
 
 
 _DONE = {

@@ -7,6 +7,7 @@ import typer
 
 from prshots.cli.common import counted, print_json, say
 from prshots.cli.service_options import (
+    BranchOption,
     ForgeOption,
     ForgeTokenOption,
     ForgeUrlOption,
@@ -21,11 +22,19 @@ from prshots.cli.service_options import (
     pull_request,
     say_wait,
 )
+from prshots.client.ci import validate
 from prshots.contract.limits import Policy
 
 if TYPE_CHECKING:
+    from prshots.client.ci import Job
     from prshots.client.closing import Closed
-    from prshots.contract.replies import Expired
+    from prshots.client.replies import ExpiredReply
+
+
+def _checked_full_commit(given: str) -> str:
+    if given.strip() and not validate.full_commit(given):
+        raise typer.BadParameter(f"got {given[:60]!r}: use all 40 hexadecimal characters of the commit")
+    return validate.full_commit(given)
 
 
 def expire(
@@ -34,6 +43,16 @@ def expire(
     post: Annotated[
         bool, typer.Option("--post", help="Also update the comment, so that it shows no broken images.")
     ] = False,
+    merged_as: Annotated[
+        str,
+        typer.Option(
+            "--merged-as",
+            metavar="SHA",
+            callback=_checked_full_commit,
+            help="The commit that the pull request was merged as. Default: from the event of the job.",
+        ),
+    ] = "",
+    branch: BranchOption = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -43,7 +62,7 @@ def expire(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Expire a closed pull request's screenshots.
+    """Expire a closed pull request's screenshots. If it was merged, its changes become baselines first.
 
     The project's policy decides whether they are deleted. With --post, the comment then says that they were
     deleted, and GitHub's image proxy drops its copies.
@@ -53,17 +72,18 @@ def expire(
 
     job = current_job()
     pr_number = pull_request(pr, job)
+    merged = _merge(job, pr_number, merged_as, branch)
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
         with closing(forge_of(job, say_wait)) as place, connected(url, token, project) as service:
-            closed = close(service, pr_number, place, job)
+            closed = close(service, pr_number, place, job, **merged)
         told, said = (
             _told(closed.expired) | _told_of_comment(closed),
             [_done(closed.expired), *_of_comment(closed)],
         )
     else:
         with connected(url, token, project) as service:
-            expired = service.expire(pr_number)
+            expired = service.expire(pr_number, **merged)
         told, said = _told(expired), [_done(expired)]
     if as_json:
         print_json(told)
@@ -71,12 +91,25 @@ def expire(
         say(words)
 
 
-def _told(expired: "Expired") -> dict[str, Any]:
+def _merge(job: "Job", pr_number: int, merged_as: str, branch: str) -> dict[str, str]:
+    """Return as which commit of which branch the pull request was merged, if that is known."""
+    from prshots.client.ci.checkout import default_branch
+
+    is_jobs_own = pr_number == job.pr_number
+    merged_as = merged_as or (job.merged_as if is_jobs_own else "")
+    if not merged_as:
+        return {}
+    branch = branch or (job.target_branch if is_jobs_own else "") or default_branch(job)
+    return {"merged_as": merged_as, "branch": branch}
+
+
+def _told(expired: "ExpiredReply") -> dict[str, Any]:
     return {
         "pr_number": expired.pr_number,
         "policy": expired.policy,
         "marked": expired.marked,
         "expired": expired.expired,
+        **({"baselines": expired.baselines} if expired.baselines else {}),
     }
 
 
@@ -90,7 +123,14 @@ def _told_of_comment(closed: "Closed") -> dict[str, Any]:
     }
 
 
-def _done(expired: "Expired") -> str:
+def _done(expired: "ExpiredReply") -> str:
+    if expired.baselines:
+        kept = counted(expired.baselines, "screenshot")
+        return f"Kept {kept} of the merged pull request as baselines. {_closed(expired)}"
+    return _closed(expired)
+
+
+def _closed(expired: "ExpiredReply") -> str:
     if expired.policy == Policy.PR_CLOSE:
         return f"Deleted {counted(expired.expired, 'screenshot')} of pull request {expired.pr_number}."
     return (

@@ -23,6 +23,12 @@ def _checked_commit(given: str) -> str:
     return validate.commit(given)
 
 
+def _checked_branch(given: str) -> str:
+    if given.strip() and not validate.branch(given):
+        raise typer.BadParameter(f"got {given[:60]!r}: use the name of a branch, such as main")
+    return validate.branch(given)
+
+
 UrlOption = Annotated[
     str,
     typer.Option("--url", envvar="PRSHOTS_URL", metavar="URL", help="The address of your prshots service."),
@@ -64,6 +70,16 @@ CommitOption = Annotated[
         metavar="SHA",
         callback=_checked_commit,
         help="The commit of the screenshots. Default: the pull request's head in CI, otherwise git's HEAD.",
+    ),
+]
+BranchOption = Annotated[
+    str,
+    typer.Option(
+        "--branch",
+        envvar="PRSHOTS_BRANCH",
+        metavar="NAME",
+        callback=_checked_branch,
+        help="The branch that has the baselines. Default: the pull request's target, or the default branch.",
     ),
 ]
 ForgeOption = Annotated[

@@ -1,7 +1,8 @@
-"""`prshots upload`: upload screenshots to a pull request."""
+"""`prshots upload`: upload screenshots to a pull request and compare them, or upload them as baselines."""
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from prshots.cli.common import say
 from prshots.cli.service_options import (
+    BranchOption,
     CommitOption,
     ProjectOption,
     PrOption,
@@ -16,16 +18,18 @@ from prshots.cli.service_options import (
     UrlOption,
     connected,
     current_job,
-    pull_request,
 )
-from prshots.cli.service_options import commit as commit_of
-from prshots.cli.upload_output import OutputFormat, UploadReport, printable
+from prshots.cli.upload_output import OutputFormat, UploadReport, printable, say_dashboard
 from prshots.cli.upload_progress import Bar, Lines
+from prshots.cli.upload_target import Target, target_of
 from prshots.client import DEFAULT_CONCURRENCY
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 
 if TYPE_CHECKING:
+    from prshots.client.ci import Job
+    from prshots.client.replies import ComparisonReply
+    from prshots.client.service import Client
     from prshots.client.shots import Found, ShotFile
 
 MAX_CONCURRENCY = 64
@@ -50,6 +54,32 @@ ViewportOption = Annotated[
         metavar="WxH",
         help="The viewport of all screenshots. Default: the suffix of the file name (cart@1280x800.png), "
         "otherwise the image's size in pixels.",
+    ),
+]
+ThemeOption = Annotated[
+    str,
+    typer.Option(
+        "--theme",
+        metavar="light|dark",
+        help="The theme of all screenshots. Default: the suffix of the file name (cart@1280x800.dark.png), "
+        "otherwise none.",
+    ),
+]
+BaselineOption = Annotated[
+    bool,
+    typer.Option(
+        "--baseline",
+        help="Upload baselines of the branch. Default: if the job builds the default branch.",
+    ),
+]
+CompareOption = Annotated[
+    bool, typer.Option("--compare/--no-compare", help="Compare with the base. Default: compare.")
+]
+PartialOption = Annotated[
+    bool,
+    typer.Option(
+        "--partial",
+        help="These are not all screenshots of the commit: one of several shards, or only some tests ran.",
     ),
 ]
 JobsOption = Annotated[
@@ -79,13 +109,20 @@ def upload(
     name: NameOption = "",
     base: BaseOption = "",
     viewport: ViewportOption = "",
+    theme: ThemeOption = "",
+    branch: BranchOption = "",
+    baseline: BaselineOption = False,
+    compare: CompareOption = True,
+    partial: PartialOption = False,
     jobs: JobsOption = DEFAULT_CONCURRENCY,
     shrink: ShrinkOption = False,
     dry_run: DryRunOption = False,
     output_format: FormatOption = OutputFormat.TABLE,
     allow_empty: AllowEmptyOption = False,
 ) -> None:
-    """Upload screenshots to a pull request.
+    """Upload screenshots to a pull request, and compare them with the base.
+
+    A job of the default branch uploads baselines instead, which pull requests are compared with.
 
     Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded.
     """
@@ -93,46 +130,95 @@ def upload(
         from prshots.client.shrinking import require_pillow
 
         require_pillow()
-    found = _found(paths, base=base, name=name, viewport=viewport, allow_empty=allow_empty)
+    found = _found(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
     for problem in found.problems:
         say(f"{printable(problem.path)}: {printable(problem.words)}")
     for shot in found.shots:
         if shot.warning:
             say(f"{printable(str(shot.path))}: {shot.warning}")
+    job = current_job()
     if dry_run:
-        report = _dry_run(found, pr, commit, shrink=shrink)
+        target = _target_if_known(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
+        report = _dry_run(found, target, shrink=shrink)
     elif found.shots:
-        from prshots.client.uploading import upload_all
-
-        job = current_job()
-        number = pull_request(pr, job)
-        sha = commit_of(commit, job, number)
+        target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         progress = Bar(len(found.shots)) if sys.stderr.isatty() else Lines(len(found.shots))
-        with connected(url, token, project, progress.wait) as client, progress:
+        with connected(url, token, project, progress.wait) as client:
+            report = _uploaded(client, target, found, progress, jobs=jobs, shrink=shrink)
+            report.say_summary()
+            is_complete = report.exit_code == 0 and not partial
+            if target.baseline_of and is_complete:
+                client.complete_baselines(target.baseline_of, target.commit_sha)
+            elif target.pr_number is not None and report.count:
+                report = _compared(client, report, job, branch, compare=compare, is_complete=is_complete)
+    else:
+        say("No screenshots to upload.")
+        report = UploadReport(Target(commit, pr_number=pr), [], found.problems)
+    report.print(output_format)
+    say_dashboard(report.dashboard_url)
+    raise typer.Exit(report.exit_code)
+
+
+def _uploaded(
+    client: "Client", target: Target, found: "Found", progress: Lines, *, jobs: int, shrink: bool
+) -> UploadReport:
+    from prshots.client.baselines import upload_baselines
+    from prshots.client.uploading import upload_all
+
+    with progress:
+        if target.pr_number is not None:
             outcomes = upload_all(
                 client,
                 found.shots,
-                pr_number=number,
-                commit_sha=sha,
+                pr_number=target.pr_number,
+                commit_sha=target.commit_sha,
                 concurrency=jobs,
                 shrink=shrink,
                 on_done=progress.done,
             )
-        report = UploadReport(number, sha, outcomes, found.problems)
-        report.say_summary()
-    else:
-        say("No screenshots to upload.")
-        report = UploadReport(pr, commit, [], found.problems)
-    report.print(output_format)
-    raise typer.Exit(report.exit_code)
+        else:
+            outcomes = upload_baselines(
+                client,
+                found.shots,
+                branch=target.baseline_of,
+                commit_sha=target.commit_sha,
+                concurrency=jobs,
+                shrink=shrink,
+                on_done=progress.done,
+            )
+    return UploadReport(target, outcomes, found.problems)
 
 
-def _found(paths: Sequence[str], *, base: str, name: str, viewport: str, allow_empty: bool) -> "Found":
+def _compared(
+    client: "Client", report: UploadReport, job: "Job", branch: str, *, compare: bool, is_complete: bool
+) -> UploadReport:
+    """Return the report with the comparison. The screenshots are uploaded: a failure is only a warning."""
+    from prshots.client.comparing import compare_with_base, describe, summary
+
+    number, sha = report.target.pr_number or 0, report.target.commit_sha
+    comparison: ComparisonReply | None = None
+    dashboard_url = ""
+    try:
+        dashboard_url = describe(client, number, job)
+        if compare:
+            comparison = compare_with_base(client, job, number, sha, branch, complete=is_complete, say=say)
+            say(summary(comparison))
+    except ServiceTooOldError:
+        if compare:
+            say("Note: not compared, because the service is too old. Update it.")
+    except PrshotsError as error:
+        say(f"Warning: not compared: {error}.")
+    return replace(report, comparison=comparison, dashboard_url=dashboard_url)
+
+
+def _found(
+    paths: Sequence[str], *, base: str, name: str, viewport: str, theme: str, allow_empty: bool
+) -> "Found":
     """Find the screenshots. Raises InvalidInputError if there are none."""
     from prshots.client.shots import Found, find_shots
 
     try:
-        shots, problems = find_shots(paths, base=base, name=name, viewport=viewport)
+        shots, problems = find_shots(paths, base=base, name=name, viewport=viewport, theme=theme)
     except InvalidInputError as error:
         raise typer.BadParameter(str(error)) from error
     if allow_empty:
@@ -146,21 +232,23 @@ def _found(paths: Sequence[str], *, base: str, name: str, viewport: str, allow_e
     return Found(shots, problems)
 
 
-def _dry_run(found: "Found", pr: int | None, commit: str, *, shrink: bool) -> UploadReport:
-    """Report what would be sent. Outside CI, the pull request and the commit may be unknown."""
+def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
+    """Report what would be sent."""
     from prshots.client.uploading import UploadOutcome
 
-    job = current_job()
-    number, sha = pr, commit
+    outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
+    where = f"{target.words}, commit {target.commit_sha[:7] or '?'}"
+    say(f"Dry run: {len(outcomes)} would be uploaded to {where}. Nothing was sent.")
+    return UploadReport(target, outcomes, found.problems, is_dry=True)
+
+
+def _target_if_known(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool) -> Target:
+    """Return the target of a dry run. Outside CI, the pull request and the commit may be unknown."""
     try:
-        number = pull_request(pr, job)
-        sha = commit_of(commit, job, number)
+        return target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
     except InvalidInputError as error:
         say(f"A real upload needs more: {error}")
-    outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
-    target = f"pull request {number or '?'}, commit {sha[:7] or '?'}"
-    say(f"Dry run: {len(outcomes)} would be uploaded to {target}. Nothing was sent.")
-    return UploadReport(number, sha, outcomes, found.problems, is_dry=True)
+        return Target(commit, pr_number=pr)
 
 
 def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:

@@ -7,8 +7,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from prshots.cli.common import print_json, print_table, say
+from prshots.cli.upload_target import Target
 
 if TYPE_CHECKING:
+    from prshots.client.replies import ComparisonReply
     from prshots.client.shots import Problem
     from prshots.client.uploading import UploadOutcome
 
@@ -28,15 +30,16 @@ class OutputFormat(StrEnum):
 class UploadReport:
     """What was uploaded or, in a dry run, what would be. Unknown values are None or empty."""
 
-    pr_number: int | None
-    commit_sha: str
+    target: Target
     outcomes: "Sequence[UploadOutcome]"
     problems: "Sequence[Problem]"
     is_dry: bool = False
+    comparison: "ComparisonReply | None" = None
+    dashboard_url: str = ""
 
     @property
     def count(self) -> int:
-        return sum(outcome.uploaded is not None for outcome in self.outcomes)
+        return sum(outcome.is_done for outcome in self.outcomes)
 
     @property
     def exit_code(self) -> int:
@@ -50,7 +53,9 @@ class UploadReport:
         if any(outcome.is_too_large for outcome in self.outcomes):
             say("To recompress images that are too large, use --shrink.")
         total = len(self.outcomes) + len(self.problems)
-        say(f"Uploaded {self.count} of {total} screenshots to pull request {self.pr_number}.")
+        known = sum(outcome.is_known for outcome in self.outcomes)
+        unchanged = f" {known:,} of them were already there." if known else ""
+        say(f"Uploaded {self.count} of {total} screenshots to {self.target.words}.{unchanged}")
 
     def print(self, output_format: OutputFormat) -> None:
         match output_format:
@@ -67,22 +72,26 @@ class UploadReport:
         return [outcome.uploaded.markdown for outcome in self.outcomes if outcome.uploaded]
 
     def _print_table(self) -> None:
+        themed = any(outcome.shot.theme for outcome in self.outcomes)
         rows = [
             [
                 printable(outcome.shot.name),
                 outcome.shot.viewport,
+                *([outcome.shot.theme or "-"] if themed else []),
                 f"{outcome.shot.size / 1024:,.0f} KB",
                 printable(self._result(outcome)),
             ]
             for outcome in self.outcomes
         ]
-        rows += [[printable(problem.path), "-", "-", printable(problem.words)] for problem in self.problems]
-        print_table(["NAME", "VIEWPORT", "SIZE", "RESULT"], rows)
+        themes = ["THEME"] if themed else []
+        unknown = ["-", *("-" for _ in themes), "-"]
+        rows += [[printable(problem.path), *unknown, printable(problem.words)] for problem in self.problems]
+        print_table(["NAME", "VIEWPORT", *themes, "SIZE", "RESULT"], rows)
 
     def _result(self, outcome: "UploadOutcome") -> str:
         if outcome.error:
             return outcome.error
-        done = "would be uploaded" if self.is_dry else "uploaded"
+        done = "would be uploaded" if self.is_dry else "already there" if outcome.is_known else "uploaded"
         return f"{done}; {outcome.note}" if outcome.note else done
 
     def _json(self) -> dict[str, Any]:
@@ -94,22 +103,41 @@ class UploadReport:
                 failed.append({"path": str(shot.path), "error": outcome.error})
                 continue
             entry = {"path": str(shot.path), "name": shot.name, "viewport": shot.viewport}
+            entry |= {"theme": shot.theme} if shot.theme else {}
             if uploaded is not None:
                 entry |= {"id": uploaded.id, "view_url": uploaded.view_url, "markdown": uploaded.markdown}
             good.append(entry | {"note": outcome.note})
         failed += [{"path": problem.path, "error": problem.words} for problem in self.problems]
-        about = {"pr_number": self.pr_number, "commit_sha": self.commit_sha, "count": self.count}
+        target = self.target
+        about = {"pr_number": target.pr_number, "commit_sha": target.commit_sha, "count": self.count}
+        about |= {"baseline_of": target.baseline_of} if target.baseline_of else {}
         done = {"uploaded": [], "would_upload": good} if self.is_dry else {"uploaded": good}
-        return about | done | {"failed": failed}
+        comparison = self.comparison and {
+            name: self.comparison.json[name] for name in ("branch", "base_commit", "state", "counts")
+        }
+        seen_at = {"comparison": comparison, "dashboard_url": self.dashboard_url or None}
+        return about | done | {"failed": failed} | seen_at
 
     def _print_github_output(self) -> None:
         """Print lines for the $GITHUB_OUTPUT file."""
         # The delimiter is random: a name that contains it could end the block and set another output.
         end = f"end_{secrets.token_hex(16)}"
         print(f"count={self.count}")
+        if self.dashboard_url:
+            print(f"dashboard-url={self.dashboard_url}")
+        if self.comparison is not None:
+            print(f"comparison={self.comparison.state}")
+            print("".join(f"{name}={count}\n" for name, count in self.comparison.counts.items()), end="")
         urls = [outcome.uploaded.view_url for outcome in self.outcomes if outcome.uploaded]
         for name, lines in (("urls", urls), ("markdown", self._markdown())):
             print("\n".join([f"{name}<<{end}", *lines, end]))
+
+
+def say_dashboard(url: str) -> None:
+    """Print the link to the dashboard as the last line, also after what standard output still holds."""
+    if url:
+        print(end="", flush=True)
+        say(f"Dashboard: {url}")
 
 
 def printable(text: str) -> str:

@@ -33,8 +33,10 @@ class Lines:
         self.count += 1
         if outcome.error != NOT_TRIED:
             shot = outcome.shot
-            result = outcome.error or (f"ok; {outcome.note}" if outcome.note else "ok")
-            self._tell(f"{shot.name} {shot.viewport} … {result}", is_good=not outcome.error)
+            good = "already there" if outcome.is_known else "ok"
+            result = outcome.error or (f"{good}; {outcome.note}" if outcome.note else good)
+            which = " ".join(filter(None, shot.key))
+            self._tell(f"{which} … {result}", is_good=not outcome.error)
 
     def wait(self, reason: str, seconds: float) -> None:
         self.say(wait_words(reason, seconds))

@@ -9,10 +9,10 @@ from prshots.client.ci import Job
 from prshots.client.forges import Comment, Forge
 from prshots.client.forges.forks import refused
 from prshots.client.posting import Composer
+from prshots.client.replies import ExpiredReply
 from prshots.client.service import Client
 from prshots.client.sticky_comment import OurComments, Posted, PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError, PrshotsError
-from prshots.contract.replies import Expired
 
 CONCURRENT_PURGES = 8
 PURGE_SECONDS = 60.0
@@ -25,14 +25,16 @@ NO_COMMENT = Posted(PostOutcome.NONE)
 class Closed:
     """What was done. `left` is the number of screenshots that the project's policy keeps."""
 
-    expired: Expired
+    expired: ExpiredReply
     left: int
     posted: Posted = NO_COMMENT
     purged: int = 0
     not_purged: int = 0
 
 
-def close(service: Client, pr_number: int, forge: Forge, job: Job) -> Closed:
+def close(
+    service: Client, pr_number: int, forge: Forge, job: Job, *, merged_as: str = "", branch: str = ""
+) -> Closed:
     """Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy.
 
     Safe to repeat: a second call finishes what failed. Raises ForgeError if the comment could not be changed
@@ -43,7 +45,7 @@ def close(service: Client, pr_number: int, forge: Forge, job: Job) -> Closed:
         proxied = _proxied_images(forge, OurComments(forge, pr_number).all())  # while the comment has images
     except PrshotsError as error:
         proxied = error
-    expired = service.expire(pr_number)
+    expired = service.expire(pr_number, merged_as=merged_as, branch=branch)
     if left := service.comment(pr_number).count:
         return Closed(expired, left)
     if isinstance(proxied, PrshotsError):

@@ -12,10 +12,16 @@ from prshots.client.service import Client
 from prshots.client.sticky_comment import Posted, keep_current
 from prshots.client.templates import Template
 from prshots.contract.addresses import is_public
-from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, View
 from prshots.contract.errors import ForgeRefusedError
 
-_IMAGE = re.compile(r"^!\[.*\]\((https?://[^\s)]+)\)$", re.MULTILINE)
+_IMAGE = re.compile(
+    r"""^!\[.*\]\((https?://[^\s)]+)\)$  # on its own line
+      | \[!\[[^\]\n]*\]\((https?://[^\s)]+)\)\]\(  # linked
+      | <a\ href="[^"]*"><img\ [^>]*src="(https?://[^"]+)"
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
 
 
 @dataclass(slots=True)
@@ -26,6 +32,8 @@ class Composer:
     pr_number: int
     job: Job
     template: Template | None = None
+    view: View = View.ALL
+    dashboard_url: str = ""
     notes: list[str] = field(default_factory=list)
     """What the last text leaves out, in sentences for the user."""
 
@@ -34,7 +42,7 @@ class Composer:
 
     def markdown(self) -> str:
         """Return the comment with its template, for no forge in particular."""
-        comment = self.service.comment(self.pr_number)
+        comment = self.service.comment(self.pr_number, view=self.view)
         return self.template.filled(comment, self._job_values()) if self.template else comment.markdown
 
     def text_for(self, forge: Forge) -> str:
@@ -47,7 +55,7 @@ class Composer:
                 self.notes.append(f"the template is left out: it is too long for a comment on {forge.label}")
                 template, limit = None, forge.max_characters
         limit = min(limit, MAX_COMMENT_BYTES)
-        comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style)
+        comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
         if without_picture := comment.listed + comment.omitted:
             self.notes.append(
                 f"{without_picture} of {comment.count} screenshots have no picture in the comment: "
@@ -61,13 +69,14 @@ class Composer:
             "pr_number": str(self.pr_number),
             "commit": self.job.commit_sha,
             "run_url": self.job.run_url,
+            "dashboard_url": self.dashboard_url,
         }
 
 
 def unreachable_images(markdown: str, forge_api: str, label: str) -> str:
     """Return a warning if the forge is on the internet, and the images are not; else an empty text."""
     found = _IMAGE.search(markdown)
-    address = urlsplit(found[1]) if found else None
+    address = urlsplit(found[found.lastindex or 0]) if found else None
     if address is None or not is_on_the_internet(forge_api) or is_public(address.hostname or ""):
         return ""
     return (

@@ -3,18 +3,19 @@
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from types import TracebackType
-from typing import Any, BinaryIO, Self, TypeVar, cast
+from typing import Any, BinaryIO, Self, TypeAlias, TypeVar, cast
 
 import httpx
 
 from prshots import __version__
 from prshots.client.ci import validate
+from prshots.client.replies import ComparisonReply, ExpiredReply, comparison_from
 from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
-from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import (
     EXPIRE_FAILED,
     CallError,
@@ -23,12 +24,13 @@ from prshots.contract.errors import (
     NotFoundError,
     PayloadTooLargeError,
     PrshotsError,
+    ServiceTooOldError,
     UnauthorizedError,
     UnsupportedTypeError,
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
-from prshots.contract.replies import Expired, ServiceLimits, SizedComment, Uploaded
+from prshots.contract.replies import ServiceLimits, SizedComment, Uploaded
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -41,8 +43,14 @@ _ERRORS: dict[int, type[Exception]] = {
     415: UnsupportedTypeError,
 }
 
+_NEW_ROUTES = ("/v1/baseline", "/v1/compare", "/v1/pull")
+"""Routes that a service before 0.2 does not have. Without them, uploads and comments work as before."""
 
-Reply = TypeVar("Reply", Uploaded, Expired, SizedComment, ServiceLimits)
+_MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
+
+Reply = TypeVar("Reply", Uploaded, ExpiredReply, SizedComment, ServiceLimits)
+Image: TypeAlias = bytes | Callable[[], BinaryIO]
+"""An image's bytes, or a function that opens it."""
 
 
 class Client:
@@ -76,40 +84,110 @@ class Client:
 
     def upload(
         self,
-        image: bytes | Callable[[], BinaryIO],
+        image: Image,
         *,
         name: str,
         pr_number: int,
         commit_sha: str,
         viewport: str,
         content_type: str,
+        theme: str = "",
     ) -> Uploaded:
-        """Upload an image, given as bytes or as a function that opens it.
+        """Upload an image of a pull request.
 
         Also raises InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
         """
-        data = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        # Opened once. Each attempt reads it from the beginning, in small parts.
-        with io.BytesIO(image) if isinstance(image, bytes) else image() as file:
-            reply = self._call(
-                "POST",
-                "/v1/upload",
-                lambda: {"data": data, "files": {"image": ("image", _FixedLengthFile(file), content_type)}},
-            )
-        return self._read(Uploaded, reply)
+        fields = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
+        return self._sent_image("/v1/upload", image, content_type, fields, theme)
+
+    def baseline(
+        self,
+        image: Image,
+        *,
+        name: str,
+        branch: str,
+        commit_sha: str,
+        viewport: str,
+        content_type: str,
+        theme: str = "",
+    ) -> Uploaded:
+        """Upload an image as a branch's baseline. Raises what `upload` raises, and ServiceTooOldError."""
+        fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
+        return self._sent_image("/v1/baseline", image, content_type, fields, theme)
+
+    def missing_baselines(
+        self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
+    ) -> list[dict[str, Any]]:
+        """Record the baselines whose bytes the service has, and return the others, which have to be sent.
+
+        Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError,
+        ServiceTooOldError.
+        """
+        asked = {"branch": branch, "commit_sha": commit_sha, "shots": shots}
+        missing = self._told("/v1/baseline/known", asked).get("missing")
+        if not isinstance(missing, list) or not all(isinstance(shot, dict) for shot in missing):
+            raise self._unlike(["missing"])
+        return missing
+
+    def complete_baselines(self, branch: str, commit_sha: str) -> None:
+        """Say that a commit's baselines are all there. Also raises InvalidInputError, ServiceTooOldError."""
+        self._told("/v1/baseline/complete", {"branch": branch, "commit_sha": commit_sha})
+
+    def compare(
+        self,
+        pr_number: int,
+        *,
+        commit_sha: str,
+        branch: str,
+        commits: Sequence[str] = (),
+        complete: bool = False,
+    ) -> ComparisonReply:
+        """Compare a pull request's images with the baselines of a branch, and return what is known so far.
+
+        `commits` are the base's, newest first. With `complete`, a shot that is missing was removed. Also
+        raises InvalidInputError, ServiceTooOldError.
+        """
+        asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}
+        return self._comparison(
+            self._told("/v1/compare", asked | {"commits": list(commits), "complete": complete})
+        )
+
+    def comparison(self, pr_number: int) -> ComparisonReply | None:
+        """Return the latest comparison of a pull request; None without one, or if the service is too old."""
+        try:
+            reply = self._call("GET", "/v1/compare", lambda: {"params": {"pr_number": str(pr_number)}})
+        except ServiceTooOldError:
+            return None
+        return self._comparison(reply)
+
+    def describe(self, pr_number: int, about: Mapping[str, str]) -> str:
+        """Tell the service about a pull request, and return its page on the dashboard.
+
+        `about` may have `repository`, `url`, `title`, `source_branch` and `author`. Also raises
+        InvalidInputError, ServiceTooOldError.
+        """
+        url = self._told("/v1/pull", {"pr_number": pr_number, **about}).get("dashboard_url")
+        return url if isinstance(url, str) else ""
 
     def comment(
-        self, pr_number: int, *, limit: int = MAX_COMMENT_BYTES, marker: Marker = Marker.HTML
+        self,
+        pr_number: int,
+        *,
+        limit: int = MAX_COMMENT_BYTES,
+        marker: Marker = Marker.HTML,
+        view: View = View.ALL,
     ) -> SizedComment:
         """Return the pull request's comment, in at most `limit` bytes. Also raises InvalidInputError."""
         params = {"pr_number": str(pr_number), "limit": str(limit), "marker": marker.value}
+        if view is not View.ALL:  # the default, also of a service that has no views
+            params["view"] = view.value
         return self._read(SizedComment, self._call("GET", "/v1/comment", lambda: {"params": params}))
 
-    def expire(self, pr_number: int) -> Expired:
-        """Tell the service that the pull request is closed."""
-        return self._read(
-            Expired, self._call("POST", "/v1/expire", lambda: {"json": {"pr_number": pr_number}})
-        )
+    def expire(self, pr_number: int, *, merged_as: str = "", branch: str = "") -> ExpiredReply:
+        """Tell the service that the pull request is closed, and as which commit of a branch it was merged."""
+        merged = {"merged_as": merged_as, "branch": branch} if merged_as and branch else {}
+        reply = self._told("/v1/expire", {"pr_number": pr_number, **merged})
+        return self._read(ExpiredReply, {"baselines": 0} | reply)
 
     def delete(self, image_id: str) -> None:
         """Delete one image now. Also raises InvalidInputError, NotFoundError, ExpireFailedError."""
@@ -136,11 +214,38 @@ class Client:
         except PrshotsError:
             return None
 
+    def _sent_image(
+        self, path: str, image: Image, content_type: str, fields: dict[str, str], theme: str
+    ) -> Uploaded:
+        data = fields | ({"theme": theme} if theme else {})
+        # Opened once. Each attempt reads it from the beginning, in small parts.
+        with io.BytesIO(image) if isinstance(image, bytes) else image() as file:
+            reply = self._call(
+                "POST",
+                path,
+                lambda: {"data": data, "files": {"image": ("image", _FixedLengthFile(file), content_type)}},
+            )
+        return self._read(Uploaded, reply)
+
+    def _told(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
+        return self._call("POST", path, lambda: {"json": asked})
+
+    def _comparison(self, reply: dict[str, Any]) -> ComparisonReply:
+        try:
+            return comparison_from(reply)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._unlike([str(error)]) from error
+
     def _call(self, method: str, path: str, parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         token = self._tokens.token()
         reply = self._send(method, path, parts, token)
         if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renewed(token)):
             reply = self._send(method, path, parts, other)
+        if path.startswith(_NEW_ROUTES) and reply.status_code in _MISSING_ROUTE:
+            raise ServiceTooOldError(
+                f"{self.url} answered {reply.status_code} to {method} {path}: the service is too old to "
+                "compare. Update it"
+            )
         return self._value(reply, method)
 
     def _send(
@@ -163,7 +268,7 @@ class Client:
         if not isinstance(value, dict) or is_wrong_address:
             advice = "" if reply.is_server_error else ": is this the address of a prshots service?"
             raise CallError(f"{self.url} answered {status} {reply.reason_phrase}{advice}")
-        if status == httpx.codes.OK:
+        if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
         if status == httpx.codes.UNAUTHORIZED:
@@ -179,11 +284,14 @@ class Client:
         found = {field.name: value.get(field.name) for field in fields(kind)}
         types = {field.name: cast("type", field.type) for field in fields(kind)}
         if missing := [name for name in found if not isinstance(found[name], types[name])]:
-            raise CallError(
-                f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
-                f"version does not match this client ({__version__})"
-            )
+            raise self._unlike(missing)
         return kind(**cast("dict[str, Any]", found))
+
+    def _unlike(self, missing: Sequence[str]) -> CallError:
+        return CallError(
+            f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
+            f"version does not match this client ({__version__})"
+        )
 
 
 def _opened(url: str) -> httpx.Client:

@@ -10,10 +10,10 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
 
 COMMENT_PLACES = ("screenshots", "heading", "entries", "count")
-JOB_PLACES = ("pr_number", "commit", "run_url")
+JOB_PLACES = ("pr_number", "commit", "run_url", "dashboard_url")
 
 _SCREENSHOT_PLACES = {"screenshots", "entries"}
-_MAX_HEADING_BYTES = 64
+_MAX_HEADING_BYTES = 160
 _MAX_COUNT_BYTES = 20
 
 _PLACE = re.compile(r"\{\{\s*(.*?)\s*\}\}")

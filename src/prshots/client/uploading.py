@@ -4,16 +4,16 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from prshots.client import DEFAULT_CONCURRENCY
-from prshots.client.service import Client
+from prshots.client.service import Client, Image
 from prshots.client.shots import ShotFile, readable_size
 from prshots.contract.errors import (
     CallError,
     PayloadTooLargeError,
     PrshotsError,
     RateLimitedError,
+    ServiceTooOldError,
     UnauthorizedError,
     UnreachableError,
 )
@@ -22,7 +22,7 @@ from prshots.contract.replies import ServiceLimits, Uploaded
 
 NOT_TRIED = "not tried: an earlier error stopped the upload"
 
-_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError)
+_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError)
 """Errors that every other upload would hit as well."""
 
 _FAILURES_IN_A_ROW = 3
@@ -33,7 +33,8 @@ _FAILURES_IN_A_ROW = 3
 class UploadOutcome:
     """The result for one screenshot: `uploaded`, or an `error`. `note` is extra information for the user.
 
-    `is_fatal`: any other upload would fail too. `is_too_large`: shrinking the image would help.
+    `is_fatal`: any other upload would fail too. `is_too_large`: shrinking the image would help. `is_known`:
+    the service has the bytes already, so none were sent, and there is no `uploaded`.
     """
 
     shot: ShotFile
@@ -42,6 +43,15 @@ class UploadOutcome:
     note: str = ""
     is_fatal: bool = False
     is_too_large: bool = False
+    is_known: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        return self.uploaded is not None or self.is_known
+
+
+Send = Callable[[ShotFile, Image, str], Uploaded]
+"""Sends a shot's image of a content type."""
 
 
 def ignore_outcome(outcome: UploadOutcome) -> None:
@@ -58,13 +68,38 @@ def upload_all(
     shrink: bool = False,
     on_done: Callable[[UploadOutcome], None] = ignore_outcome,
 ) -> list[UploadOutcome]:
-    """Upload screenshots, and return the outcomes in the same order.
+    """Upload a pull request's screenshots, and return the outcomes in the same order.
 
     `on_done` receives each outcome as soon as it is known, in the caller's thread. One failure does not stop
     the others, unless they would fail too. With `shrink`, images that are too large are recompressed.
     """
+
+    def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
+        return client.upload(
+            image,
+            name=shot.name,
+            pr_number=pr_number,
+            commit_sha=commit_sha,
+            viewport=shot.viewport,
+            theme=shot.theme,
+            content_type=content_type,
+        )
+
     limits = client.limits() if shots else None
-    uploads = _Uploads(client, shots, pr_number, commit_sha, limits, shrink=shrink)
+    return send_all(send, shots, limits, concurrency=concurrency, shrink=shrink, on_done=on_done)
+
+
+def send_all(
+    send: Send,
+    shots: Sequence[ShotFile],
+    limits: ServiceLimits | None,
+    *,
+    concurrency: int,
+    shrink: bool,
+    on_done: Callable[[UploadOutcome], None],
+) -> list[UploadOutcome]:
+    """Send each shot as `upload_all` describes it."""
+    uploads = _Uploads(send, shots, limits, shrink=shrink)
     for _ in range(min(concurrency, len(shots))):
         # No thread pool: Python waits for a pool's threads at exit, and Ctrl-C should stop immediately.
         threading.Thread(target=uploads.work, name="upload", daemon=True).start()
@@ -84,17 +119,13 @@ class _Uploads:
 
     def __init__(
         self,
-        client: Client,
+        send: Send,
         shots: Sequence[ShotFile],
-        pr_number: int,
-        commit_sha: str,
         limits: ServiceLimits | None,
         *,
         shrink: bool,
     ) -> None:
-        self._client = client
-        self._pr_number = pr_number
-        self._commit_sha = commit_sha
+        self._send = send
         # Without known limits nothing is refused here: the service decides.
         self._max_bytes = limits.max_image_bytes if limits else None
         self._shrink_from = (self._max_bytes or MAX_IMAGE_BYTES) if shrink else None
@@ -154,7 +185,7 @@ class _Uploads:
         if self._max_bytes is not None and shot.size >= self._max_bytes:
             limit = readable_size(self._max_bytes)
             raise PayloadTooLargeError(f"is {readable_size(shot.size)}: the service takes less than {limit}")
-        uploaded = self._upload(shot, lambda: shot.path.open("rb"), shot.content_type)
+        uploaded = self._send(shot, lambda: shot.path.open("rb"), shot.content_type)
         return UploadOutcome(shot, uploaded, note=shot.note)
 
     def _uploaded_shrunk(self, shot: ShotFile, max_bytes: int) -> UploadOutcome:
@@ -163,14 +194,4 @@ class _Uploads:
         with self._shrinking:  # one at a time: a decoded image takes a lot of memory
             content, content_type, label = shrunk(shot.path, max_bytes)
         note = f"shrunk from {readable_size(shot.size)} to {readable_size(len(content))} as {label}"
-        return UploadOutcome(shot, self._upload(shot, content, content_type), note=note)
-
-    def _upload(self, shot: ShotFile, image: bytes | Callable[[], BinaryIO], content_type: str) -> Uploaded:
-        return self._client.upload(
-            image,
-            name=shot.name,
-            pr_number=self._pr_number,
-            commit_sha=self._commit_sha,
-            viewport=shot.viewport,
-            content_type=content_type,
-        )
+        return UploadOutcome(shot, self._send(shot, content, content_type), note=note)

@@ -36,6 +36,7 @@ PrshotsError
 ├── BackupError              a backup or restore failed
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
+    ├── ServiceTooOldError   … because the service does not have the route yet
     └── ForgeError           … because the forge (GitHub, GitLab, …) failed
         └── ForgeRefusedError  … because the forge token lacks permission
 """
@@ -216,6 +217,10 @@ class CallError(PrshotsError):
 
 
 class UnreachableError(CallError):
+    pass
+
+
+class ServiceTooOldError(CallError):
     pass
 
 

@@ -14,6 +14,7 @@ CLIENT = (
     "PROJECT",
     "PR",
     "COMMIT",
+    "BRANCH",
     "ID_TOKEN",
     "FORGE",
     "FORGE_URL",

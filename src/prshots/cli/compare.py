@@ -1,0 +1,145 @@
+"""`prshots compare`: compare a pull request's screenshots with its base."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prshots.cli.common import counted, print_json, print_table, say
+from prshots.cli.service_options import (
+    BranchOption,
+    CommitOption,
+    ProjectOption,
+    PrOption,
+    TokenOption,
+    UrlOption,
+    connected,
+    current_job,
+)
+from prshots.cli.upload_output import printable, say_dashboard
+from prshots.cli.upload_target import target_of
+from prshots.contract.errors import CallError
+from prshots.contract.replies import ComparisonState, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prshots.contract.replies import ComparedShot
+
+GATED = 4
+"""The exit code if a shot has a verdict that --fail-on names."""
+
+MANY_SHOTS = 50
+"""With more shots than this, the table leaves out those that are unchanged."""
+
+GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
+
+
+class CompareFormat(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+def _checked_verdicts(given: str) -> str:
+    names = [name.strip() for name in given.split(",")] if given.strip() else []
+    if unknown := [name for name in names if name not in GATES]:
+        allowed = ", ".join(GATES)
+        raise typer.BadParameter(f"got {unknown[0][:60]!r}: use one or more of {allowed}, comma-separated")
+    return ",".join(names)
+
+
+def compare(
+    *,
+    pr: PrOption = None,
+    commit: CommitOption = "",
+    branch: BranchOption = "",
+    complete: Annotated[
+        bool,
+        typer.Option(
+            "--complete", help="All screenshots of the commit are uploaded, so a missing one was removed."
+        ),
+    ] = False,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            "--fail-on",
+            metavar="VERDICTS",
+            callback=_checked_verdicts,
+            help=f"Exit with {GATED} if a shot has one of these (comma-separated): {', '.join(GATES)}.",
+        ),
+    ] = "",
+    output_format: Annotated[
+        CompareFormat, typer.Option("--format", help="The format of the output.")
+    ] = CompareFormat.TABLE,
+    url: UrlOption = "",
+    token: TokenOption = "",
+    project: ProjectOption = "",
+) -> None:
+    """Compare a pull request's screenshots with the baselines of its target branch.
+
+    In a job of that branch, --complete says that all its baselines are uploaded.
+
+    Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot has a verdict of --fail-on.
+    """
+    from prshots.client.comparing import compare_with_base, summary
+
+    job = current_job()
+    target = target_of(job, pr=pr, commit=commit, branch=branch)
+    with connected(url, token, project) as service:
+        if target.pr_number is None:
+            words = f"{target.words} at {target.commit_sha[:7]}"
+            if not complete:
+                say(f"Nothing to compare: this job uploads {words}.")
+                return
+            service.complete_baselines(target.baseline_of, target.commit_sha)
+            say(f"All of {words} are uploaded.")
+            return
+        found = compare_with_base(
+            service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
+        )
+    if output_format is CompareFormat.JSON:
+        print_json(found.json)
+    else:
+        _print_shots(found.shots)
+    if found.state is ComparisonState.FAILED:
+        raise CallError(summary(found))
+    say(summary(found))
+    gated = _gated(found.shots, fail_on)
+    if gated:
+        say(f"{counted(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
+    say_dashboard(found.dashboard_url)
+    raise typer.Exit(GATED if gated else 0)
+
+
+def _gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]":
+    """Return the shots that fail the command. A base that may be of other work is no reason to."""
+    return [shot for shot in shots if shot.verdict in fail_on.split(",") and shot.ancestor]
+
+
+def _print_shots(shots: "Sequence[ComparedShot]") -> None:
+    shown = [shot for shot in shots if len(shots) <= MANY_SHOTS or shot.verdict is not Verdict.UNCHANGED]
+    if not shown:
+        return
+    themed = any(shot.theme for shot in shown)
+    rows = [
+        [
+            printable(shot.name),
+            shot.viewport,
+            *([shot.theme or "-"] if themed else []),
+            shot.verdict if shot.ancestor else f"{shot.verdict} (since the newest baseline)",
+            _pixels(shot),
+        ]
+        for shot in shown
+    ]
+    print_table(["NAME", "VIEWPORT", *(["THEME"] if themed else []), "VERDICT", "PIXELS"], rows)
+
+
+def _pixels(shot: "ComparedShot") -> str:
+    match shot.verdict:
+        case Verdict.CHANGED:
+            return f"{shot.pixels:,}"
+        case Verdict.MOVED:
+            return f"{abs(shot.shift):,} rows {'removed' if shot.shift < 0 else 'inserted'}"
+        case Verdict.FAILED:
+            return printable(shot.reason) or "-"
+    return "-"

@@ -1,0 +1,62 @@
+"""Where the screenshots of a job belong: to a pull request, or to a branch as its baselines."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prshots.cli.service_options import commit as commit_of
+from prshots.cli.service_options import pull_request
+from prshots.contract.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from prshots.client.ci import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A pull request, or with `baseline_of` a branch. In a dry run, either may be unknown."""
+
+    commit_sha: str = ""
+    pr_number: int | None = None
+    baseline_of: str = ""
+
+    @property
+    def words(self) -> str:
+        return (
+            f"the baselines of {self.baseline_of}"
+            if self.baseline_of
+            else f"pull request {self.pr_number or '?'}"
+        )
+
+
+def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline: bool = False) -> Target:
+    """Return the target of a job. Raises InvalidInputError if the options or CI do not name all of it.
+
+    A job of the branch that has the baselines uploads baselines. A job of a pull request never does.
+    """
+    if not baseline and (pr is not None or not _builds_baselines(job, branch)):
+        number = pull_request(pr, job)
+        return Target(commit_of(commit, job, number), pr_number=number)
+    if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
+        raise InvalidInputError(
+            "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never "
+            "writes baselines"
+        )
+    if not (name := branch or job.branch):
+        raise InvalidInputError("no branch for the baselines: use --branch NAME")
+    return Target(_full_commit(commit, job), baseline_of=name)
+
+
+def _builds_baselines(job: "Job", branch: str) -> bool:
+    from prshots.client.ci.checkout import builds_default_branch
+
+    return job.branch == branch and not job.from_fork if branch else builds_default_branch(job)
+
+
+def _full_commit(given: str, job: "Job") -> str:
+    from prshots.client.ci.checkout import checked_out, full_commit
+
+    sha = given or job.commit_sha or checked_out()
+    if found := full_commit(sha):
+        return found
+    why = f"git does not know {sha}" if sha else "neither CI nor git names one"
+    raise InvalidInputError(f"no commit for the baselines: {why}. Use --commit with all 40 characters")
