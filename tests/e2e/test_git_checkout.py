@@ -9,7 +9,7 @@ from prshots.cli import service_options
 from prshots.client.ci import Job
 from prshots.client.ci import git as git_module
 from prshots.client.ci.base_commits import Base, base_of
-from prshots.client.ci.checkout import builds_default_branch, default_branch
+from prshots.client.ci.checkout import builds_baselines, default_branch
 from prshots.contract.errors import InvalidInputError
 from support.git_repositories import ALONE, Repository, checkout_of
 
@@ -71,10 +71,15 @@ class TestDefaultBranch:
         assert default_branch(Job(branch="master")) == "trunk"
 
     def test_a_pull_request_and_a_fork_never_build_it(self) -> None:
-        assert builds_default_branch(Job(branch="main", default_branch="main"))
-        assert not builds_default_branch(Job(branch="cart", default_branch="main"))
-        assert not builds_default_branch(Job(branch="main", default_branch="main", from_fork=True))
-        assert not builds_default_branch(Job(pr_number=7, target_branch="main", default_branch="main"))
+        assert builds_baselines(Job(branch="main", default_branch="main"))
+        assert not builds_baselines(Job(branch="cart", default_branch="main"))
+        assert not builds_baselines(Job(branch="main", default_branch="main", from_fork=True))
+        assert not builds_baselines(Job(pr_number=7, target_branch="main", default_branch="main"))
+
+    def test_the_branch_option_names_another_one(self) -> None:
+        assert builds_baselines(Job(branch="develop", default_branch="main"), "develop")
+        assert not builds_baselines(Job(branch="main", default_branch="main"), "develop")
+        assert not builds_baselines(Job(branch="develop", from_fork=True), "develop")
 
 
 class TestMergeRef:

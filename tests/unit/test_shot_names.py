@@ -43,7 +43,7 @@ def test_a_name_is_cleaned_and_shortened_to_200_characters(case: dict[str, Any])
 @pytest.mark.parametrize("case", cases("shot_names", "repeated"))
 def test_a_repeated_name_gets_a_number(case: dict[str, Any]) -> None:
     names: list[str] = []
-    camera = Camera(text_of(case["name"]), lambda _take, name, _viewport: names.append(name))
+    camera = Camera(text_of(case["name"]), lambda _take, name, _viewport, _theme: names.append(name))
     for _ in case["names"]:
         camera(b"an image")
     assert names == [text_of(name) for name in case["names"]]

@@ -72,9 +72,7 @@ BaselineOption = Annotated[
         help="Upload baselines of the branch. Default: if the job builds the default branch.",
     ),
 ]
-CompareOption = Annotated[
-    bool, typer.Option("--compare/--no-compare", help="Compare with the base. Default: compare.")
-]
+NoCompareOption = Annotated[bool, typer.Option("--no-compare", help="Do not compare with the base.")]
 PartialOption = Annotated[
     bool,
     typer.Option(
@@ -112,7 +110,7 @@ def upload(
     theme: ThemeOption = "",
     branch: BranchOption = "",
     baseline: BaselineOption = False,
-    compare: CompareOption = True,
+    no_compare: NoCompareOption = False,
     partial: PartialOption = False,
     jobs: JobsOption = DEFAULT_CONCURRENCY,
     shrink: ShrinkOption = False,
@@ -150,7 +148,9 @@ def upload(
             if target.baseline_of and is_complete:
                 client.complete_baselines(target.baseline_of, target.commit_sha)
             elif target.pr_number is not None and report.count:
-                report = _compared(client, report, job, branch, compare=compare, is_complete=is_complete)
+                report = _compared(
+                    client, report, job, branch, compare=not no_compare, is_complete=is_complete
+                )
     else:
         say("No screenshots to upload.")
         report = UploadReport(Target(commit, pr_number=pr), [], found.problems)

@@ -33,7 +33,9 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
 
     A job of the branch that has the baselines uploads baselines. A job of a pull request never does.
     """
-    if not baseline and (pr is not None or not _builds_baselines(job, branch)):
+    from prshots.client.ci.checkout import builds_baselines
+
+    if not baseline and (pr is not None or not builds_baselines(job, branch)):
         number = pull_request(pr, job)
         return Target(commit_of(commit, job, number), pr_number=number)
     if pr is not None or job.pr_number is not None or job.lookup is not None or job.from_fork:
@@ -44,12 +46,6 @@ def target_of(job: "Job", *, pr: int | None, commit: str, branch: str, baseline:
     if not (name := branch or job.branch):
         raise InvalidInputError("no branch for the baselines: use --branch NAME")
     return Target(_full_commit(commit, job), baseline_of=name)
-
-
-def _builds_baselines(job: "Job", branch: str) -> bool:
-    from prshots.client.ci.checkout import builds_default_branch
-
-    return job.branch == branch and not job.from_fork if branch else builds_default_branch(job)
 
 
 def _full_commit(given: str, job: "Job") -> str:

@@ -8,14 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from prshots.client.baselines import upload_baselines
     from prshots.client.ci import ForgeKind, Job, detected
+    from prshots.client.comparing import compare_with_base
     from prshots.client.forges import forge_of
     from prshots.client.posting import Composer, post
     from prshots.client.service import Client
     from prshots.client.shots import Found, Problem, ShotFile, find_shots
     from prshots.client.uploading import UploadOutcome, upload_all
-    from prshots.contract.comments import Marker
-    from prshots.contract.replies import Expired, ServiceLimits, SizedComment, Uploaded
+    from prshots.contract.comments import Marker, View
+    from prshots.contract.replies import Comparison, Expired, ServiceLimits, SizedComment, Uploaded
 
 DEFAULT_CONCURRENCY = 8
 """How many uploads run at a time by default."""
@@ -23,6 +25,7 @@ DEFAULT_CONCURRENCY = 8
 __all__ = [
     "DEFAULT_CONCURRENCY",
     "Client",
+    "Comparison",
     "Composer",
     "Expired",
     "ForgeKind",
@@ -35,22 +38,27 @@ __all__ = [
     "SizedComment",
     "UploadOutcome",
     "Uploaded",
+    "View",
+    "compare_with_base",
     "detected",
     "find_shots",
     "forge_of",
     "post",
     "upload_all",
+    "upload_baselines",
 ]
 
 _MODULES = {
+    "prshots.client.baselines": ("upload_baselines",),
+    "prshots.client.comparing": ("compare_with_base",),
     "prshots.client.ci": ("ForgeKind", "Job", "detected"),
     "prshots.client.forges": ("forge_of",),
     "prshots.client.posting": ("Composer", "post"),
     "prshots.client.service": ("Client",),
     "prshots.client.shots": ("Found", "Problem", "ShotFile", "find_shots"),
     "prshots.client.uploading": ("UploadOutcome", "upload_all"),
-    "prshots.contract.comments": ("Marker",),
-    "prshots.contract.replies": ("Expired", "ServiceLimits", "SizedComment", "Uploaded"),
+    "prshots.contract.comments": ("Marker", "View"),
+    "prshots.contract.replies": ("Comparison", "Expired", "ServiceLimits", "SizedComment", "Uploaded"),
 }
 
 

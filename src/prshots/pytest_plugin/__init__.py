@@ -4,7 +4,7 @@ Uploads run in the background. No test fails or waits because of them: errors ar
 pytest run imports this module if prshots is installed, so it imports everything else on demand.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +19,9 @@ _SWITCHES = {
     "post": (False, "post the pull request's comment at the end"),
     "strict": (False, "fail the run if a screenshot or the comment could not be uploaded"),
     "failures": (True, "take and upload a screenshot if a test with a browser fails"),
+    "compare": (True, "compare the screenshots with the pull request's base"),
+    "baseline": (False, "upload baselines of the branch, not only if the job builds the default branch"),
+    "partial": (False, "upload some of the commit's screenshots, so that no other counts as removed"),
 }
 
 
@@ -27,7 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--prshots",
         choices=("auto", "on", "off"),
-        help="upload screenshots: auto (if PRSHOTS_URL is set and the pull request is known), on, off",
+        help="upload screenshots: auto (if PRSHOTS_URL is set, and the job is one of a pull request or of the "
+        "default branch), on, off",
     )
     parser.addini("prshots", "same as --prshots", default="auto")
     for name, (default, words) in _SWITCHES.items():
@@ -58,6 +62,9 @@ def pytest_configure(config: pytest.Config) -> None:
         folder=_setting(config, "prshots_dir"),
         posts=_setting(config, "prshots_post"),
         takes_failures=_setting(config, "prshots_failures"),
+        compares=_setting(config, "prshots_compare"),
+        is_baseline=_setting(config, "prshots_baseline"),
+        is_partial=_setting(config, "prshots_partial"),
         base=config.invocation_params.dir,
         is_worker=hasattr(config, "workerinput"),
     )
@@ -83,9 +90,15 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_deselected(items: "Sequence[pytest.Item]") -> None:
+    for item in items[:1]:
+        item.config.stash[_RUN].report.is_partial = True
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     run = session.config.stash[_RUN]
+    run.report.is_partial |= exitstatus != pytest.ExitCode.OK  # a failed test may not have come to its shots
     run.finish(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["prshots"] = run.report.as_dict()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from prshots.contract.errors import InvalidInputError, PrshotsError
+from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.variables import client_warnings
 from prshots.pytest_plugin.report import RunReport
 from prshots.pytest_plugin.taking import name_of, shortened, way_to_take
@@ -34,6 +34,8 @@ class Run:
     uploads: "BackgroundUploads | None"
     takes_failures: bool
     posts: bool
+    compares: bool
+    is_worker: bool
     report: RunReport = field(default_factory=RunReport)
     _spool: Path | None = None
     _spooled: int = 0
@@ -41,23 +43,33 @@ class Run:
 
     @classmethod
     def begun(
-        cls, *, mode: str, folder: str, posts: bool, takes_failures: bool, base: Path, is_worker: bool
+        cls,
+        *,
+        mode: str,
+        folder: str,
+        posts: bool,
+        takes_failures: bool,
+        compares: bool,
+        is_baseline: bool,
+        is_partial: bool,
+        base: Path,
+        is_worker: bool,
     ) -> Self:
         """Start a run from the environment. Raises UsageError if it is on and a setting is invalid."""
         if mode not in ("auto", "on", "off"):
             raise pytest.UsageError(f"prshots must be auto, on or off; got {mode!r}")
         kept_in = base / folder if folder else None
-        run = cls(kept_in, None, takes_failures, posts and not is_worker)
-        run.report.kept_in = folder
+        run = cls(kept_in, None, takes_failures, posts, compares, is_worker)
+        run.report.kept_in, run.report.is_partial = folder, is_partial
         run.report.warnings += [] if is_worker or mode == "off" else client_warnings(os.environ)
         try:
-            run.uploads = _background_uploads(mode)
+            run.uploads = _background_uploads(mode, is_baseline=is_baseline)
         except InvalidInputError as error:
             if mode == "on":
                 raise pytest.UsageError(f"--prshots=on: {error}") from error
             run.report.problems += [] if is_worker else [f"no screenshots are uploaded: {error}"]
         if run.uploads is not None:
-            run.report.uploaded_to = run.uploads.pr_number
+            run.report.uploaded_to = run.uploads.words
         return run
 
     @property
@@ -65,33 +77,35 @@ class Run:
         """Return whether screenshots are neither kept nor uploaded, as on a developer's machine."""
         return self.uploads is None and self.folder is None
 
-    def take(self, take: Callable[[], bytes], name: str, viewport: str) -> None:
+    def take(self, take: Callable[[], bytes], name: str, viewport: str = "", theme: str = "") -> None:
         """Take a screenshot, and keep and upload it. Errors become lines of the report."""
         if self.is_idle:
             return
         try:
-            self._save(take(), name, viewport)
+            self._save(take(), name, viewport, theme)
         except Exception as error:  # noqa: BLE001 - a browser that is gone may raise anything
             self.report.problems.append(f"{name}: {_words(error)}")
 
     def take_failure(self, nodeid: str, fixtures: Mapping[str, Any]) -> None:
-        """Take a screenshot of a failed test's browser, if it has one."""
-        if not self.takes_failures or self.is_idle:
+        """Take a screenshot of a failed test's browser, if it has one. A failure is no baseline."""
+        is_baseline = self.uploads is not None and self.uploads.pr_number is None
+        if not self.takes_failures or self.is_idle or is_baseline:
             return
         name = shortened(f"failed/{name_of(nodeid)}")
         for browser in (fixtures[name] for name in _BROWSERS if name in fixtures):
             if hasattr(browser, "screenshot") or hasattr(browser, "get_screenshot_as_png"):
-                self.take(lambda browser=browser: way_to_take(browser)(), name, "")  # type: ignore[misc]
+                self.take(lambda browser=browser: way_to_take(browser)(), name)  # type: ignore[misc]
                 return
 
     def finish(self, *, interrupted: bool) -> None:
-        """Wait for the uploads and post the comment. If the run was interrupted, do neither."""
+        """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
         if self.uploads is not None:
-            uploaded, problems = self.uploads.finished(hurry=interrupted)
+            uploaded, known, problems = self.uploads.finished(hurry=interrupted)
             self.report.uploaded += uploaded
+            self.report.known += known
             self.report.problems += problems
-            if self.posts and self.report.uploaded and not interrupted:
-                self._post(self.uploads)
+            if self.report.uploaded and not interrupted and not self.is_worker:
+                self._conclude(self.uploads)
         self.close()
 
     def close(self) -> None:
@@ -101,13 +115,22 @@ class Run:
             shutil.rmtree(self._spool, ignore_errors=True)
             self._spool = None
 
-    def _post(self, uploads: "BackgroundUploads") -> None:
+    def _conclude(self, uploads: "BackgroundUploads") -> None:
+        """Say that all is uploaded, compare it, and post the comment: once per run, not in every worker."""
+        is_complete = not (self.report.is_partial or self.report.problems)
         try:
-            self.report.comment = uploads.post()
+            uploads.conclude(self.report, compares=self.compares, is_complete=is_complete)
+        except ServiceTooOldError:
+            self.report.warnings.append("not compared, because the service is too old: update it")
         except PrshotsError as error:
-            self.report.problems.append(f"the comment was not posted: {error}")
+            self.report.problems.append(f"not compared: {error}")
+        if self.posts and uploads.pr_number is not None:
+            try:
+                self.report.comment = uploads.post(uploads.pr_number)
+            except PrshotsError as error:
+                self.report.problems.append(f"the comment was not posted: {error}")
 
-    def _save(self, image: bytes, name: str, viewport: str) -> None:
+    def _save(self, image: bytes, name: str, viewport: str, theme: str) -> None:
         from prshots.client.shots import shot_from
         from prshots.contract.formats import format_of
 
@@ -115,11 +138,11 @@ class Run:
         if image_format is None:
             raise InvalidInputError("is not a PNG, JPEG or WebP image" if image else "is empty")
         if self.folder is not None:
-            self._keep(self.folder, image, name, f"@{viewport}" if viewport else "", image_format.ext)
+            self._keep(self.folder, image, name, _suffix(image, viewport, theme), image_format.ext)
         if self.uploads is not None:
             path = self._spool_path()
             path.write_bytes(image)
-            shot = shot_from(path, name=name, viewport=viewport, with_suffix=False)
+            shot = shot_from(path, name=name, viewport=viewport, theme=theme, with_suffix=False)
             if shot.warning:
                 self.report.warnings.append(f"{name}: {shot.warning}")
             self.uploads.add(shot)
@@ -147,13 +170,24 @@ class Run:
         return self._spool / str(self._spooled)
 
 
-def _background_uploads(mode: str) -> "BackgroundUploads | None":
+def _suffix(image: bytes, viewport: str, theme: str) -> str:
+    """Return the end of a file name that gives this viewport and theme. A theme needs a viewport."""
+    from prshots.contract.formats import pixel_size
+
+    if theme and not viewport and (pixels := pixel_size(image)):
+        viewport = "{}x{}".format(*pixels)
+    return (f"@{viewport}" if viewport else "") + (f".{theme}" if theme else "")
+
+
+def _background_uploads(mode: str, *, is_baseline: bool) -> "BackgroundUploads | None":
     """Return the uploads; None if they are off, or not configured. Raises InvalidInputError."""
     if mode == "off" or (mode == "auto" and not os.environ.get("PRSHOTS_URL", "").strip()):
         return None
     from prshots.pytest_plugin.uploads import BackgroundUploads
 
-    return BackgroundUploads.from_environment(os.environ, only_if_known=mode == "auto")
+    return BackgroundUploads.from_environment(
+        os.environ, only_if_known=mode == "auto", is_baseline=is_baseline
+    )
 
 
 def _words(error: Exception) -> str:

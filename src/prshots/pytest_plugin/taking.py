@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from prshots.contract.limits import MAX_NAME_CHARACTERS, VIEWPORT
+from prshots.contract.limits import MAX_NAME_CHARACTERS, THEMES, VIEWPORT
 
-Develop = Callable[[Callable[[], bytes], str, str], None]
-"""Called with a function that takes the screenshot, its name, and its viewport ("" for its pixels)."""
+Develop = Callable[[Callable[[], bytes], str, str, str], None]
+"""Called with a function that takes the screenshot, its name, viewport ("" for its pixels) and theme."""
 
 _TAKES = "bytes, a path, an image with .save(), or an object with .screenshot() or .get_screenshot_as_png()"
 
@@ -25,7 +25,13 @@ class Camera:
         self._test = name_of(nodeid)
         self._unnamed = 0
 
-    def __call__(self, image: Any, name: str | None = None, viewport: str | None = None) -> None:  # noqa: ANN401 - many kinds
+    def __call__(
+        self,
+        image: Any,  # noqa: ANN401 - many kinds
+        name: str | None = None,
+        viewport: str | None = None,
+        theme: str | None = None,
+    ) -> None:
         """Take a screenshot. Without a name it is named after the test; a second one gets the suffix -2.
 
         Raises TypeError or ValueError for invalid arguments. Other errors are reported at the end of the run.
@@ -33,12 +39,14 @@ class Camera:
         take = way_to_take(image)
         if viewport is not None and not VIEWPORT.fullmatch(viewport):
             raise ValueError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
+        if theme is not None and theme not in THEMES:
+            raise ValueError(f"invalid theme {theme!r}: use {' or '.join(THEMES)}")
         if name is None:
             self._unnamed += 1
             name = self._test if self._unnamed == 1 else shortened(f"{self._test}-{self._unnamed}")
         elif not name.strip():
             raise ValueError("the name is empty: pass a name, or None to use the test's")
-        self._develop(take, shortened(name), viewport or "")
+        self._develop(take, shortened(name), viewport or "", theme or "")
 
 
 def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds

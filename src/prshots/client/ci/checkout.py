@@ -38,6 +38,6 @@ def default_branch(job: Job) -> str:
     return next(is_here, USUAL_BRANCHES[0])
 
 
-def builds_default_branch(job: Job) -> bool:
-    """Return whether the job builds the default branch itself, so that its screenshots are baselines."""
-    return job.branch != "" and not job.from_fork and job.branch == default_branch(job)
+def builds_baselines(job: Job, branch: str = "") -> bool:
+    """Return whether the job builds the branch that has the baselines: the given, else the default one."""
+    return job.branch != "" and not job.from_fork and job.branch == (branch or default_branch(job))
