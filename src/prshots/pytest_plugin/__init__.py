@@ -30,8 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--prshots",
         choices=("auto", "on", "off"),
-        help="upload screenshots: auto (if PRSHOTS_URL is set, and the job is one of a pull request or of the "
-        "default branch), on, off",
+        help="upload screenshots: auto (if PRSHOTS_URL is set, for a pull request or the default branch), "
+        "on, off",
     )
     parser.addini("prshots", "same as --prshots", default="auto")
     for name, (default, words) in _SWITCHES.items():
