@@ -1,31 +1,21 @@
 """What a reviewer is told in the cases where comparing with main is hard, each with real git and the real service."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.compared_shop import Shop
 from support.git_repositories import Repository
-from support.raw_requests import running_service
 from support.service import Service
-
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running_service(tmp_path_factory.mktemp("compared")) as running:
-        yield running
 
 
 @pytest.fixture
-def shop(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     """Make a shop with one commit on main, which CI has not built yet."""
     work = Repository.with_remote(tmp_path / "git")
     work.commit("First")
     work.push("main")
-    return Shop(tmp_path, service, service.new_token(), monkeypatch, work)
+    return Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work)
 
 
 @pytest.fixture
@@ -33,6 +23,7 @@ def work(shop: Shop) -> Repository:
     return shop.work
 
 
+@pytest.mark.slow
 def test_first_run_ever(shop: Shop, work: Repository) -> None:
     """Without any baseline nothing fails, and nothing looks as if it had been compared."""
     work.branch("change")
@@ -41,6 +32,7 @@ def test_first_run_ever(shop: Shop, work: Repository) -> None:
     assert "Nothing to compare with: main has no baselines yet. Run prshots upload on main" in found.told
 
 
+@pytest.mark.slow
 def test_main_without_ci(shop: Shop, work: Repository) -> None:
     """Someone uploads the baselines from a terminal."""
     main = work.head
@@ -54,6 +46,7 @@ def test_main_without_ci(shop: Shop, work: Repository) -> None:
     assert (found.state, found.verdicts, found.bases) == ("compared", {"home": "changed"}, {"home": main})
 
 
+@pytest.mark.slow
 def test_squash_merge(shop: Shop, work: Repository) -> None:
     """The next pull request is not blamed for the last one, although main is not built yet."""
     first = work.head
@@ -71,6 +64,7 @@ def test_squash_merge(shop: Shop, work: Repository) -> None:
     assert found.bases == {"cart": squashed, "home": first}
 
 
+@pytest.mark.slow
 def test_rebase_and_force_push(shop: Shop, work: Repository) -> None:
     """After the rebase, the pull request is compared with the main that it is now based on."""
     first = work.head
@@ -91,6 +85,7 @@ def test_rebase_and_force_push(shop: Shop, work: Repository) -> None:
     assert found.json["commit_sha"] == after
 
 
+@pytest.mark.slow
 def test_merge_queue(shop: Shop, work: Repository) -> None:
     """Two pull requests land with one push, and CI builds only the last commit."""
     first = work.head
@@ -114,6 +109,7 @@ def test_merge_queue(shop: Shop, work: Repository) -> None:
     assert set(onto_two.bases.values()) == {merged_two}
 
 
+@pytest.mark.slow
 def test_main_lags_behind(shop: Shop, work: Repository) -> None:
     """A merged pull request stands in for main's build. Once that is there, it wins."""
     first = work.head
@@ -148,6 +144,7 @@ def test_shallow_clone(shop: Shop, work: Repository) -> None:
     assert found.without_ancestor == set()
 
 
+@pytest.mark.slow
 def test_without_a_checkout_it_is_the_newest_baseline_and_never_fails(shop: Shop, work: Repository) -> None:
     shop.build(work.head, {"home": 1})
     shop.variables = {"GIT_DIR": str(shop.folder / "nowhere")}
@@ -178,6 +175,7 @@ def test_sharded_run(shop: Shop, work: Repository) -> None:
     assert both.verdicts == {"cart": "changed", "help": "unchanged", "home": "unchanged", "old": "removed"}
 
 
+@pytest.mark.slow
 def test_partial_run(shop: Shop, work: Repository) -> None:
     """Only some tests ran: the others are neither removed nor unchanged."""
     shop.build(work.head, {"home": 1, "cart": 1, "help": 1})
@@ -187,6 +185,7 @@ def test_partial_run(shop: Shop, work: Repository) -> None:
     assert "Some screenshots of the base are missing in this run" in found.told
 
 
+@pytest.mark.slow
 def test_cached_main_build(shop: Shop, work: Repository) -> None:
     """Main's second build took only the screenshots that its change could affect."""
     first = work.head
@@ -199,6 +198,7 @@ def test_cached_main_build(shop: Shop, work: Repository) -> None:
     assert found.bases == {"cart": first, "home": second}
 
 
+@pytest.mark.slow
 def test_fork(shop: Shop, work: Repository) -> None:
     """A fork's pull request is compared, but never writes a baseline."""
     main = work.head
@@ -223,6 +223,7 @@ def test_renamed_shot(shop: Shop, work: Repository) -> None:
     assert found.code == 4
 
 
+@pytest.mark.slow
 def test_a_build_sends_only_what_changed(shop: Shop, work: Repository) -> None:
     shots = {f"page-{number}": number for number in range(8)}
     assert shop.build(work.head, shots).splitlines()[-1].endswith("to the baselines of main.")

@@ -107,16 +107,16 @@ def _gitlab(environ: Environ) -> Job:
     number = validate.pr_number(environ.get("CI_MERGE_REQUEST_IID"))
     source = first(environ, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
     from_fork = bool(target and source) and source != target
-    if number is None:  # a branch pipeline lists its open merge requests, as group/app!12,…
-        path, _, iid = first(environ, "CI_OPEN_MERGE_REQUESTS").partition(",")[0].rpartition("!")
-        number = validate.pr_number(iid)
-        from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
-        target = validate.repository(path) if from_fork else ""
     branch, default_branch = (
         validate.branch(environ.get(name)) for name in ("CI_COMMIT_BRANCH", "CI_DEFAULT_BRANCH")
     )
-    if branch and branch == default_branch and not from_fork:
-        number = None  # main builds main, also if a merge request wants it elsewhere
+    if number is None:  # a branch pipeline lists its open merge requests, as group/app!12,…
+        path, _, iid = first(environ, "CI_OPEN_MERGE_REQUESTS").partition(",")[0].rpartition("!")
+        from_fork = bool(path) and path != first(environ, "CI_PROJECT_PATH")
+        # The default branch is built for its own sake, also if a merge request wants it elsewhere.
+        is_default = branch != "" and branch == default_branch and not from_fork
+        number = None if is_default else validate.pr_number(iid)
+        target = validate.repository(path) if from_fork else ""
     job = _job(
         "GitLab CI",
         environ,
