@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -320,7 +321,7 @@ class TestGitLab:
         assert "broken.png: is not a PNG, JPEG or WebP image" in shown.stderr
         assert shown.returncode != 0  # one file is invalid, but the note is written first
         [note] = gitlab.comments()
-        urls = re.findall(r"\((http\S+)\)", note.body)
+        urls = re.findall(r'<img [^>]*src="([^"]+)"', unescape(note.body))
         assert all(name in note.body for name in ("check out/cart", "test-results/cart/test-failed-1"))
         assert [httpx.get(url, trust_env=False).status_code for url in urls] == [200, 200]
         assert token not in shown.stdout + shown.stderr
@@ -328,7 +329,7 @@ class TestGitLab:
         gone = self.run(repository, "prshots-expire", "--no-json-schema-validation", **variables)
         assert gone.returncode == 0, gone.stdout + gone.stderr
         [note] = gitlab.comments()
-        assert "![" not in note.body
+        assert "<img" not in note.body
         assert [httpx.get(url, trust_env=False).status_code for url in urls] == [410, 410]
 
     def test_the_stop_job_has_the_same_rules_as_the_upload_job(self) -> None:

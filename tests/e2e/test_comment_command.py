@@ -41,6 +41,7 @@ class Workflow:
     client: httpx.Client
     pr_number: int
     settings: dict[str, str] = field(default_factory=dict)
+    view: str = "latest"
 
     @property
     def env(self) -> dict[str, str]:
@@ -109,7 +110,7 @@ class Workflow:
         return str(reply.json()["view_url"])
 
     def markdown(self) -> str:
-        reply = self.client.get("/v1/comment", params={"pr_number": self.pr_number})
+        reply = self.client.get("/v1/comment", params={"pr_number": self.pr_number, "view": self.view})
         return str(reply.json()["markdown"])
 
     def bodies(self) -> list[str]:
@@ -149,7 +150,11 @@ def test_each_push_updates_the_same_comment(workflow: Workflow) -> None:
     workflow.upload()
 
     url, said = workflow.run("comment", "--post")
-    assert said == f"Posted the comment on pull request {workflow.pr_number} at GitHub.\n"
+    done, dashboard = said.splitlines()
+    assert done == f"Posted the comment on pull request {workflow.pr_number} at GitHub."
+    assert re.fullmatch(
+        rf"Dashboard: {workflow.service.web_url}/projects/\w+/prs/{workflow.pr_number}", dashboard
+    )
     assert workflow.bodies() == [foreign, workflow.markdown()]
     posted = workflow.github.comments(workflow.pr_number)[-1]
     assert url == f"{posted['html_url']}\n"
@@ -269,6 +274,7 @@ class TestExpire:
         workflow.here("comment", "--post")
         with UnreliableProxy(workflow.service.base_url, reopen) as service:
             assert workflow.here("expire", "--post", PRSHOTS_URL=service.url).exit_code == 0
+        workflow.view = "all"
         assert "`reopened`" in workflow.markdown()
         assert workflow.bodies() == [workflow.markdown()]
 
@@ -288,7 +294,7 @@ class TestExpire:
             words = workflow.fails("expire", "--post", GITHUB_API_URL=front.url)
             assert words.startswith("the screenshots are deleted, but the comment could not be changed")
             assert workflow.client.get(view_url).status_code == 410
-            assert "![" in workflow.bodies()[0]
+            assert "<img" in workflow.bodies()[0]
 
             again = workflow.here("expire", "--post", GITHUB_API_URL=front.url)
         assert "it says that the screenshots were deleted" in again.stderr
@@ -311,7 +317,7 @@ class TestComment:
         workflow.upload("größer {{count}}")
         assert workflow.here("comment").stdout == workflow.markdown()
         other = workflow.here("comment", "--pr", "9999").stdout
-        assert other == "<!-- svc:pr-9999 -->\n### 0 screenshots\n"
+        assert other.startswith("<!-- svc:pr-9999 -->\n### 0 screenshots\n")
         assert workflow.bodies() == []
 
     def test_without_screenshots_is_not_created_but_is_updated(self, workflow: Workflow) -> None:

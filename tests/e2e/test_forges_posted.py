@@ -1,8 +1,10 @@
 """The real commands and service with a look-alike of each forge, from the upload to the closed pull request."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
+from html import unescape
 
 import httpx
 import pytest
@@ -52,7 +54,7 @@ def test_the_comment_is_posted_and_reports_deleted_screenshots(shared_service: S
         posted = prshots("comment", "--post")
         assert posted.returncode == 0, posted.stderr
         _, comment = forge.comments()
-        assert (comment.author, shown in comment.body) == (forge.login, True)
+        assert (comment.author, shown in unescape(comment.body)) == (forge.login, True)
         assert posted.stdout.strip().endswith(str(comment.id))
 
         _every_image_is_there(comment.body)
@@ -61,12 +63,17 @@ def test_the_comment_is_posted_and_reports_deleted_screenshots(shared_service: S
         first, comment = forge.comments()
         assert first.body == "Looks good to me"
         assert "deleted" in comment.body
-        assert "![" not in comment.body
+        assert not _addresses(comment.body)
         assert httpx.get(shown).status_code == 410
 
 
-def _every_image_is_there(markdown: str) -> None:
-    addresses = [part.partition(")")[0] for part in markdown.split("](")[1:]]
+def _addresses(body: str) -> list[tuple[str, str]]:
+    """Return the addresses of the images, in Markdown or HTML."""
+    return re.findall(r'!\[.*?\]\((\S+?)\)|<img [^>]*src="([^"]+)"', unescape(body))
+
+
+def _every_image_is_there(body: str) -> None:
+    addresses = ["".join(found) for found in _addresses(body)]
     assert addresses
     for address in addresses:
         assert httpx.get(address).status_code == 200

@@ -146,7 +146,12 @@ class TestAsAProcess:
         lines = done.stderr.splitlines()
         assert lines[0] == "shots/broken.png: is not a PNG, JPEG or WebP image"
         assert sorted(line.partition("] ")[2] for line in lines if "home" in line) == ["home 160x120 … ok"]
-        assert lines[-1] == "Uploaded 6 of 7 screenshots to pull request 21."
+        assert lines[-3:-1] == [
+            "Uploaded 6 of 7 screenshots to pull request 21.",
+            "Nothing to compare with: main has no baselines yet. Run prshots upload on main to create them.",
+        ]
+        assert lines[-1] == f"Dashboard: {told['dashboard_url']}"
+        assert told["comparison"]["state"] == "no_baseline"
 
         deleted = prshots(env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"])
         assert deleted.returncode == 1
@@ -266,10 +271,10 @@ class TestLimits:
     ) -> None:
         self.noisy(folder / "shots" / "noisy.png", 100)
         settings = self.settings(small)
-        ran = run("upload", "shots/noisy.png", "shots/home.png", "--pr", "1", **settings)
+        ran = run("upload", "shots/noisy.png", "shots/home.png", "--pr", "1", "--no-compare", **settings)
         assert ran.code == 3
         assert "shots/noisy 100x100 … is 29 KB: the service takes less than 24 KB" in ran.err
-        assert ran.err.splitlines()[-2:] == [
+        assert ran.err.splitlines()[-3:-1] == [
             "To recompress images that are too large, use --shrink.",
             "Uploaded 1 of 2 screenshots to pull request 1.",
         ]
@@ -299,8 +304,10 @@ class TestOutput:
     def test_github_output_has_count_urls_and_markdown(self, run: Any, env: dict[str, str]) -> None:
         ran = run("upload", "shots/home.png", "shots/settings.png", "--pr", "31", "--format", "github-output")
         assert ran.code == 0
-        count, *lines = ran.out.splitlines()
-        assert count == "count=2"
+        count, dashboard, comparison, *lines = ran.out.splitlines()
+        assert (count, comparison) == ("count=2", "comparison=no_baseline")
+        assert re.fullmatch(r"dashboard-url=http://\S+/prs/31", dashboard)
+        lines = [line for line in lines if not line.endswith("=0")]  # the number of each verdict
         end = lines[0].removeprefix("urls<<")
         assert re.fullmatch(r"end_[0-9a-f]{32}", end)
         assert lines[3:5] == [end, f"markdown<<{end}"]

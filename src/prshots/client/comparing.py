@@ -57,12 +57,13 @@ def compare_with_base(
     raises.
     """
     base = base_of(job, commit_sha, branch, say)
-    if base.unknown:
+    found = compared(service, pr_number, commit_sha, base, complete=complete, say=say)
+    if base.unknown and found.state is not ComparisonState.NO_BASELINE:
         say(
-            f"Note: git does not know the base of {commit_sha[:7]}: {base.unknown}. Comparing with the "
-            f"newest baselines of {base.branch}."
+            f"Note: git does not know the base of {commit_sha[:7]}: {base.unknown}. So the newest baselines "
+            f"of {base.branch} were compared."
         )
-    return compared(service, pr_number, commit_sha, base, complete=complete, say=say)
+    return found
 
 
 def describe(service: Client, pr_number: int, job: Job) -> str:

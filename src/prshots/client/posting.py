@@ -56,7 +56,9 @@ class Composer:
                 template, limit = None, forge.max_characters
         limit = min(limit, MAX_COMMENT_BYTES)
         comment = self.service.comment(self.pr_number, limit=limit, marker=forge.marker_style, view=self.view)
-        if without_picture := comment.listed + comment.omitted:
+        # Of the changes, those that are listed are the unchanged ones.
+        listed = 0 if self.view is View.CHANGES else comment.listed
+        if without_picture := listed + comment.omitted:
             self.notes.append(
                 f"{without_picture} of {comment.count} screenshots have no picture in the comment: "
                 f"it may have at most {limit:,} bytes"

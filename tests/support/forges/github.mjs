@@ -75,13 +75,20 @@ async function proxied(method, path) {
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
 
 function rendered(markdown) {
-  const withPictures = markdown.replace(/!\[(.*)\]\((\S+)\)/g, (_, alt, address) => {
+  const image = (alt, address) => {
     const shown = proxiedAddress(address);
-    return (
-      `<a target="_blank" rel="noopener noreferrer nofollow" href="${shown}"><img src="${shown}" ` +
-      `alt="${escaped(alt)}" data-canonical-src="${escaped(address)}" style="max-width: 100%;"></a>`
+    return `<img src="${shown}" alt="${alt}" data-canonical-src="${escaped(address)}" style="max-width: 100%;">`;
+  };
+  const withPictures = markdown
+    .replace(/<img [^>]*alt="([^"]*)" src="([^"]+)">/g, (_, alt, address) =>
+      image(alt, address.replaceAll("&amp;", "&")),
+    )
+    .replace(
+      /!\[(.*)\]\((\S+)\)/g,
+      (_, alt, address) =>
+        `<a target="_blank" rel="noopener noreferrer nofollow" href="${proxiedAddress(address)}">` +
+        `${image(escaped(alt), address)}</a>`,
     );
-  });
   return withPictures.replace(/^### (.*)$/gm, "<h3 dir=\"auto\">$1</h3>").replace(/^<!--.*-->\n/, "");
 }
 
