@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 
-from prshots.client import sending
+from prshots.client import Client, sending
 from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
-from support.service import SHA, Service
+from support.git_repositories import Repository
+from support.service import SHA, Service, png
 from support.unreliable_proxy import UnreliableProxy, refuse
 
 pytest_plugins = ["pytester"]
@@ -108,11 +110,21 @@ def lines(said: str) -> list[str]:
     return re.findall(r"^prshots: (.+)$", said, re.MULTILINE)
 
 
-def entries(markdown: str) -> list[str]:
-    """Return the names and viewports in a comment."""
-    return sorted(
-        f"{name} {viewport}" for name, viewport in re.findall(r"^`(.+?)` · (\S+) · ", markdown, re.MULTILINE)
+NO_BASELINES = (
+    "Nothing to compare with: main has no baselines yet. Run prshots upload on main to create them."
+)
+
+
+def entries(job: Job) -> list[str]:
+    """Return the names and viewports of all images of the pull request."""
+    reply = httpx.get(
+        f"{job.environ['PRSHOTS_URL']}/v1/comment",
+        params={"pr_number": job.pr_number},
+        headers={"Authorization": f"Bearer {job.token}"},
+        trust_env=False,
     )
+    found = re.findall(r"^`(.+?)` · (\S+) · ", reply.json()["markdown"], re.MULTILINE)
+    return sorted(f"{name} {viewport}" for name, viewport in found)
 
 
 def test_two_workers_upload_every_kind_of_screenshot_into_one_comment(
@@ -164,20 +176,24 @@ def test_is_called_wrongly(shot):
             shot(wrong)
     with pytest.raises(ValueError, match="1280x800"):
         shot(png(), viewport="large")
+    with pytest.raises(ValueError, match="light or dark"):
+        shot(png(), theme="sepia")
 """
     )
     status, said = run_elsewhere(tmp_path, job, "-p", "xdist", "-n", "2", "--prshots-post")
     assert status == 1, said
     assert "1 failed, 3 passed, 1 xfailed" in said
     (comment,) = github.comments(job.pr_number)
-    done, *problems, warning = lines(said)
+    done, comparison, *problems, warning, dashboard = lines(said)
+    assert comparison == NO_BASELINES
+    assert dashboard.endswith(f"/prs/{job.pr_number}")
     assert warning.startswith("cut off: the file is cut off (damaged PNG); uploading it anyway")
     assert done == f"8 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
     broken, gone, huge = sorted(problems)
     assert broken == "broken: is not a PNG, JPEG or WebP image"
     assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
     assert huge == "huge: is 5.0 MB: the service takes less than 5.0 MB"
-    assert entries(comment["body"]) == [
+    assert entries(job) == [
         "cut off 320x200",
         "failed/test_shop/test_fails 390x844",
         "from/a driver 390x844",
@@ -238,10 +254,10 @@ def test_fails_when_the_page_has_gone(page):
     assert status == 1, said
     assert "2 failed, 2 passed in" in said
     (comment,) = github.comments(job.pr_number)
-    done, problem = lines(said)
+    done, _, problem, _ = lines(said)
     assert done == f"3 screenshots uploaded to PR {job.pr_number}, comment created: {comment['html_url']}"
     assert problem.startswith("failed/test_pages/test_fails_when_the_page_has_gone: no screenshot: ")
-    assert entries(comment["body"]) == [
+    assert entries(job) == [
         "failed/test_pages/test_fails 320x200",
         "headline 320x200",
         "test_pages/test_home 320x200",
@@ -263,8 +279,9 @@ def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
         monkeypatch.setenv("GITHUB_API_URL", front.url)
         down = here.runpytest_inprocess()
         assert down.ret == 0
-        assert lines(down.stdout.str()) == [
+        assert lines(down.stdout.str())[:-1] == [
             f"3 screenshots uploaded to PR {job.pr_number}",
+            NO_BASELINES,
             "the comment was not posted: GitHub answered 502: Bad gateway",
         ]
         assert here.runpytest_inprocess("--prshots-strict").ret == 1
@@ -273,7 +290,82 @@ def test_the_comment_is_updated_and_a_forge_outage_fails_only_strict_runs(
     again = here.runpytest_inprocess()
     (comment,) = github.comments(job.pr_number)
     assert f"comment updated: {comment['html_url']}" in again.stdout.str()
-    assert comment["body"].startswith(f"<!-- svc:pr-{job.pr_number} -->\n### 15 screenshots\n")
+    assert comment["body"].startswith(f"<!-- svc:pr-{job.pr_number} -->\n### 2 screenshots, not compared\n")
+
+
+THEMES = (
+    PICTURES
+    + """
+import os
+
+def test_home(shot):
+    size = int(os.environ.get("SIZE", "20"))
+    shot(png(size, 20), "home", viewport="20x20", theme="light")
+    shot(png(20, 20), "home", viewport="20x20", theme="dark")
+
+def test_cart(shot):
+    shot(png(30, 30), "cart")
+
+def test_fails_on_demand(shot):
+    assert "FAIL" not in os.environ
+"""
+)
+
+
+def test_main_uploads_baselines_and_a_pull_request_is_compared_with_them(
+    here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here.makepyfile(THEMES)
+    push = tmp_path / "push.json"
+    push.write_text(json.dumps({"after": SHA, "repository": {"default_branch": "main"}}))
+    with monkeypatch.context() as of_main:
+        of_main.setenv("GITHUB_EVENT_NAME", "push")
+        of_main.setenv("GITHUB_EVENT_PATH", str(push))
+        of_main.setenv("GITHUB_REF", "refs/heads/main")
+        of_main.setenv("GITHUB_SHA", SHA)
+        first = here.runpytest_inprocess("--prshots-post")
+        assert lines(first.stdout.str()) == ["3 screenshots uploaded to the baselines of main"]
+        again = here.runpytest_inprocess()
+        assert lines(again.stdout.str()) == [
+            "3 screenshots uploaded to the baselines of main, 3 of them already there"
+        ]
+    refused = here.runpytest_inprocess("--prshots-baseline", "--prshots=on")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(
+        "*this job runs for a pull request, and a pull request never writes baselines"
+    )
+
+    monkeypatch.setenv("SIZE", "25")
+    same = here.runpytest_inprocess()
+    _, comparison, note, dashboard = lines(same.stdout.str())
+    assert comparison == "Compared with main at 0123456: 1 changed, 2 unchanged."
+    assert note.startswith("Note: git does not know the base of 0123456: ")
+    assert dashboard.startswith("dashboard: http")
+
+
+@pytest.mark.parametrize(
+    ("options", "removed"), [("", 1), ("-k home", 0), ("--prshots-partial", 0), ("-x", 0)]
+)
+def test_only_a_complete_run_removes_a_shot(
+    here: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job, options: str, removed: int
+) -> None:
+    here.makepyfile(THEMES)
+    repository = Repository.new(here.path)
+    base = repository.commit()
+    repository.branch("change")
+    monkeypatch.setenv("PRSHOTS_COMMIT", repository.commit())
+    monkeypatch.setenv("PRSHOTS_BRANCH", "main")
+    if options == "-x":
+        monkeypatch.setenv("FAIL", "1")
+    with Client(job.environ["PRSHOTS_URL"], job.token) as client:
+        old = {"name": "old", "viewport": "20x20", "content_type": "image/png"}
+        client.baseline(png(), **old, commit_sha=base, branch="main")
+        client.complete_baselines("main", base)
+        here.runpytest_inprocess(*options.split())
+        found = client.comparison(job.pr_number)
+    assert found is not None
+    assert found.counts["removed"] == removed
+    assert found.state == ("compared" if removed else "incomplete")
 
 
 def test_without_a_service_the_fixture_works_and_can_save_to_a_folder(
