@@ -8,6 +8,8 @@ from support.compared_shop import Shop
 from support.git_repositories import Repository
 from support.service import Service
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
@@ -23,7 +25,6 @@ def work(shop: Shop) -> Repository:
     return shop.work
 
 
-@pytest.mark.slow
 def test_first_run_ever(shop: Shop, work: Repository) -> None:
     """Without any baseline nothing fails, and nothing looks as if it had been compared."""
     work.branch("change")
@@ -32,7 +33,6 @@ def test_first_run_ever(shop: Shop, work: Repository) -> None:
     assert "Nothing to compare with: main has no baselines yet. Run prshots upload on main" in found.told
 
 
-@pytest.mark.slow
 def test_main_without_ci(shop: Shop, work: Repository) -> None:
     """Someone uploads the baselines from a terminal."""
     main = work.head
@@ -46,7 +46,6 @@ def test_main_without_ci(shop: Shop, work: Repository) -> None:
     assert (found.state, found.verdicts, found.bases) == ("compared", {"home": "changed"}, {"home": main})
 
 
-@pytest.mark.slow
 def test_squash_merge(shop: Shop, work: Repository) -> None:
     """The next pull request is not blamed for the last one, although main is not built yet."""
     first = work.head
@@ -64,7 +63,6 @@ def test_squash_merge(shop: Shop, work: Repository) -> None:
     assert found.bases == {"cart": squashed, "home": first}
 
 
-@pytest.mark.slow
 def test_rebase_and_force_push(shop: Shop, work: Repository) -> None:
     """After the rebase, the pull request is compared with the main that it is now based on."""
     first = work.head
@@ -85,7 +83,6 @@ def test_rebase_and_force_push(shop: Shop, work: Repository) -> None:
     assert found.json["commit_sha"] == after
 
 
-@pytest.mark.slow
 def test_merge_queue(shop: Shop, work: Repository) -> None:
     """Two pull requests land with one push, and CI builds only the last commit."""
     first = work.head
@@ -109,7 +106,6 @@ def test_merge_queue(shop: Shop, work: Repository) -> None:
     assert set(onto_two.bases.values()) == {merged_two}
 
 
-@pytest.mark.slow
 def test_main_lags_behind(shop: Shop, work: Repository) -> None:
     """A merged pull request stands in for main's build. Once that is there, it wins."""
     first = work.head
@@ -144,7 +140,6 @@ def test_shallow_clone(shop: Shop, work: Repository) -> None:
     assert found.without_ancestor == set()
 
 
-@pytest.mark.slow
 def test_without_a_checkout_it_is_the_newest_baseline_and_never_fails(shop: Shop, work: Repository) -> None:
     shop.build(work.head, {"home": 1})
     shop.variables = {"GIT_DIR": str(shop.folder / "nowhere")}
@@ -175,7 +170,6 @@ def test_sharded_run(shop: Shop, work: Repository) -> None:
     assert both.verdicts == {"cart": "changed", "help": "unchanged", "home": "unchanged", "old": "removed"}
 
 
-@pytest.mark.slow
 def test_partial_run(shop: Shop, work: Repository) -> None:
     """Only some tests ran: the others are neither removed nor unchanged."""
     shop.build(work.head, {"home": 1, "cart": 1, "help": 1})
@@ -185,7 +179,6 @@ def test_partial_run(shop: Shop, work: Repository) -> None:
     assert "Some screenshots of the base are missing in this run" in found.told
 
 
-@pytest.mark.slow
 def test_cached_main_build(shop: Shop, work: Repository) -> None:
     """Main's second build took only the screenshots that its change could affect."""
     first = work.head
@@ -198,7 +191,6 @@ def test_cached_main_build(shop: Shop, work: Repository) -> None:
     assert found.bases == {"cart": first, "home": second}
 
 
-@pytest.mark.slow
 def test_fork(shop: Shop, work: Repository) -> None:
     """A fork's pull request is compared, but never writes a baseline."""
     main = work.head
@@ -223,7 +215,6 @@ def test_renamed_shot(shop: Shop, work: Repository) -> None:
     assert found.code == 4
 
 
-@pytest.mark.slow
 def test_a_build_sends_only_what_changed(shop: Shop, work: Repository) -> None:
     shots = {f"page-{number}": number for number in range(8)}
     assert shop.build(work.head, shots).splitlines()[-1].endswith("to the baselines of main.")

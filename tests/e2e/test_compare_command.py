@@ -1,0 +1,277 @@
+"""`prshots compare`, and what the other commands do with baselines and comparisons, against the real service."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prshots.cli import compare as compare_module
+from prshots.client import comparing
+from support.command_in_process import run_here
+from support.compared_shop import draw
+from support.service import SHA, Service
+from support.unreliable_proxy import UnreliableProxy, refuse
+
+MAIN = "1" * 40
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def bodies() -> list[tuple[str, bytes]]:
+    """Collect the requests and their bodies."""
+    return []
+
+
+@pytest.fixture
+def front(shared_service: Service, bodies: list[tuple[str, bytes]]) -> Iterator[UnreliableProxy]:
+    with UnreliableProxy(shared_service.base_url, lambda *request: bodies.append(request)) as running:
+        yield running
+
+
+@pytest.fixture
+def run(
+    shared_service: Service, front: UnreliableProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Run the command outside of CI and of any checkout, in a new project."""
+    monkeypatch.chdir(tmp_path)
+    env = {
+        "PATH": os.environ["PATH"],
+        "GIT_CEILING_DIRECTORIES": str(tmp_path.parent),
+        "PRSHOTS_URL": front.url,
+        "PRSHOTS_TOKEN": shared_service.new_token(),
+        "PRSHOTS_COMMIT": SHA,
+    }
+    return lambda *args, **settings: run_here(*args, env=env | settings)
+
+
+@pytest.fixture
+def shots(tmp_path: Path) -> Path:
+    for name in ("cart@160x120.dark", "cart@160x120.light", "home"):
+        draw(tmp_path / "shots" / f"{name}.png", 1)
+    return tmp_path / "shots"
+
+
+@pytest.fixture
+def compared(run: Run, shots: Path) -> Path:
+    """Upload baselines, and a pull request 7 with one change."""
+    uploaded = run("upload", "shots", "--baseline", "--branch", "main", "--commit", MAIN)
+    assert uploaded.returncode == 0, uploaded.stderr
+    draw(shots / "cart@160x120.dark.png", 2)
+    assert run("upload", "shots", "--pr", "7").returncode == 0
+    return shots
+
+
+def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
+    about = {"pr_number": pr_number, "commit_sha": SHA, "branch": "main", "base_commit": None}
+    return about | {"state": "running", "counts": {}, "shots": [], "dashboard_url": "http://d"} | changed
+
+
+@pytest.mark.usefixtures("compared")
+class TestCompare:
+    def test_prints_a_table_and_the_dashboard_last(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        done = run("compare", "--pr", "7")
+        assert done.returncode == 0
+        assert [line.split("  ")[0] for line in done.stdout.splitlines()] == ["NAME", "cart", "cart", "home"]
+        cells = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        assert cells[0] == "NAME VIEWPORT THEME VERDICT PIXELS"
+        assert cells[1].startswith("cart 160x120 dark changed (since the newest baseline) ")
+        assert cells[2:] == [
+            "cart 160x120 light unchanged (since the newest baseline) -",
+            "home 160x120 - unchanged (since the newest baseline) -",
+        ]
+        assert "Compared with main at 1111111: 1 changed, 2 unchanged." in done.stderr
+        assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
+        monkeypatch.setattr(compare_module, "MANY_SHOTS", 2)
+        assert len(run("compare", "--pr", "7").stdout.splitlines()) == 2
+
+    def test_prints_the_services_json(self, run: Run) -> None:
+        told = json.loads(run("compare", "--pr", "7", "--format", "json").stdout)
+        assert (told["state"], told["counts"]["changed"]) == ("compared", 1)
+        assert [shot["ancestor"] for shot in told["shots"]] == [False] * 3
+
+    def test_refuses_an_unknown_verdict(self, run: Run) -> None:
+        done = run("compare", "--pr", "7", "--fail-on", "changed, broken")
+        assert done.returncode == 2
+        assert "'broken'" in done.stderr
+        assert "changed, moved, new, removed, failed" in " ".join(done.stderr.replace("│", "").split())
+
+    def test_refuses_a_branch_that_git_would_not_have(self, run: Run) -> None:
+        for branch in ("--upload-pack=x", "a b", "a..b"):
+            assert run("compare", "--pr", "7", f"--branch={branch}").returncode == 2
+
+
+class TestWaiting:
+    @pytest.fixture(autouse=True)
+    def fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(comparing, "POLL_SECONDS", 0.01)
+        monkeypatch.setattr(comparing, "TELL_SECONDS", 0.0)
+
+    def test_asks_again_until_the_result_is_final(self, run: Run, front: UnreliableProxy) -> None:
+        front.will(refuse(202, body=running()), when="POST /v1/compare")
+        front.will(refuse(200, body=running()), when="GET /v1/compare", times=2)
+        front.will(refuse(200, body=running(state="compared")), when="GET /v1/compare")
+        done = run("compare", "--pr", "7")
+        assert done.returncode == 0
+        assert done.stderr.count("Still comparing after") == 3
+        assert front.seen.count("GET /v1/compare?pr_number=7") == 3
+
+    @pytest.mark.parametrize(
+        ("later", "words"),
+        [
+            (running(state="failed"), "The comparison with main failed. Run prshots compare again."),
+            (running(commit_sha="9" * 40), "was replaced: the latest is of commit 9999999"),
+            ({"state": "running"}, "answered without 'pr_number'"),
+        ],
+    )
+    def test_fails_without_a_result(
+        self, run: Run, front: UnreliableProxy, later: dict[str, object], words: str
+    ) -> None:
+        front.will(refuse(202, body=running()), when="POST /v1/compare")
+        front.will(refuse(200, body=later), when="GET /v1/compare")
+        done = run("compare", "--pr", "7")
+        assert (done.returncode, words in done.stderr) == (1, True), done.stderr
+
+    def test_gives_up_after_a_while(
+        self, run: Run, front: UnreliableProxy, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(comparing, "WAIT_SECONDS", -1.0)
+        front.will(refuse(202, body=running()), when="POST /v1/compare")
+        done = run("compare", "--pr", "7")
+        assert done.returncode == 1
+        assert "run prshots compare again" in done.stderr
+
+
+class TestOlderService:
+    @pytest.fixture(autouse=True)
+    def without_new_routes(self, front: UnreliableProxy) -> None:
+        gone = refuse(404, body={"error": "not found"})
+        for when in ("POST /v1/pull", "POST /v1/compare", "GET /v1/compare", "POST /v1/baseline"):
+            front.will(gone, when=when, times=20)
+
+    @pytest.mark.usefixtures("shots")
+    def test_still_takes_uploads_and_says_once_that_it_cannot_compare(self, run: Run) -> None:
+        done = run("upload", "shots", "--pr", "7", "--format", "json")
+        assert done.returncode == 0
+        assert done.stderr.splitlines()[-2:] == [
+            "Uploaded 3 of 3 screenshots to pull request 7.",
+            "Note: not compared, because the service is too old. Update it.",
+        ]
+        told = json.loads(done.stdout)
+        assert (told["comparison"], told["dashboard_url"]) == (None, None)
+        assert "too old" not in run("upload", "shots", "--pr", "7", "--no-compare").stderr
+        assert run("comment", "--pr", "7").returncode == 0
+
+    @pytest.mark.usefixtures("shots")
+    def test_has_no_baselines_and_no_comparison(self, run: Run) -> None:
+        for command in (
+            ("compare", "--pr", "7"),
+            ("upload", "shots", "--baseline", "--branch", "main"),
+        ):
+            done = run(*command)
+            assert done.returncode == 1
+            assert "the service is too old to compare. Update it" in done.stderr
+
+
+def test_only_baselines_that_the_service_does_not_have_are_sent(
+    run: Run, shots: Path, front: UnreliableProxy, bodies: list[tuple[str, bytes]]
+) -> None:
+    options = ("upload", "shots", "--baseline", "--branch", "main", "--commit")
+    assert run(*options, MAIN).returncode == 0
+    assert front.seen.count("POST /v1/baseline") == 3
+    draw(shots / "home.png", 5)
+    done = run(*options, "2" * 40, "--format", "json")
+    assert front.seen.count("POST /v1/baseline") == 4
+    assert front.seen[-1] == "POST /v1/baseline/complete"
+    told = json.loads(done.stdout)
+    assert (told["baseline_of"], told["count"], told["pr_number"]) == ("main", 3, None)
+    asked = [json.loads(body) for request, body in bodies if request.endswith("/known")]
+    assert {(shot["name"], shot["theme"]) for shot in asked[0]["shots"]} == {
+        ("cart", "dark"),
+        ("cart", "light"),
+        ("home", ""),
+    }
+
+    front.seen.clear()
+    (shots / "broken.png").write_bytes(b"no image")
+    assert run(*options, "3" * 40).returncode == 3
+    assert run(*options, "4" * 40, "--partial", "--allow-empty").returncode == 3
+    assert "POST /v1/baseline/complete" not in front.seen
+
+
+def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -> None:
+    assert shots.exists()
+    assert "use --branch NAME" in run("upload", "shots", "--baseline").stderr
+    done = run("upload", "shots", "--baseline", "--branch", "main", "--commit", "abc1234")
+    assert (done.returncode, "git does not know abc1234" in done.stderr) == (1, True)
+    dry = run("upload", "shots", "--baseline", "--branch", "main", "--dry-run")
+    assert "Dry run: 3 would be uploaded to the baselines of main, commit 0123456." in dry.stderr
+    assert "light" in dry.stdout
+
+
+def test_the_service_is_told_about_the_pull_request(
+    run: Run, shots: Path, tmp_path: Path, bodies: list[tuple[str, bytes]]
+) -> None:
+    assert shots.exists()
+    pull: dict[str, Any] = {
+        "number": 7,
+        "title": "Add a cart",
+        "user": {"login": "ann"},
+        "head": {"sha": SHA, "ref": "cart", "repo": {"full_name": "octo/shop"}},
+        "base": {"ref": "main", "repo": {"full_name": "octo/shop"}},
+    }
+    event = tmp_path / "event.json"
+    event.write_text(json.dumps({"action": "opened", "pull_request": pull}))
+    github = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_REPOSITORY": "octo/shop",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(event),
+    }
+    assert run("upload", "shots", **github).returncode == 0
+    [told] = [json.loads(body) for request, body in bodies if request == "POST /v1/pull"]
+    assert told == {
+        "pr_number": 7,
+        "repository": "https://github.com/octo/shop",
+        "url": "https://github.com/octo/shop/pull/7",
+        "title": "Add a cart",
+        "source_branch": "cart",
+        "author": "ann",
+    }
+    bodies.clear()
+    pull |= {"merged": True, "merge_commit_sha": MAIN}
+    event.write_text(json.dumps({"action": "closed", "pull_request": pull}))
+    assert run("expire", **github).returncode == 0
+    assert run("expire", "--merged-as", "2" * 40, "--branch", "release", **github).returncode == 0
+    assert run("expire", "--pr", "8", **github).returncode == 0
+    assert [json.loads(body) for request, body in bodies if request == "POST /v1/expire"] == [
+        {"pr_number": 7, "merged_as": MAIN, "branch": "main"},
+        {"pr_number": 7, "merged_as": "2" * 40, "branch": "release"},
+        {"pr_number": 8},
+    ]
+    assert run("expire", "--merged-as", "abc1234", **github).returncode == 2
+
+
+def test_the_comment_shows_changes_if_there_is_a_comparison(run: Run, compared: Path) -> None:
+    changes = run("comment", "--pr", "7")
+    assert "### 3 screenshots: 1 changed, 2 unchanged" in changes.stdout
+    assert changes.stdout == run("comment", "--pr", "7", "--view", "changes").stdout
+    page = changes.stderr.splitlines()[-1].removeprefix("Dashboard: ")
+    assert page.endswith("/prs/7")
+    latest = run("comment", "--pr", "7", "--view", "latest").stdout
+    assert latest.splitlines()[1] == "### 3 screenshots"
+    everything = run("comment", "--pr", "7", "--view", "all").stdout
+    assert everything.count("![") == 3
+    assert run("upload", "shots", "--pr", "8", "--no-compare").returncode == 0
+    assert run("comment", "--pr", "8").stdout.splitlines()[1] == "### 3 screenshots"
+    assert run("comment", "--pr", "8", "--view", "newest").returncode == 2
+
+    template = compared.parent / "around.md"
+    template.write_text("{{screenshots}}\n\n[All of them]({{dashboard_url}})\n")
+    assert run("comment", "--pr", "7", "--template", str(template)).stdout.endswith(
+        f"\n\n[All of them]({page})\n"
+    )
