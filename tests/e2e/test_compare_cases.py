@@ -159,7 +159,7 @@ def test_sharded_run(shop: Shop, work: Repository) -> None:
     main = work.head
     shop.build(main, {"home": 1, "cart": 1}, "--partial")
     shop.build(main, {"help": 1, "old": 1}, "--partial")
-    assert "are uploaded" in shop.main_says_complete(main)
+    assert "are uploaded" in shop.on_main(main, "compare", "--complete").stderr
     work.branch("change")
     head = work.commit()
     half = shop.pull(1, head, {"home": 1, "cart": 2}, "--partial", compare=("--fail-on", "removed"))
@@ -213,6 +213,14 @@ def test_renamed_shot(shop: Shop, work: Repository) -> None:
     found = shop.pull(1, work.commit(), {"home": 1, "basket": 1}, compare=("--fail-on", "removed"))
     assert found.verdicts == {"basket": "new", "cart": "removed", "home": "unchanged"}
     assert found.code == 4
+
+
+def test_one_script_for_main_and_pull_requests(shop: Shop, work: Repository) -> None:
+    """Comparing and commenting in a job of main is no mistake, but there is nothing to do."""
+    for command in (("compare", "--fail-on", "changed"), ("comment", "--post")):
+        done = shop.on_main(work.head, *command)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "Nothing to" in done.stderr
 
 
 def test_a_build_sends_only_what_changed(shop: Shop, work: Repository) -> None:

@@ -68,22 +68,17 @@ class Shop:
     def build(self, commit: str, shots: Shots, *options: str) -> str:
         """Run CI for a push to main, and return its messages."""
         self.work.push(f"{commit}:refs/heads/main")
-        job = self._job(f"{commit}:main", commit, depth=1)
-        event = {"ref": "refs/heads/main", "after": commit, "repository": {"default_branch": "main"}}
-        done = self._run(
-            job, self._env("push", event, "refs/heads/main", commit), shots, "upload", "shots", *options
-        )
+        done = self.on_main(commit, "upload", "shots", *options, shots=shots)
         assert done.returncode == 0, done.stderr
         return done.stderr
 
-    def main_says_complete(self, commit: str) -> str:
-        """Run the job after all shards of main."""
+    def on_main(
+        self, commit: str, *args: str, shots: Shots | None = None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run a command in a job for a push to main."""
         event = {"ref": "refs/heads/main", "after": commit, "repository": {"default_branch": "main"}}
-        job = self._job(f"{commit}:main", commit, depth=1)
-        env = self._env("push", event, "refs/heads/main", commit)
-        done = self._run(job, env, {}, "compare", "--complete")
-        assert done.returncode == 0, done.stderr
-        return done.stderr
+        job = self._job(commit)
+        return self._run(job, self._env("push", event, "refs/heads/main", commit), shots or {}, *args)
 
     def pull(
         self,
@@ -97,7 +92,7 @@ class Shop:
     ) -> Found:
         """Run CI for a pull request: upload, then compare. `onto` is the commit of main that it merges with."""
         built = self.work.merge_ref(number, onto or self.work.git("rev-parse", "origin/main"), head)
-        job = self._job(f"pull {number} {head}", f"refs/pull/{number}/merge", depth=1)
+        job = self._job(f"refs/pull/{number}/merge")
         env = self._env(
             "pull_request", self.event(number, head, fork=fork), f"refs/pull/{number}/merge", built
         )
@@ -140,9 +135,10 @@ class Shop:
         )
         return self._run(self.work.folder, env, {"home": 1}, *args)
 
-    def _job(self, _label: str, ref: str, *, depth: int) -> Path:
+    def _job(self, ref: str) -> Path:
+        """Check out a ref as a new job does: one commit."""
         self.jobs += 1
-        return checkout_of(self.work, self.folder / f"job{self.jobs}", ref, depth=depth).folder
+        return checkout_of(self.work, self.folder / f"job{self.jobs}", ref).folder
 
     def _without_ci(self) -> dict[str, str]:
         return {

@@ -95,6 +95,10 @@ def test_any_variable_values_give_a_valid_job(environ: dict[str, str], beside: d
     assert job.pr_number is None or 1 <= job.pr_number < 2**31
     assert "@" not in job.forge_api + job.forge_url
     assert not set(job.repository.split("/")) & {".", ".."}
+    for branch in (job.branch, job.target_branch, job.source_branch, job.default_branch):
+        assert not branch.startswith("-")
+        assert not set(branch) & set(" :*~^?[\\\0\n")
+    assert not (job.branch and (job.pr_number or job.lookup))
 
 
 @given(

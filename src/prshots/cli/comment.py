@@ -16,6 +16,7 @@ from prshots.cli.service_options import (
     RepositoryOption,
     TokenOption,
     UrlOption,
+    branch_setting,
     connected,
     current_job,
     job_with,
@@ -61,7 +62,8 @@ def comment(
 
     With --post, the pull request gets one comment. Later runs update it. The comment's address is printed.
     """
-    from prshots.client.comparing import default_view, page_of
+    from prshots.client.ci.checkout import builds_baselines
+    from prshots.client.comparing import view_and_page
     from prshots.client.forges import forge_of
     from prshots.client.lookup import with_head
     from prshots.client.posting import Composer
@@ -70,6 +72,9 @@ def comment(
 
     around = Template.read(template) if template is not None else None
     job = current_job()
+    if pr is None and builds_baselines(job, branch_setting()):
+        say(f"Nothing to comment on: this job runs for {job.branch}, not for a pull request.")
+        return
     pr_number = pull_request(pr, job)
     if around is not None and job.lookup is not None:
         with suppress(InvalidInputError):  # a template without the commit is better than no comment
@@ -77,9 +82,8 @@ def comment(
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
     with connected(url, token, project) as service:
-        shown = view or default_view(service, pr_number)
-        dashboard_url = page_of(service, pr_number, job)
-        composer = Composer(service, pr_number, job, around, shown, dashboard_url)
+        usual, dashboard_url = view_and_page(service, pr_number, job)
+        composer = Composer(service, pr_number, job, around, view or usual, dashboard_url)
         if not post:
             print(composer.markdown(), end="")
             say_dashboard(dashboard_url)

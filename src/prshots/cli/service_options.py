@@ -117,6 +117,11 @@ ForgeTokenOption = Annotated[
 ]
 
 
+def branch_setting() -> str:
+    """Return the branch of PRSHOTS_BRANCH, for commands that have no use for the option."""
+    return validate.branch(os.environ.get("PRSHOTS_BRANCH"))
+
+
 def current_job() -> "Job":
     from prshots.client.ci import detected
 

@@ -84,17 +84,18 @@ def describe(service: Client, pr_number: int, job: Job) -> str:
         return ""
 
 
-def page_of(service: Client, pr_number: int, job: Job) -> str:
-    """Return the pull request's page on the dashboard; empty without images, or if the service is too old."""
+def view_and_page(service: Client, pr_number: int, job: Job) -> tuple[View, str]:
+    """Return what the comment shows by default, and the pull request's page on the dashboard.
+
+    The changes if there is a comparison, otherwise the latest images. The page is empty without images, or if
+    the service is too old.
+    """
+    if found := service.comparison(pr_number):
+        return View.CHANGES, found.dashboard_url
     try:
-        return describe(service, pr_number, job)
+        return View.LATEST, describe(service, pr_number, job)
     except ServiceTooOldError:
-        return ""
-
-
-def default_view(service: Client, pr_number: int) -> View:
-    """Return what the comment shows: the changes if there is a comparison, otherwise the latest images."""
-    return View.LATEST if service.comparison(pr_number) is None else View.CHANGES
+        return View.LATEST, ""
 
 
 def summary(found: ComparisonReply) -> str:

@@ -44,7 +44,7 @@ _ERRORS: dict[int, type[Exception]] = {
 }
 
 _NEW_ROUTES = ("/v1/baseline", "/v1/compare", "/v1/pull")
-"""Routes that a service before 0.2 does not have. Without them, uploads and comments work as before."""
+"""Routes that an older service does not have. Without them, uploads and comments work as before."""
 
 _MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
 

@@ -123,13 +123,14 @@ class BackgroundUploads:
 
     def post(self, pr_number: int) -> str:
         """Update the pull request's comment, and return what was done. Raises PrshotsError."""
-        from prshots.client.comparing import default_view
+        from prshots.client.comparing import view_and_page
         from prshots.client.forges import forge_of
         from prshots.client.posting import Composer, post
 
         job = _job_with_forge(self._environ)
         with closing(forge_of(job)) as forge:
-            composer = Composer(self._client, pr_number, job, view=default_view(self._client, pr_number))
+            view, _ = view_and_page(self._client, pr_number, job)
+            composer = Composer(self._client, pr_number, job, view=view)
             posted = post(forge, composer)
         words = f"comment {posted.outcome}: {posted.url}" if posted.url else f"comment {posted.outcome}"
         return f"{words}. Warning: {composer.warning}" if composer.warning else words
