@@ -8,6 +8,9 @@ const layout = (folders: ReturnType<typeof arrange>) =>
   );
 const named = (...names: string[]) => arrange(names.map((name) => shot(name, "1x1")));
 
+const many = (folder: string) =>
+  ["1", "2", "3", "4", "5", "6", "7", "8", "9"].map((name) => `${folder}/${name}`);
+
 describe("arranging the gallery", () => {
   test("one row per name, with viewports sorted by width and height, not alphabetically", () => {
     const shots = [
@@ -32,14 +35,24 @@ describe("arranging the gallery", () => {
   });
 
   test("names without a folder come first, then each folder once", () => {
-    const folders = named("b/x", "a/2", "a/10", "zebra", "a/b/c", "/root", "end/");
+    const folders = named("b/x", "a/2", "a/10", "zebra", "a/b/c", "/root", "end/", ...many("z"));
     expect(folders.map(({ path, rows }) => [path, ...rows.map(({ label }) => label)])).toEqual([
       ["", "root", "end/", "zebra"],
       ["a", "2", "10"],
       ["a/b", "c"],
       ["b", "x"],
+      ["z", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
     ]);
     expect(inOrder(folders).map(({ newest }) => newest.name)).toEqual(layout(folders).map(([name]) => name));
+  });
+
+  test("a few rows, or a single folder, need no folders", () => {
+    expect(named("home", "a/2", "a/10")).toMatchObject([
+      { path: "", rows: [{ name: "a/2" }, { name: "a/10" }, { name: "home" }] },
+    ]);
+    expect(named(...many("a"), ...many("a/b"))).toHaveLength(2);
+    expect(named(...many("a"))).toHaveLength(1);
+    expect(named()).toEqual([]);
   });
 
   test("the same name and viewport in two themes are two shots of one row, light after dark", () => {
@@ -54,7 +67,7 @@ describe("arranging the gallery", () => {
   });
 
   test("the first rows keep their folders", () => {
-    const folders = named("a/1", "a/2", "b/1", "c/1");
+    const folders = named("a/1", "a/2", "b/1", "c/1", ...many("d"));
     expect(layout(firstRows(folders, 3)).map(([name]) => name)).toEqual(["a/1", "a/2", "b/1"]);
     expect(firstRows(folders, 2)).toHaveLength(1);
   });

@@ -50,6 +50,8 @@ export const viewportLabel = (viewport: string): string => viewport.replace("x",
 export const placeLabel = ({ viewport, theme = "" }: Placed): string =>
   theme ? `${viewportLabel(viewport)}, ${theme}` : viewportLabel(viewport);
 
+const FEW_ROWS = 12;
+
 const NARROWEST = 0.46; // a phone held upright
 const WIDEST = 2.4;
 
@@ -59,7 +61,7 @@ export function boxAspect(viewport: string): number {
   return Math.min(WIDEST, Math.max(NARROWEST, width / height));
 }
 
-/** Names without a folder first, then each folder; everything in natural order. */
+/** Names without a folder first, then each folder; everything in natural order. A few rows need no folders. */
 export function arrange(shots: Shot[]): Folder[] {
   const byName = grouped(shots, ({ newest }) => newest.name);
   const rows = naturally(byName.keys(), (name) => name).map((name) => ({
@@ -68,6 +70,7 @@ export function arrange(shots: Shot[]): Folder[] {
     cells: naturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${placeOf(newest).theme}`),
   }));
   const byFolder = grouped(rows, ({ name }) => folderOf(name));
+  if (byFolder.size === 1 || (rows.length > 0 && rows.length <= FEW_ROWS)) return [{ path: "", rows }];
   return naturally(byFolder.keys(), (path) => path).map((path) => ({ path, rows: byFolder.get(path) ?? [] }));
 }
 

@@ -70,7 +70,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
     where: "In the gallery",
     keys: [
       ["/", "Filter by name"],
-      ["Enter", "Open the screenshot"],
+      ["Enter", "Go to the first result, or open the screenshot"],
     ],
   },
   {

@@ -8,6 +8,7 @@ export function useShortcuts(): { help: boolean; setHelp: (open: boolean) => voi
   const [help, setHelp] = useState(false);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === "Enter" && event.target === filterField()) focusFirst();
       if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
       const action = pageActionOf(event);
       if (!action) return;
@@ -25,11 +26,15 @@ export function useShortcuts(): { help: boolean; setHelp: (open: boolean) => voi
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable]");
 
+const filterField = () => document.querySelector<HTMLInputElement>(".gallery-toolbar input");
+
 function focusFilter(): void {
-  const field = document.querySelector<HTMLInputElement>(".gallery-toolbar input");
-  field?.focus();
-  field?.select();
+  filterField()?.focus();
+  filterField()?.select();
 }
+
+/** The first shot that the filter found. */
+const focusFirst = () => document.querySelector<HTMLElement>("[data-cell]")?.focus();
 
 /** From the shot that has the focus, or from the first one on the screen. */
 function focusNeighbour(step: 1 | -1): void {
