@@ -422,6 +422,7 @@ class TestGallery:
         page.keyboard.press("?")
         expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Filter by name")
 
+    @pytest.mark.slow
     def test_all_screenshots_are_downloaded_as_a_zip(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
@@ -433,6 +434,7 @@ class TestGallery:
         with zipfile.ZipFile(downloading.value.path()) as archive:
             assert archive.read("checkout/cart@320x200.png") == picture()
 
+    @pytest.mark.slow
     def test_the_theme_is_chosen_and_remembered(self, page: Page, project: str) -> None:
         page.emulate_media(color_scheme="light")
         page.goto(f"/projects/{project}")
