@@ -220,6 +220,18 @@ class TestImages:
             9: [],
         }
 
+    async def test_a_shot_says_since_when_it_is_unchanged(self, stores: Stores, project: Project) -> None:
+        def sha256(text: str) -> str:
+            return text * 64
+
+        for commit, shown in (("a", "1"), ("b", "2"), ("c", "2"), ("c", "2"), ("d", "2")):
+            await added(stores, project, name="cart", commit_sha=commit * 40, sha256=sha256(shown))
+        await added(stores, project, name="home", commit_sha="d" * 40, sha256=sha256("3"))
+        for commit in "ab":
+            await added(stores, project, name="old", commit_sha=commit * 40)
+        shots = await stores.overview.shots(project.id, 7, None, 9)
+        assert [shot.unchanged_since for shot in shots] == ["b" * 40, None, None]
+
     async def test_shots_are_paged_by_name_and_viewport(self, stores: Stores, project: Project) -> None:
         places = [
             ("b", "1x1", "a"),

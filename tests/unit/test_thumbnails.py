@@ -105,7 +105,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 async def test_a_thumbnail_is_made_on_the_first_view_and_stored(place: Place) -> None:
     image = await place.image()
     assert await place.thumbnails.make([image]) == {image.id: "made"}
-    assert place.files() == set(image.keys)
+    assert place.files() == {image.key, image.thumbnail_key}
     thumbnail = place.store.root / image.thumbnail_key
     assert thumbnail.stat().st_size <= MAX_BYTES
     with PIL.Image.open(thumbnail) as picture:
@@ -194,14 +194,14 @@ async def test_a_deleted_image_is_left_out(place: Place) -> None:
     gone, there = await place.image(), await place.image()
     await place.expire(gone)
     assert await place.thumbnails.make([gone, there]) == {there.id: "made"}
-    assert place.files() == set(there.keys)
+    assert place.files() == {there.key, there.thumbnail_key}
 
 
 async def test_a_thumbnail_is_deleted_with_its_image(place: Place) -> None:
     image, kept = await place.image(), await place.image()
     await place.thumbnails.make([image, kept])
     await place.expire(image)
-    assert place.files() == set(kept.keys)
+    assert place.files() == {kept.key, kept.thumbnail_key}
 
 
 async def test_an_image_that_expires_during_rendering_leaves_no_files(place: Place) -> None:
@@ -265,7 +265,7 @@ async def test_two_replicas_can_make_the_same_thumbnails_concurrently(place: Pla
     await other.records.close()
     other.store.close()
     assert made == [{image.id: "made" for image in images}] * 2
-    assert place.files() == {key for image in images for key in image.keys}
+    assert place.files() == {key for image in images for key in (image.key, image.thumbnail_key)}
 
 
 async def test_with_a_full_disk_the_thumbnail_is_retried_later(place: Place, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ describe("arranging the gallery", () => {
   });
 
   test("the same name and viewport in two themes are two shots of one row, light after dark", () => {
-    const themed = (theme: string) => ({ commits: 1, newest: { ...image({ name: "A" }), theme } });
+    const themed = (theme: string) => shot("A", "1280x800", { theme });
     const [folder] = arrange([themed("light"), themed("dark")]);
     const keys = folder?.rows[0]?.cells.map(({ newest }) => placeKey(newest));
     expect(keys).toEqual(["1280x800 dark A", "1280x800 light A"]);

@@ -24,7 +24,7 @@ test("every word must be in the name, in upper or lower case", () => {
 test("viewport and theme narrow it down", () => {
   expect(names({ q: "cart", viewport: "375x812" })).toEqual(["checkout/cart 375x812"]);
   expect(names({ theme: "dark" })).toEqual([]);
-  const dark = { commits: 1, newest: { ...shot("a", "1x1").newest, theme: "dark" } };
+  const dark = shot("a", "1x1", { theme: "dark" });
   expect(find([...shots, dark], { ...EVERYTHING, theme: "dark" })).toEqual([dark]);
   expect(choices([...shots, dark]).themes).toEqual(["dark"]);
 });

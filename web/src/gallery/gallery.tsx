@@ -110,7 +110,7 @@ function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & 
 
 interface CellProps extends RowProps {
   /** An older service does not know since when its bytes are the same. */
-  shot: Shot & { unchanged_since?: string | null };
+  shot: Shot;
   /** The id of its older commits, which are on the page only while unfolded. */
   olderId: string;
   unfolded: boolean;
@@ -129,7 +129,7 @@ function Cell({ shot, at, wanted, lastCommit, newSince, olderId, unfolded, toggl
         </span>
         {newest.commit_sha !== lastCommit && <Commit image={newest} />}
       </PictureLink>
-      <Unchanged since={shot.unchanged_since ?? null} />
+      <Unchanged since={shot.unchanged_since} />
       {commits > 1 && (
         <button
           type="button"

@@ -28,4 +28,5 @@ export function image(some: Partial<Image> = {}): Image {
 export const shot = (name: string, viewport: string, some: Partial<Image> = {}): Shot => ({
   newest: image({ name, viewport, ...some }),
   commits: 1,
+  unchanged_since: null,
 });

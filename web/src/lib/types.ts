@@ -148,10 +148,12 @@ export interface PullRequestList {
   next: string | null;
 }
 
-/** One name and viewport in the gallery: its newest image, and of how many commits it has images. */
+/** A shot in the gallery: its newest image, and of how many commits it has images. */
 export interface Shot {
   newest: Image;
   commits: number;
+  /** The first commit that had the same bytes, if it is another one. */
+  unchanged_since: string | null;
 }
 
 export interface ShotList {

@@ -190,10 +190,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """The newest image of a shot, and of how many commits there are images."""
+    """The newest image of a shot, and of how many commits there are images.
+
+    `unchanged_since` is the first commit that had the same bytes, if it is another one.
+    """
 
     newest: Image
     commits: int
+    unchanged_since: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,13 +69,13 @@ class ZipWriter:
 def file_paths(images: Iterable[Image]) -> Iterator[tuple[str, Image]]:
     """Return each image with its path in the archive, in natural order.
 
-    A path is like `checkout/cart@1280x800.png`. It is safe to unpack on every system, and unique where upper
-    and lower case are the same.
+    A path is like `checkout/cart@1280x800.dark.png`. It is safe to unpack on every system, and unique where
+    upper and lower case are the same.
     """
     taken: set[str] = set()
-    for image in sorted(images, key=lambda each: shot_key(each.name, each.viewport, "")):
+    for image in sorted(images, key=lambda each: shot_key(*each.shot)):
         path = _safe_path(image.name)
-        suffix = f"@{image.viewport}.{image.ext}"
+        suffix = f"@{image.viewport}{f'.{image.theme}' if image.theme else ''}.{image.ext}"
         tries = (f"{path}{f' ({number})' if number > 1 else ''}{suffix}" for number in _from_one())
         free = next(each for each in tries if _folded(each) not in taken)
         taken.add(_folded(free))

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    FromClause,
     Select,
     String,
     bindparam,
@@ -190,11 +191,11 @@ class SqlOverview:
             places = places.where(tuple_(*place) > tuple_(*after))
         page = places.subquery()
         query = (
-            select(*IMAGE, page.c.commits)
+            select(*IMAGE, page.c.commits, _first_commit_with_these_bytes())
             .select_from(page.join(images, images.c.seq == page.c.seq))
             .order_by(*place)
         )
-        return [Shot(Image(*row[:-1]), row[-1]) for row in await self._rows(query)]
+        return [_shot(row) for row in await self._rows(query)]
 
     async def images_of_shot(
         self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
@@ -234,6 +235,36 @@ class SqlOverview:
 
     async def _rows(self, query: Select[Any]) -> list[Any]:
         return list(await self._database.read(lambda connection: connection.execute(query).all()))
+
+
+def _first_commit_with_these_bytes() -> ColumnElement[str]:
+    """Return since which commit the shot of an image has had its bytes; NULL if the hash is unknown."""
+    other, same = images.alias(), images.alias()
+
+    def of_shot(earlier: FromClause) -> list[ColumnElement[bool]]:
+        keys = ("project_id", "pr_number", "name", "viewport", "theme")
+        return [*(earlier.c[key] == images.c[key] for key in keys), earlier.c.scheduled_at.is_(None)]
+
+    last_other = (
+        select(func.max(other.c.seq))
+        .where(*of_shot(other), other.c.sha256.is_distinct_from(images.c.sha256))
+        .correlate(images)
+        .scalar_subquery()
+    )
+    return (
+        select(same.c.commit_sha)
+        .where(*of_shot(same), same.c.seq > func.coalesce(last_other, 0), images.c.sha256.is_not(None))
+        .order_by(same.c.seq)
+        .limit(1)
+        .correlate(images)
+        .scalar_subquery()
+    )
+
+
+def _shot(row: Any) -> Shot:  # noqa: ANN401 - a row of `shots`
+    *columns, commits, since = row
+    newest = Image(*columns)
+    return Shot(newest, commits, since if since != newest.commit_sha else None)
 
 
 def _summaries(user_id: str) -> Select[Any]:

@@ -23,7 +23,11 @@ async def list_shots(call: Call, project: Project, number: int) -> ShotListView:
     found = await services.overview.shots(project.id, number, ShotKey(*after) if after else None, SHOTS_PAGE)
     return {
         "shots": [
-            {"newest": views.image_view(shot.newest, services.images), "commits": shot.commits}
+            {
+                "newest": views.image_view(shot.newest, services.images),
+                "commits": shot.commits,
+                "unchanged_since": shot.unchanged_since,
+            }
             for shot in found
         ],
         "next": next_cursor(found, SHOTS_PAGE, lambda shot: shot.newest.shot),

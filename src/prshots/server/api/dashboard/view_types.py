@@ -154,10 +154,12 @@ class PullRequestListView(TypedDict):
 
 
 class ShotView(TypedDict):
-    """One name and viewport in the gallery: its newest image, and of how many commits it has images."""
+    """A shot in the gallery: its newest image, and of how many commits it has images."""
 
     newest: ImageView
     commits: int
+    unchanged_since: str | None
+    """The first commit that had the same bytes, if it is another one."""
 
 
 class ShotListView(TypedDict):
