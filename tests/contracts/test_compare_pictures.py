@@ -91,6 +91,9 @@ async def test_another_width_is_changed(compare: ComparePictures) -> None:
     assert (await compare(narrow, wide)).regions == ((WIDTH, 0, 20, HEIGHT),)
     for pair in ((narrow, wide), (wide, narrow)):
         assert (await compare(*pair)).verdict == "changed"
+    longer = Image.new("RGB", (WIDTH + 20, HEIGHT + 5), "orange")
+    longer.paste(wider)
+    assert (await compare(narrow, encoded(longer, "PNG"))).pixels == 20 * HEIGHT + 5 * (WIDTH + 20)
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
@@ -181,6 +184,7 @@ async def test_pairs_are_compared_at_the_same_time(compare: ComparePictures) -> 
     assert {result.verdict for result in results} == {"changed"}
 
 
+@pytest.mark.slow
 async def test_the_longest_side_can_be_marked(compare: ComparePictures) -> None:
     tall, other = (Image.new("RGB", (8, 65_535), color) for color in ("white", "black"))
     result = await compare(encoded(tall, "PNG"), encoded(other, "PNG"))

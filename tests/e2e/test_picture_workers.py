@@ -21,7 +21,7 @@ from prshots.contract.errors import (
     PictureWorkerError,
 )
 from prshots.server.adapters.pictures.worker_process import INHERITED_VARIABLES, SET_VARIABLES
-from prshots.server.adapters.pictures.workers import Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
 from support.open_files import open_files
@@ -178,6 +178,29 @@ async def test_no_more_workers_than_allowed_run_and_idle_ones_end(nasty: Nasty) 
     assert await pid_of(pool) not in pids
 
 
+async def test_a_worker_can_have_a_lower_priority(nasty: Nasty) -> None:
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    for niceness in (0, 7):
+        assert os.getpriority(os.PRIO_PROCESS, await pid_of(nasty(niceness=niceness))) == min(
+            19, ours + niceness
+        )
+
+
+async def test_a_worker_loads_numpy_only_to_compare() -> None:
+    pool = PictureWorkers(COMPARING)
+    png = encoded(Image.new("RGB", (64, 48), "red"), "PNG")
+
+    def loaded() -> str:
+        [worker] = pool._idle
+        return Path(f"/proc/{worker.pid}/maps").read_text()
+
+    await pool.thumbnail(png, 1)
+    assert "numpy" not in loaded()
+    assert (await pool.compare(png, png)).verdict == "unchanged"
+    assert "numpy" in loaded()
+    await pool.close()
+
+
 def test_a_worker_inherits_no_socket_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRSHOTS_OIDC_CLIENT_SECRET", "hush")
     listener_fd, other_end = os.pipe()
@@ -203,7 +226,7 @@ def test_a_worker_inherits_no_socket_and_no_secret(monkeypatch: pytest.MonkeyPat
 
 PARENT = """
 import asyncio, sys
-from prshots.server.adapters.pictures.workers import Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
 
 async def main():
     pool = PictureWorkers(Limits(workers=2), sys.argv[1:])

@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
+from prshots.contract.image_structure import webp_chunks
 from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
 from prshots.server.adapters.pictures.opening import opened, pillow_errors_as_ours
 from prshots.server.adapters.pictures.orientation import orientation_of, upright
@@ -74,5 +76,8 @@ def _is_transparent(picture: Image.Image) -> bool:
 
 
 def _is_lossy(data: bytes) -> bool:
-    """Tell whether its format stores pixels inexactly: JPEG, and WebP with a lossy frame."""
-    return data.startswith(b"\xff\xd8") or (data.startswith(b"RIFF") and b"VP8 " in data[:4096])
+    """Tell whether its format stores pixels inexactly: JPEG, and WebP unless it says that it is lossless."""
+    kind = format_of(data[:LEADING_BYTES])
+    if kind == BY_EXT["webp"]:
+        return b"VP8L" not in webp_chunks(data)
+    return kind == BY_EXT["jpg"]

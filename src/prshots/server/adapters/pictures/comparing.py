@@ -49,7 +49,7 @@ def _compared(pair: Pair) -> PairResult:
     pair.forget_before()
     return PairResult(
         verdict="changed" if changed or not pair.same_width else "moved",
-        pixels=int(np.count_nonzero(strengths)) + _inserted_rows(stretches) * pair.after.width,
+        pixels=int(np.count_nonzero(strengths)) + _inserted_rows(stretches) * pair.width,
         regions=[_region(box) for box in sorted([*strips, *changed], key=lambda box: (box.top, box.left))],
         shift=_shift(stretches),
         marked=marked(after, strengths, changed, strips),

@@ -30,7 +30,7 @@ class Pair:
     def __init__(self, before: Canvas, after: Canvas) -> None:
         self.before, self.after = before, after
         self.same_width = before.width == after.width
-        self._width = min(before.width, after.width)
+        self.width = min(before.width, after.width)
         self._transparent = before.is_transparent or after.is_transparent
         self._thresholds = LOSSY if before.is_lossy or after.is_lossy else LOSSLESS
 
@@ -40,26 +40,26 @@ class Pair:
 
     def aligned(self) -> list[Stretch]:
         before, after = (
-            canvas.row_hashes(self._width, transparent=self._transparent)
+            canvas.row_hashes(self.width, transparent=self._transparent)
             for canvas in (self.before, self.after)
         )
         sketches = Sketches(
-            partial(self.before.row_sketches, width=self._width),
-            partial(self.after.row_sketches, width=self._width),
+            partial(self.before.row_sketches, width=self.width),
+            partial(self.after.row_sketches, width=self.width),
         )
         return align(before, after, sketches, lossy=self._thresholds.is_lossy)
 
     def strengths(self, stretches: Sequence[Stretch]) -> Strength:
         """Return by how much each pixel of the second image differs."""
         strengths = np.zeros((self.after.height, self.after.width), np.uint8)
-        strengths[:, self._width :] = 255
-        for chunk in _chunks(stretches, self._width):
+        strengths[:, self.width :] = 255
+        for chunk in _chunks(stretches, self.width):
             rows = slice(chunk.after, chunk.after + chunk.rows)
-            self._compare(chunk, strengths[rows, : self._width])
+            self._compare(chunk, strengths[rows, : self.width])
         return strengths
 
     def pixels(self, canvas: Canvas, top: int, bottom: int) -> Pixels:
-        return canvas.rows(top, bottom, self._width, transparent=self._transparent)
+        return canvas.rows(top, bottom, self.width, transparent=self._transparent)
 
     def _compare(self, chunk: _Chunk, strengths: Strength) -> None:
         ours, theirs = (
