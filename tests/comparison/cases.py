@@ -200,7 +200,7 @@ CASES = [
         "line-moved",
         shop,
         restyled("header { padding-bottom: 13px } h1 { padding-top: 15px }"),
-        "moved",
+        "changed",
         "The line below the header is 1 px lower.",
     ),
     Case(
@@ -407,5 +407,21 @@ CASES = [
         "moved",
         "One of two columns is 12 px lower. Only whole rows are aligned.",
         wrong="changed",
+    ),
+    Case(
+        "rounder-corners",
+        shop,
+        restyled("#buy { border-radius: 8px }"),
+        "changed",
+        "The button's corners have a radius of 8 px instead of 6 px.",
+        wrong="unchanged",
+    ),
+    Case(
+        "rows-swapped",
+        shop,
+        restyled("ul { display: flex; flex-direction: column } li:first-child { order: 1 }"),
+        "changed",
+        "The first row of the list is the last one now.",
+        wrong="moved",
     ),
 ]

@@ -24,9 +24,13 @@ _ROW = 100
 _EDIT_MUST_SAVE = 3 * _ROW
 """What an insertion and a removal must save, compared with replacing rows, so that noise is no movement."""
 
+_WIDEST_DETOUR, _LONGEST_DETOUR = 8, 200
+"""Rows. More that are inserted, or longer parts of a page that moved, are a movement."""
+
 _DIAGONAL, _UP, _LEFT = 0, 1, 2
 
 Kind = Literal["equal", "paired", "inserted", "removed"]
+_DIRECTION: dict[Kind, int] = {"equal": 0, "paired": 0, "inserted": 1, "removed": -1}
 Sketch = npt.NDArray[np.float32]
 
 
@@ -79,7 +83,7 @@ def align(
             open_gaps += _between(gap, anchors)
         else:
             found += _edited(gap, sketches)
-    return _joined(found, before, after)
+    return _joined(_without_detours(_joined(found, before, after), sketches), before, after)
 
 
 def _without_equal_ends(gap: _Gap, before: Sequence[int], after: Sequence[int]) -> tuple[_Gap, list[Stretch]]:
@@ -215,6 +219,53 @@ def _stretches(gap: _Gap, steps: Sequence[int]) -> Iterator[Stretch]:
     for step in steps:
         yield Stretch(kinds[step], i, j, 1)
         i, j = i + (step != _LEFT), j + (step != _UP)
+
+
+def _without_detours(stretches: list[Stretch], sketches: Sketches) -> list[Stretch]:
+    """Return them without a few inserted rows that a removal soon takes back, unless they save a lot.
+
+    A row of a rounded corner can equal the next one of another radius. That is no movement.
+    """
+    kept: list[Stretch] = []
+    index = 0
+    while index < len(stretches):
+        end = _end_of_detour(stretches, index)
+        if end and _is_cheaper_straight(stretches[index:end], sketches):
+            _, before, after, _ = stretches[index]
+            rows = sum(stretch.rows for stretch in stretches[index:end] if stretch.kind != "removed")
+            kept += [Stretch("paired", before + row, after + row, 1) for row in range(rows)]
+            index = end
+        else:
+            kept.append(stretches[index])
+            index += 1
+    return kept
+
+
+def _end_of_detour(stretches: list[Stretch], start: int) -> int:
+    """Return the first stretch after a detour. 0 if none starts here."""
+    shift = rows = 0
+    for end, stretch in enumerate(stretches[start:], start + 1):
+        shift += _DIRECTION[stretch.kind] * stretch.rows
+        rows += stretch.rows
+        if shift == 0:
+            return end if end > start + 1 else 0
+        if abs(shift) > _WIDEST_DETOUR or rows > _LONGEST_DETOUR:
+            break
+    return 0
+
+
+def _is_cheaper_straight(detour: list[Stretch], sketches: Sketches) -> bool:
+    before, after = detour[0].before, detour[0].after
+    rows = sum(stretch.rows for stretch in detour if stretch.kind != "inserted")
+    ours, theirs = sketches.before(before, before + rows), sketches.after(after, after + rows)
+    cost = 0
+    for kind, i, j, length in detour:
+        if kind == "paired":
+            part = _costs(ours[i - before :][:length], theirs[j - after :][:length])
+            cost += int(part.sum())
+        elif kind != "equal":
+            cost += length * _ROW
+    return int(_costs(ours, theirs).sum()) <= cost + _EDIT_MUST_SAVE
 
 
 def _joined(found: list[Stretch], before: Sequence[int], after: Sequence[int]) -> list[Stretch]:
