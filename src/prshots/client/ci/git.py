@@ -6,7 +6,9 @@ digits. So none of them can be an option.
 
 import os
 import re
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -78,6 +80,7 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
             env=os.environ | _without_prompts(),
             encoding="utf-8",
             errors="replace",
+            start_new_session=True,  # without a terminal, ssh does not ask anything either
         )
     except OSError as error:
         return Ran(error=f"git does not run: {error.strerror or error}")
@@ -87,7 +90,7 @@ def _run(arguments: tuple[str, ...], seconds: float, on_wait: Callable[[], None]
         except subprocess.TimeoutExpired:
             return Ran(error=f"git took longer than {seconds:.0f} s")
         finally:
-            process.kill()  # nothing happens if it has ended
+            _end(process)
     return Ran(output) if process.returncode == 0 else Ran(error=_words(words))
 
 
@@ -102,12 +105,22 @@ def _communicated(
     return process.communicate(timeout=seconds)
 
 
+def _end(process: "subprocess.Popen[str]") -> None:
+    """Kill git and the programs that it has started, if it still runs."""
+    if process.poll() is not None:
+        return
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def _without_prompts() -> dict[str, str]:
     """Return variables that make git fail instead of asking a person, and speak English."""
     return {
         "GIT_TERMINAL_PROMPT": "0",
         "GCM_INTERACTIVE": "never",
-        "GIT_SSH_COMMAND": os.environ.get("GIT_SSH_COMMAND", "ssh -oBatchMode=yes"),
+        "SSH_ASKPASS_REQUIRE": "never",
         "LC_ALL": "C",
     }
 
