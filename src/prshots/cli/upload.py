@@ -144,7 +144,9 @@ def upload(
         with connected(url, token, project, progress.wait) as client:
             report = _uploaded(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
-            is_complete = report.exit_code == 0 and not partial
+            is_complete = report.exit_code == 0 and not (partial or job.is_parallel)
+            if job.is_parallel and not partial:
+                say("Note: after the last of these parallel jobs, run prshots compare --complete.")
             if target.baseline_of and is_complete:
                 client.complete_baselines(target.baseline_of, target.commit_sha)
             elif target.pr_number is not None and report.count:

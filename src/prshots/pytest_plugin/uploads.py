@@ -103,11 +103,12 @@ class BackgroundUploads:
         """Compare what was uploaded, and add the result to the report. Raises PrshotsError."""
         from prshots.client.comparing import compare_with_base, describe, summary
 
+        job = detected(self._environ)
+        is_complete = is_complete and not job.is_parallel
         if self.pr_number is None:
             if is_complete:
                 self._client.complete_baselines(self._branch, self._commit_sha)
             return
-        job = detected(self._environ)
         report.dashboard_url = describe(self._client, self.pr_number, job)
         if compares:
             found = compare_with_base(

@@ -141,6 +141,7 @@ def _gitlab(environ: Environ) -> Job:
         source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
         title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
         base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
+        is_parallel=_is_several(environ.get("CI_NODE_TOTAL")),
     )
 
 
@@ -174,7 +175,12 @@ def _circleci(environ: Environ) -> Job:
         run_url=first(environ, "CIRCLE_BUILD_URL"),
         from_fork=forks_number is not None,
     )
-    return replace(job, branch=branch, source_branch="" if job.from_fork else branch)
+    return replace(
+        job,
+        branch=branch,
+        source_branch="" if job.from_fork else branch,
+        is_parallel=_is_several(environ.get("CIRCLE_NODE_TOTAL")),
+    )
 
 
 def _buildkite(environ: Environ) -> Job:
@@ -202,6 +208,7 @@ def _buildkite(environ: Environ) -> Job:
         source_branch=branch,
         default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
         target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
+        is_parallel=_is_several(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
     )
 
 
@@ -289,6 +296,10 @@ def _jenkins(environ: Environ) -> Job:
         title=validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
         author=validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
     )
+
+
+def _is_several(count: str | None) -> bool:
+    return (validate.pr_number(count) or 1) > 1  # any number, checked in the same way
 
 
 def _place(page: str, remote: str, number: int | None, provider: str = "") -> Place:

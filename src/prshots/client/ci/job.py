@@ -38,7 +38,8 @@ class Job:
     A job runs for a pull request or for a `branch`, never for both. `default_branch` is the repository's;
     `target_branch` and `source_branch`, `title`, `author` and `pr_url` are the pull request's, and `base_sha`
     the commit that it branched off. `repository_url` is the repository's web address. `merged_as` is the
-    commit that a merged pull request became.
+    commit that a merged pull request became. `is_parallel`: CI runs several of this job, so each has only a
+    part of the screenshots.
     """
 
     ci: str = ""
@@ -63,3 +64,4 @@ class Job:
     pr_url: str = ""
     base_sha: str = ""
     merged_as: str = ""
+    is_parallel: bool = False
