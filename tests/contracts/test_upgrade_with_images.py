@@ -7,7 +7,7 @@ from sqlalchemy import insert, text
 
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.workers import PictureWorkers
+from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database, open_sqlite
@@ -85,7 +85,7 @@ async def test_old_images_are_kept_and_can_be_compared(database: Database, tmp_p
         )
         await store.put(base.key, [drawn_page()])
         await records.add_image(base, "main")
-    workers = PictureWorkers()
+    workers = PictureWorkers(COMPARING)
     comparisons = Comparisons(
         records=SqlComparisons(database),
         baselines=SqlBaselines(database),

@@ -17,7 +17,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.workers import PictureWorkers
+from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database, open_sqlite
@@ -133,7 +133,7 @@ def comment_service(records: SqlRecords, store: ObjectStore, images: Images) -> 
         baselines=SqlBaselines(database),
         store=store,
         images=images,
-        compare=PictureWorkers().compare,  # starts no process until something is compared
+        compare=PictureWorkers(COMPARING).compare,  # starts no process until something is compared
     )
     return Comments(records, images, comparisons)
 

@@ -152,7 +152,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
 
     A worker that restarts does not give up over a broken file: it must answer something.
     """
-    from prshots.server.adapters.pictures.workers import PictureWorkers
+    from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.records import SqlRecords
@@ -189,7 +189,8 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         max_image_bytes=settings.max_image_bytes,
         on_expired=metrics.EXPIRED.labels("request").inc,
     )
-    accounts, pictures = Projects(records), PictureWorkers()
+    # Workers of their own, so that a thumbnail never waits for a comparison.
+    accounts, pictures, comparing = Projects(records), PictureWorkers(), PictureWorkers(COMPARING)
     thumbnails = Thumbnails(records=records, store=store, render=pictures.thumbnail)
     baseline_records, comparison_records = SqlBaselines(database), SqlComparisons(database)
     comparisons = Comparisons(
@@ -197,7 +198,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         baselines=baseline_records,
         store=store,
         images=images,
-        compare=pictures.compare,
+        compare=comparing.compare,
     )
     comments = Comments(records, images, comparisons)
     exchange = Exchange(
@@ -214,6 +215,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         await thumbnails.close()
         await comparisons.close()
         await pictures.close()
+        await comparing.close()
         await records.close()
         await counter.close()
         store.close()
