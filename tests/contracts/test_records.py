@@ -56,6 +56,28 @@ def ids(images: list[Image]) -> list[str]:
     return [image.id for image in images]
 
 
+class TestDescribing:
+    async def test_what_a_client_does_not_know_stays(self, records: Records, project: Project) -> None:
+        from prshots.server.adapters.sql.overview import SqlOverview
+
+        await added(records, project)
+        known = {"title": "Fix the cart", "source_branch": "fix", "author": "ann", "path": "/pull/7"}
+        assert await records.describe_pull(project.id, 7, **known)
+        assert await records.describe_pull(project.id, 7, title="New", source_branch="", author="", path="")
+        assert not await records.describe_pull(project.id, 8, **known)
+        assert isinstance(records, SqlRecords)
+        pull = await SqlOverview(records._database).pull(project.id, 7)
+        assert pull
+        assert (pull.title, pull.source_branch, pull.author, pull.path) == ("New", "fix", "ann", "/pull/7")
+
+    async def test_the_first_repository_stays(self, records: Records, project: Project) -> None:
+        for address in ("https://forge.example/acme/shop", "https://forge.example/fork/shop"):
+            await records.set_repository(project.id, address)
+        stored = await records.project(project.name, project.organization_id)
+        assert stored
+        assert stored.repository == "https://forge.example/acme/shop"
+
+
 class TestAddingAndFinding:
     async def test_an_added_image_is_read_back_unchanged(self, records: Records, project: Project) -> None:
         image = an_image(project, name="a 'quoted' näme\n😀", pr_number=2_147_483_647, size=5 * 1024**2 - 1)

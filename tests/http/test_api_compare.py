@@ -447,6 +447,8 @@ class TestPullRequests:
         reply = project.client.post("/v1/pull", json=body)
         assert reply.status_code == 200
         assert reply.json()["dashboard_url"].endswith(f"/prs/{project.pr_number}")
+        nothing_new = project.client.post("/v1/pull", json={"pr_number": project.pr_number})
+        assert nothing_new.status_code == 200
 
     @pytest.mark.parametrize(
         ("changes", "error"),

@@ -183,6 +183,8 @@ class Comparisons:
 
     def _start(self, run: _Run, work: Sequence[Work]) -> None:
         key = _key(run.request)
+        if replaced := self._running.get(key):
+            replaced.cancel()
         task = self._running[key] = asyncio.create_task(self._run(run, work))
 
         def forget(ended: "asyncio.Task[None]") -> None:
@@ -201,7 +203,7 @@ class Comparisons:
         except _ReplacedError:
             pass
         except asyncio.CancelledError:
-            with contextlib.suppress(PrshotsError):
+            with contextlib.suppress(PrshotsError, _ReplacedError):
                 await self._record(run, is_abandoned=True)
             raise
         except Exception as error:  # noqa: BLE001 - the record must not say "running" for ever

@@ -141,7 +141,10 @@ class Records(Protocol):
     async def describe_pull(
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
     ) -> bool:
-        """Write what the forge says about a pull request. Return False if it does not exist."""
+        """Write what the forge says about a pull request. What is empty stays as it was.
+
+        Return False if it does not exist.
+        """
 
     async def set_repository(self, project_id: str, repository: str) -> None:
         """Set the project's repository, unless it has one."""

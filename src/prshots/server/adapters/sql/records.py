@@ -270,10 +270,13 @@ class SqlRecords:
     async def describe_pull(
         self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
     ) -> bool:
+        told = {"title": title, "source_branch": source_branch, "author": author, "path": path}
+        # Always writes something, or a missing pull request would not be noticed.
+        values = {"pr_number": pr_number} | {name: text for name, text in told.items() if text}
         describing = (
             update(pulls)
             .where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
-            .values(title=title, source_branch=source_branch, author=author, path=path)
+            .values(values)
         )
         return await self._database.write(lambda connection: connection.execute(describing).rowcount > 0)
 
