@@ -91,6 +91,7 @@ class Comparisons:
         store: ObjectStore,
         images: Images,
         compare: ComparePictures,
+        on_decided: Callable[[Verdict], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
@@ -98,6 +99,7 @@ class Comparisons:
         self._store = store
         self._images = images
         self._compare = compare
+        self._on_decided = on_decided
         self._clock = clock
         # Every run has a few pairs in progress. They take turns here, so a large run does not hold up others.
         self._slots = asyncio.Semaphore(PAIRS_AT_ONCE)
@@ -261,6 +263,7 @@ class Comparisons:
             if found.marked:
                 await self._store_diff(work.image, work.base, found.marked)
         run.results[work.shot] = result
+        self._on_decided(result.verdict or Verdict.FAILED)
         if is_final and all(work.pair):
             run.pairs[work.pair] = result
 

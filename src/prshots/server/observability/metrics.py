@@ -123,6 +123,9 @@ ENGINE_FAILURES = Counter(
     "prshots_engine_failures", "Failed operations by engine.", ["engine"], registry=_own
 )
 EXPIRED = Counter("prshots_expired_images", "Expired images, by request or by sweep.", ["by"], registry=_own)
+COMPARED_PAIRS = Counter(
+    "prshots_compared_pairs", "Pairs of images that were compared, by verdict.", ["verdict"], registry=_own
+)
 SWEEPS = Counter("prshots_sweeps", "Sweeps by result.", ["result"], registry=_own)
 SWEEP_FAILED = Counter("prshots_sweep_failed_images", "Images that a sweep could not delete.", registry=_own)
 SWEEP_ORPHANS = Counter("prshots_sweep_orphans", "Files without a record that sweeps deleted.", registry=_own)

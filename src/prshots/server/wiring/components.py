@@ -199,6 +199,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         store=store,
         images=images,
         compare=comparing.compare,
+        on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
     comments = Comments(records, images, comparisons)
     exchange = Exchange(

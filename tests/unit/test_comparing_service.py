@@ -1,0 +1,262 @@
+"""How comparisons run: while they take long, when a process dies or is replaced, and when something fails."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from prshots.contract.errors import (
+    DamagedPictureError,
+    PictureWorkerDiedError,
+    PictureWorkerError,
+    StoreError,
+    StoreFullError,
+)
+from prshots.contract.replies import Comparison, ComparisonState, Verdict
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparisons import SqlComparisons
+from prshots.server.domain import comparing
+from prshots.server.domain.comparing import STALE_SECONDS, Comparisons
+from prshots.server.domain.models import NO_PULL_REQUEST, ComparisonRequest, Image, PairResult
+from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
+
+BASE, HEAD = "b" * 40, "a" * 40
+CHANGED = PairResult("changed", 12, [(1, 2, 3, 4)], marked=b"\xff\xd8marked")
+
+
+class Store(DiskStore):
+    """A disk that can refuse to store differences, or to read."""
+
+    refuses_differences = False
+    refuses_to_read = False
+
+    async def put(self, key: str, chunks: object) -> None:
+        if self.refuses_differences and key.endswith(".diff.jpg"):
+            raise StoreFullError("the disk is full")
+        await super().put(key, chunks)  # type: ignore[arg-type]
+
+    async def read(self, key: str) -> bytes | None:
+        if self.refuses_to_read:
+            raise StoreError("the store did not answer")
+        return await super().read(key)
+
+
+class Place:
+    """A project with a baseline and a pull request for each of some shots."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.records = open_records(folder)
+        self.store = Store(folder / "images")
+        self.project = a_project()
+        self.now = float(NOW)
+        self.compared = 0
+        self.answer: Callable[[], PairResult] = lambda: CHANGED
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.service = self.another_process()
+
+    def another_process(self) -> Comparisons:
+        database = self.records._database
+        return Comparisons(
+            records=SqlComparisons(database),
+            baselines=SqlBaselines(database),
+            store=self.store,
+            images=image_service(self.records, self.store),
+            compare=self.compare,
+            clock=lambda: self.now,
+        )
+
+    async def compare(self, before: bytes, after: bytes) -> PairResult:
+        assert (before, after) == (b"before", b"after")
+        self.compared += 1
+        await self.may_answer.wait()
+        return self.answer()
+
+    async def fill(self, shots: int = 1) -> None:
+        await self.records.add_project(self.project)
+        for number in range(shots):
+            common = {"name": f"shot-{number}", "viewport": "1x1"}
+            base = an_image(
+                self.project, **common, pr_number=NO_PULL_REQUEST, commit_sha=BASE, sha256=f"{number:064}"
+            )
+            await self.store.put(base.key, [b"before"])
+            await self.records.add_image(base, "main")
+            await self.push(**common, sha256=f"{number + 1000:064}")
+
+    async def push(self, **fields: object) -> Image:
+        image = an_image(self.project, commit_sha=HEAD, **fields)
+        await self.store.put(image.key, [b"after"])
+        await self.records.add_image(image)
+        return image
+
+    async def ask(self, service: Comparisons | None = None, seconds: float = 20) -> Comparison:
+        request = ComparisonRequest(self.project.id, 7, HEAD, "main", (BASE,))
+        return await (service or self.service).compare(self.project, request, seconds)
+
+    async def until_compared(self, service: Comparisons) -> Comparison:
+        async with asyncio.timeout(20):
+            while (found := await service.latest(self.project, 7)) is None or found.state == "running":
+                await asyncio.sleep(0.01)
+        return found
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    made = Place(tmp_path)
+    yield made
+    made.may_answer.set()
+    await made.service.close()
+    await made.records.close()
+
+
+async def test_a_comparison_that_takes_long_is_running_and_goes_on(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    first = await place.ask(seconds=0)
+    assert (first.state, first.shots) == (ComparisonState.RUNNING, [])
+    place.may_answer.set()
+    final = await place.until_compared(place.service)
+    assert (final.state, final.counts["changed"]) == (ComparisonState.COMPARED, 1)
+    assert final.shots[0].diff_url
+
+
+async def test_an_abandoned_comparison_is_repeated_by_whoever_asks(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    await place.ask(seconds=0)
+    other = place.another_process()
+    assert (await other.latest(place.project, 7)).state is ComparisonState.RUNNING  # type: ignore[union-attr]
+    assert place.compared == 1  # someone works on it
+    place.now += STALE_SECONDS + 1
+    place.may_answer.set()
+    final = await place.until_compared(other)
+    assert final.state is ComparisonState.COMPARED
+    await other.close()
+
+
+async def test_a_process_that_stops_leaves_it_to_the_next(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    await place.ask(seconds=0)
+    await place.service.close()
+    place.may_answer.set()
+    other = place.another_process()
+    assert (await place.until_compared(other)).state is ComparisonState.COMPARED
+    await other.close()
+
+
+async def test_a_second_request_replaces_the_first_one_and_both_get_its_result(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    first = asyncio.create_task(place.ask())
+    while not place.compared:
+        await asyncio.sleep(0.01)
+    await place.push(name="late", viewport="1x1", sha256="f" * 64)
+    second = asyncio.create_task(place.ask())
+    while place.compared < 2:
+        await asyncio.sleep(0.01)
+    place.may_answer.set()
+    assert [len((await each).shots) for each in (first, second)] == [2, 2]
+
+
+async def test_pairs_that_were_compared_are_not_compared_again(place: Place) -> None:
+    await place.fill(shots=5)
+    first = await place.ask()
+    assert (place.compared, len(first.shots)) == (5, 5)
+    again = await place.push(name="shot-0", viewport="1x1", sha256=f"{1000:064}")
+    second = await place.ask()
+    assert place.compared == 5
+    assert again.id in str(second.shots[0].diff_url)
+    assert await place.store.read(again.diff_key) == CHANGED.marked
+
+
+async def test_a_verdict_of_older_rules_is_decided_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await place.fill()
+    await place.ask()
+    monkeypatch.setattr(comparing, "ENGINE", comparing.ENGINE + 1)
+    await place.ask()
+    assert place.compared == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "is_remembered"),
+    [
+        (DamagedPictureError("cannot be decoded"), True),
+        (PictureWorkerDiedError("the process died"), False),
+        (PictureWorkerError("too many images wait"), False),
+    ],
+)
+async def test_a_pair_that_cannot_be_compared_fails_alone(
+    place: Place, error: Exception, is_remembered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparing, "BUSY_SECONDS", 0.001)
+    await place.fill(shots=2)
+    answers = iter([CHANGED])
+
+    def answer() -> PairResult:
+        if found := next(answers, None):
+            return found
+        raise error
+
+    place.answer = answer
+    reply = await place.ask()
+    assert reply.state is ComparisonState.COMPARED
+    assert sorted(shot.verdict for shot in reply.shots) == [Verdict.CHANGED, Verdict.FAILED]
+    assert [shot.reason for shot in reply.shots if shot.reason] == [str(error)]
+    place.compared = 0
+    await place.ask()
+    assert (place.compared == 0) == is_remembered
+
+
+async def test_a_store_that_does_not_answer_fails_the_comparison(place: Place) -> None:
+    await place.fill()
+    place.store.refuses_to_read = True
+    assert (await place.ask()).state is ComparisonState.FAILED
+    place.store.refuses_to_read = False
+    assert (await place.ask()).state is ComparisonState.COMPARED
+
+
+async def test_without_room_for_the_difference_there_is_still_a_verdict(place: Place) -> None:
+    await place.fill()
+    place.store.refuses_differences = True
+    (shot,) = (await place.ask()).shots
+    assert (shot.verdict, shot.diff_url) == (Verdict.CHANGED, None)
+    place.store.refuses_differences = False
+    (shot,) = (await place.ask()).shots
+    assert shot.diff_url
+
+
+async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    await place.ask(seconds=0)
+    await place.records.close_pr(place.project.id, 7, NOW, schedule=True)
+    place.may_answer.set()
+    for _ in range(500):
+        if not place.service._running:
+            break
+        await asyncio.sleep(0.01)
+    assert not list(place.folder.rglob("*.diff.jpg"))
+    assert await place.service.latest(place.project, 7) is None
+
+
+async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
+    await place.fill(shots=30)
+    other = Place(place.folder)
+    other.service, other.store = place.service, place.store
+    await other.fill()
+    order: list[str] = []
+    large = asyncio.create_task(place.ask())
+    large.add_done_callback(lambda _: order.append("large"))
+    while place.compared < 3:
+        await asyncio.sleep(0)
+    small = asyncio.create_task(other.ask(place.service))
+    small.add_done_callback(lambda _: order.append("small"))
+    await asyncio.gather(large, small)
+    assert order[0] == "small"
+    await other.records.close()
