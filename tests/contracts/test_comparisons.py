@@ -53,9 +53,10 @@ class Here:
         *shots: PlannedShot,
         run: str = "run",
         state: ComparisonState = RUNNING,
+        now: int = NOW,
     ) -> bool:
         return await self.comparisons.begin(
-            request, run, shots, state=state, base_commit="c" * 40, missing=2, now=NOW
+            request, run, shots, state=state, base_commit="c" * 40, missing=2, now=now
         )
 
     async def record(
@@ -158,6 +159,8 @@ class TestRecording:
         assert shown.request.commit_sha == SECOND
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST)
         await here.begin(here.request(SECOND), planned(second, base), run="3")
+        assert await here.comparisons.of_commit(here.project.id, 7, FIRST)  # a client may still wait for it
+        await here.begin(here.request(SECOND), planned(second, base), run="4", now=NOW + 3600)
         assert await here.comparisons.of_commit(here.project.id, 7, FIRST) is None
 
     async def test_an_image_that_is_being_deleted_is_not_compared(self, here: Here) -> None:

@@ -36,6 +36,8 @@ from prshots.server.domain.models import (
 )
 
 SHORTEST_SHA = 7
+KEPT_SECONDS = 600
+"""How long the comparison of an older commit stays, because a client may still ask for it."""
 _PAIRS_AT_ONCE = 400
 _IMAGES_AT_ONCE = 1000
 
@@ -117,7 +119,7 @@ class SqlComparisons:
             if ids and len(connection.execute(_LOCK_IMAGES, {"image_ids": ids}).all()) < len(ids):
                 return False
             first_seq = _first_seq(connection, request)
-            _remove_replaced(connection, request, first_seq)
+            _remove_replaced(connection, request, first_seq, now)
             connection.execute(insert(comparisons).values(**row, first_seq=first_seq))
             if plan:
                 connection.execute(insert(compared_shots), [_shot_row(request, each) for each in plan])
@@ -281,8 +283,8 @@ def _first_seq(connection: Connection, request: ComparisonRequest) -> int:
     return found if found is not None else (connection.execute(_NEWEST_SEQ, of_pr).scalar() or 0) + 1
 
 
-def _remove_replaced(connection: Connection, request: ComparisonRequest, first_seq: int) -> None:
-    """Remove this commit's earlier comparison, and those of commits before it."""
+def _remove_replaced(connection: Connection, request: ComparisonRequest, first_seq: int, now: int) -> None:
+    """Remove this commit's earlier comparison, and those of commits before it that nobody waits for."""
     of_pr = (
         comparisons.c.project_id == request.project_id,
         comparisons.c.pr_number == request.pr_number,
@@ -294,7 +296,7 @@ def _remove_replaced(connection: Connection, request: ComparisonRequest, first_s
                 *of_pr,
                 or_(
                     comparisons.c.commit_sha == request.commit_sha.lower(),
-                    comparisons.c.first_seq < first_seq,
+                    (comparisons.c.first_seq < first_seq) & (comparisons.c.seen_at < now - KEPT_SECONDS),
                 ),
             )
             .returning(comparisons.c.commit_sha)
