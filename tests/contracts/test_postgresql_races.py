@@ -11,6 +11,10 @@ from sqlalchemy import Connection, text
 
 from prshots.contract.errors import UnauthorizedError
 from prshots.contract.limits import Policy
+from prshots.contract.replies import ComparisonState
+from prshots.server.adapters.sql.baseline_rows import Pointer, point_baselines
+from prshots.server.adapters.sql.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.due import due_in, some_due
 from prshots.server.adapters.sql.overview import SqlOverview
@@ -18,7 +22,17 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords, _add
 from prshots.server.adapters.sql.row_locks import lock_pull
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Project, Role, User
+from prshots.server.domain.models import (
+    LOCAL_ORGANIZATION,
+    NO_PULL_REQUEST,
+    Base,
+    ComparisonRequest,
+    Image,
+    PlannedShot,
+    Project,
+    Role,
+    User,
+)
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import NOW, a_project, an_image, empty_database
 
@@ -223,3 +237,56 @@ async def test_concurrent_adds_of_one_member_add_it_once(database: Database) -> 
     await asyncio.gather(*(people.set_member(LOCAL_ORGANIZATION, user.id, Role.OWNER) for _ in range(6)))
     ((_, role),) = await people.organizations_of(user.id)
     assert role is Role.OWNER
+
+
+class TestReleasingABaselineDuring:
+    """The sweep finds an image that nothing refers to, while another transaction is about to refer to it."""
+
+    async def unused(self, records: SqlRecords, project: Project) -> Image:
+        image = an_image(project, pr_number=NO_PULL_REQUEST, sha256="0" * 64)
+        await records.add_image(image)
+        return image
+
+    async def test_its_reuse(self, database: Database, records: SqlRecords, project: Project) -> None:
+        image, baselines = await self.unused(records, project), SqlBaselines(database)
+        lock = text("SELECT id FROM images FOR SHARE")
+        async with held(
+            database,
+            lambda connection: connection.execute(lock),
+            lambda connection: point_baselines(connection, [Pointer.to(image, "main")]),
+        ) as may_go_on:
+            assert await baselines.release(NOW, 10) == 0  # someone holds it
+            may_go_on.set()
+        assert await baselines.release(NOW, 10) == 0  # and refers to it now
+
+    async def test_a_comparison_that_shows_it(
+        self, database: Database, records: SqlRecords, project: Project
+    ) -> None:
+        base, baselines = await self.unused(records, project), SqlBaselines(database)
+        image = an_image(project)
+        await records.add_image(image)
+        scheduling = text("SELECT id FROM images WHERE pr_number = 0 FOR UPDATE")
+        async with held(
+            database,
+            lambda connection: connection.execute(scheduling),
+            lambda connection: connection.execute(
+                text(f"UPDATE images SET scheduled_at = {NOW} WHERE pr_number = 0")
+            ),
+        ) as may_go_on:
+            shot = PlannedShot(image.shot, image, Base(base, base.commit_sha, is_listed=True))
+            request = ComparisonRequest(project.id, 7, image.commit_sha, "main")
+            beginning = asyncio.create_task(
+                SqlComparisons(database).begin(
+                    request,
+                    "run",
+                    [shot],
+                    state=ComparisonState.RUNNING,
+                    base_commit=None,
+                    missing=0,
+                    now=NOW,
+                )
+            )
+            await until_it_waits(database, beginning)
+            may_go_on.set()
+            assert await beginning is False  # it plans again, without this base
+        assert await baselines.release(NOW, 10) == 0

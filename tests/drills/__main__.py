@@ -54,6 +54,15 @@ def _kill(options: argparse.Namespace, seed: int) -> Iterator[Result]:
         yield KillDrill(site, options.kills, seed, _say).run(options.engines)
 
 
+def _compare(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    from drills.compare import CompareDrill
+    from drills.sites import running_site
+
+    _say(f"compare {options.engines}, seed {seed}")
+    with _folder() as folder, running_site(options.engines, Path(folder)) as site:
+        yield CompareDrill(site, options.comparisons, seed, _say).run(options.engines)
+
+
 def _requests(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     from drills.requests import SETTINGS, RequestsDrill
     from support.raw_requests import running_service
@@ -84,6 +93,7 @@ def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     kills, count = max(1, int(1_000 * options.share)), max(1, int(1_000_000 * options.share))
     for engines in ("embedded", "shared"):
         yield from _kill(argparse.Namespace(engines=engines, kills=kills), seed)
+        yield from _compare(argparse.Namespace(engines=engines, comparisons=max(1, kills // 5)), seed)
     yield from _requests(argparse.Namespace(count=count, replay=None), seed)
     yield from _urls(argparse.Namespace(count=count), seed)
 
@@ -116,10 +126,13 @@ def _options() -> argparse.Namespace:
 
     kill = add("kill", "kill -9 of random processes under load", _kill)
     kill.add_argument("--kills", type=int, default=1_000, help="default: 1000")
-    kill.add_argument(
-        "--engines", choices=("embedded", "shared"), default="embedded",
-        help="SQLite and a folder (default), or two replicas on PostgreSQL, S3 and Valkey",
-    )  # fmt: skip
+    compare = add("compare", "kill -9 while pull requests are compared", _compare)
+    compare.add_argument("--comparisons", type=int, default=200, help="default: 200")
+    for on_engines in (kill, compare):
+        on_engines.add_argument(
+            "--engines", choices=("embedded", "shared"), default="embedded",
+            help="SQLite and a folder (default), or two replicas on PostgreSQL, S3 and Valkey",
+        )  # fmt: skip
     requests = add("requests", "mutated requests to the API, web and delivery", _requests)
     requests.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
     requests.add_argument(
@@ -127,7 +140,7 @@ def _options() -> argparse.Namespace:
     )
     urls = add("urls", "altered image URLs to delivery", _urls)
     urls.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
-    every = add("all", "all of them, kill on both sets of engines", _all)
+    every = add("all", "all of them, kill and compare on both sets of engines", _all)
     every.add_argument(
         "--share", type=float, default=1.0, help="a share of the full series, such as 0.01; default: 1"
     )
