@@ -17,6 +17,7 @@ from support.signed_in_people import sign_in
 
 PORTS = ("api", "web", "delivery")
 BOUNDARY = "drill0f1e2d3c4b5a"
+EXPIRE = {"pr_number": 9, "merged_as": SHA, "branch": "main"}
 Headers = list[tuple[bytes, bytes]]
 
 
@@ -173,7 +174,7 @@ def dashboard_body(path: str, state: State) -> dict[str, Any]:
 
 def drafts(state: State) -> dict[str, list[Draft]]:
     """Return every valid request, by the port it goes to."""
-    api = [*_public(state), *_sign_in(state), *_dashboard(state)]
+    api = [*_public(state), *_comparison(state), *_sign_in(state), *_dashboard(state)]
     return {
         "api": api,
         "web": [*(replace(draft, port="web") for draft in api), *_pages(state)],
@@ -189,17 +190,42 @@ def _public(state: State) -> list[Draft]:
         Part('form-data; name="pr_number"', b"7"),
         Part('form-data; name="commit_sha"', SHA.encode()),
         Part('form-data; name="viewport"', b"1280x800"),
+        Part('form-data; name="theme"', b"dark"),
     )
-    comment = (("pr_number", "7"), ("limit", "60000"), ("marker", "html"))
+    comment = (("pr_number", "7"), ("limit", "60000"), ("marker", "html"), ("view", "changes"))
     uploads = [Draft("api", "POST", "/v1/upload", headers=bearer, parts=shot)] * 6
     open_ = ("/v1/limits", "/openapi.json", "/docs", "/healthz", "/readyz", "/auth/providers")
     return [
         *uploads,
         Draft("api", "DELETE", f"/v1/images/{state['image2']}", headers=bearer),
         *[Draft("api", "GET", "/v1/comment", comment, bearer)] * 2,
-        *[Draft("api", "POST", "/v1/expire", headers=bearer, json={"pr_number": 9})] * 3,
+        *[Draft("api", "POST", "/v1/expire", headers=bearer, json=EXPIRE)] * 3,
         *[Draft("api", "POST", "/v1/oidc/token", json={"id_token": _jwt(), "project": state["project"]})] * 2,
         *(Draft("api", "GET", path) for path in open_),
+    ]
+
+
+def _comparison(state: State) -> list[Draft]:
+    bearer = ((b"Authorization", f"Bearer {state['token']}".encode()),)
+    baseline = (
+        Part('form-data; name="image"; filename="shot.png"', small_png(), ("Content-Type: image/png",)),
+        Part('form-data; name="name"', b"checkout/cart"),
+        Part('form-data; name="branch"', b"main"),
+        Part('form-data; name="commit_sha"', SHA.encode()),
+        Part('form-data; name="viewport"', b"1280x800"),
+    )
+    commit = {"branch": "main", "commit_sha": SHA}
+    shot = {"name": "checkout/cart", "viewport": "1280x800", "theme": "", "sha256": "0" * 64}
+    compare = commit | {"pr_number": 7, "commits": [SHA], "complete": True}
+    repository = "https://forge.example/acme/shop"
+    pull = {"pr_number": 7, "repository": repository, "url": f"{repository}/pull/7", "title": "Fix the cart"}
+    return [
+        *[Draft("api", "POST", "/v1/baseline", headers=bearer, parts=baseline)] * 2,
+        Draft("api", "POST", "/v1/baseline/known", headers=bearer, json=commit | {"shots": [shot]}),
+        Draft("api", "POST", "/v1/baseline/complete", headers=bearer, json=commit),
+        *[Draft("api", "POST", "/v1/compare", headers=bearer, json=compare)] * 2,
+        Draft("api", "GET", "/v1/compare", (("pr_number", "7"),), bearer),
+        Draft("api", "POST", "/v1/pull", headers=bearer, json=pull),
     ]
 
 

@@ -167,6 +167,7 @@ class TestBaselines:
             ({"shots": [{"viewport": "1x1"}]}, "name required"),
             ({"shots": [{"name": "a", "viewport": 7}]}, "viewport must be like 1280x800"),
             ({"shots": [{"name": "a", "viewport": "1x1", "theme": 7}]}, "theme must be light or dark"),
+            ({"shots": [{"name": "a", "viewport": "1x1", "theme": []}]}, "theme must be light or dark"),
             (
                 {"shots": [{"name": "a", "viewport": "1x1", "sha256": "A" * 64}]},
                 "sha256 must be 64 lower-case hexadecimal characters",

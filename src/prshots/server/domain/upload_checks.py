@@ -108,7 +108,7 @@ def branch_of(fields: Mapping[str, object]) -> str:
 
 
 def checked_theme(theme: object) -> str:
-    if theme in {None, ""}:
+    if theme is None or theme == "":
         return ""
     if theme not in THEMES:
         raise InvalidInputError(BAD_THEME)
