@@ -77,12 +77,23 @@ class TestProjects:
         service.run("project", "set", "docs", "--policy", "manual", "--no-retain-days")
         docs, web = listed(service, "project", "list")
         assert (docs["name"], docs["policy"], docs["retain_days"]) == ("docs", "manual", None)
+        repository = "https://forge.example/acme/docs"
+        said = service.run(
+            "project", "set", "docs", "--keep-baselines", "7", "--repository", f"{repository}/"
+        )
+        assert said.stderr.endswith("; each branch keeps the baselines of 7 commits.\n")
+        docs = listed(service, "project", "list")[0]
+        assert (docs["keep_baselines"], docs["repository"]) == (7, repository)
         assert abs(time.time() - web["created_at"]) < 60
 
     def test_a_duplicate_unknown_or_invalid_project_is_refused(self, cli: Service) -> None:
         assert "'größer'" in failure(cli, "project", "create", "größer")
         assert "--retain-days N" in failure(cli, "project", "create", "x", "--policy", "retain_days")
         assert "'nope'" in failure(cli, "project", "set", "nope", "--policy", "manual")
+        assert "takes 1 to 1000 commits; got 0" in failure(
+            cli, "project", "set", "größer", "--keep-baselines", "0"
+        )
+        assert "takes a web address" in failure(cli, "project", "set", "größer", "--repository", "acme/shop")
         assert "valid Unicode" in failure(cli, "project", "set", os.fsdecode(b"\xff"), "--policy", "manual")
 
     def test_invalid_arguments_exit_with_2(self, cli: Service) -> None:

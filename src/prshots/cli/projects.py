@@ -8,7 +8,7 @@ import typer
 from prshots.cli import trusts
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
 from prshots.contract.limits import Policy
-from prshots.server.domain.models import Project
+from prshots.server.domain.models import DEFAULT_KEEP_BASELINES, Project
 
 if TYPE_CHECKING:
     from prshots.server.domain.projects import ProjectChanges, Projects
@@ -124,4 +124,6 @@ def _explained(project: Project) -> str:
         case Policy.MANUAL:
             causes = ["when you delete them", after]
     expiry = "images expire " + " or ".join(cause for cause in causes if cause)
+    if project.keep_baselines == DEFAULT_KEEP_BASELINES:
+        return expiry
     return f"{expiry}; each branch keeps the baselines of {project.keep_baselines} commits"

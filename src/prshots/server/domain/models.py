@@ -11,6 +11,7 @@ from prshots.contract.replies import ComparisonState, Region, Verdict
 
 SECONDS_PER_DAY = 86_400
 URL_LIFETIME_SECONDS = 365 * SECONDS_PER_DAY
+DEFAULT_KEEP_BASELINES = 50
 LOCAL_ORGANIZATION = "local"
 """The name and the id of the organization that owns projects created with the CLI."""
 
@@ -30,7 +31,7 @@ class Project:
     policy: Policy
     retain_days: int | None
     created_at: int
-    keep_baselines: int = 50
+    keep_baselines: int = DEFAULT_KEEP_BASELINES
     repository: str = ""
 
 
