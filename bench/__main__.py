@@ -31,6 +31,10 @@ MEASUREMENTS = {
     "records": "everyday requests with 1,000,000 images in SQLite",
     "growth": "everyday work with 10,000,000 images in PostgreSQL (10 minutes, up to 15 GB of disk)",
     "dashboard": "the dashboard's lists with 100,000 images",
+    "compare": "100 screenshots and their baselines, compared with odiff, reg-cli, pixelmatch, Playwright",
+    "compare_memory": "memory of the process that compares pictures of 10 and 40 megapixels",
+    "compare_load": "uploads and deliveries while screenshots are compared",
+    "baselines": "300 baselines of which 3 changed: what is stored and sent",
     "memory": "memory when idle, and during 32 uploads of 5 MB",
     "start": "from `prshots serve` to the first accepted upload",
 }
@@ -91,7 +95,7 @@ def _measure(name: str, run: Run) -> Iterator[Row]:
 
 
 def _options() -> argparse.Namespace:
-    listed = "\n".join(f"  {name:<13}{about}" for name, about in MEASUREMENTS.items())
+    listed = "\n".join(f"  {name:<15}{about}" for name, about in MEASUREMENTS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description=__doc__,

@@ -21,12 +21,16 @@ def _chunk(kind: bytes, content: bytes) -> bytes:
 
 
 def upload_body(image: bytes, pr_number: int) -> bytes:
-    fields = {
-        "name": "Checkout, dark mode",
-        "pr_number": str(pr_number),
-        "commit_sha": "3f9c2ab17d5e",
-        "viewport": "1280x800",
-    }
+    return form_body(
+        image,
+        name="Checkout, dark mode",
+        pr_number=str(pr_number),
+        commit_sha="3f9c2ab17d5e",
+        viewport="1280x800",
+    )
+
+
+def form_body(image: bytes, **fields: str) -> bytes:
     parts = [
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
         for name, value in fields.items()

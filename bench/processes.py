@@ -110,6 +110,16 @@ def tree(pid: int) -> list[int]:
     return found
 
 
+def comparing_processes(pid: int) -> list[int]:
+    """Return the processes of a service that decode and compare pictures."""
+    found = []
+    for process in tree(pid):
+        with suppress(OSError):
+            if b"pictures.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
+                found.append(process)
+    return found
+
+
 def _stat_fields(stat: Path) -> list[str]:
     """Return the fields after the command's name. The name itself can contain spaces and brackets."""
     return stat.read_text().rpartition(")")[2].split()

@@ -1,17 +1,19 @@
 """prshots itself, run the way an operator does: with the `prshots` command and over HTTP."""
 
+import hashlib
 import http.client
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-from bench.pictures import CONTENT_TYPE, upload_body
+from bench.pictures import CONTENT_TYPE, form_body, upload_body
 from bench.processes import free_port, running_server, wait_until_idle
 from bench.run import BenchError
 from bench.wrk import status_of
@@ -19,6 +21,7 @@ from prshots.server.domain.signing import KeyRing
 
 COMMAND = Path(sys.executable).parent / "prshots"
 PROJECT = "bench"
+BRANCH = "main"
 NO_LIMIT = "1000000000"
 
 
@@ -119,6 +122,16 @@ class Service:
         return all(status_of(address, "/healthz") == 200 for address in addresses)
 
 
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture with the name and the commit that it is uploaded under."""
+
+    name: str
+    commit_sha: str
+    image: bytes
+    viewport: str = "1280x800"
+
+
 class Api:
     """A client on one keep-alive connection that adds little time itself."""
 
@@ -145,6 +158,33 @@ class Api:
         headers = {"Content-Type": CONTENT_TYPE, "Content-Length": str(len(body))}
         self._ask("POST", "/v1/upload", parts(), headers)
 
+    def send_shot(self, shot: Shot, pr_number: int) -> None:
+        """Upload an image of a pull request under the shot's own name."""
+        self._send_form("/v1/upload", shot, pr_number=str(pr_number))
+
+    def send_baseline(self, shot: Shot) -> None:
+        self._send_form("/v1/baseline", shot, branch=BRANCH)
+
+    def missing_baselines(self, shots: Sequence[Shot]) -> set[str]:
+        """Record the baselines that the service has the bytes of. Return the names of the others."""
+        known = [
+            {"name": shot.name, "viewport": shot.viewport, "sha256": hashlib.sha256(shot.image).hexdigest()}
+            for shot in shots
+        ]
+        body = {"branch": BRANCH, "commit_sha": shots[0].commit_sha, "shots": known}
+        return {shot["name"] for shot in self._send_json("/v1/baseline/known", body)["missing"]}
+
+    def compare(self, pr_number: int, commit_sha: str, base: str) -> dict[str, int]:
+        """Compare, and return how many shots have each verdict."""
+        body = {
+            "pr_number": pr_number,
+            "commit_sha": commit_sha,
+            "branch": BRANCH,
+            "commits": [base],
+            "complete": True,
+        }
+        return self._send_json("/v1/compare", body)["counts"]
+
     def comment(self, pr_number: int) -> str:
         return self._ask("GET", f"/v1/comment?pr_number={pr_number}")["markdown"]
 
@@ -154,13 +194,20 @@ class Api:
     def close(self) -> None:
         self._connection.close()
 
+    def _send_form(self, path: str, shot: Shot, **fields: str) -> None:
+        named = {"name": shot.name, "viewport": shot.viewport, "commit_sha": shot.commit_sha}
+        self._ask("POST", path, form_body(shot.image, **named, **fields), {"Content-Type": CONTENT_TYPE})
+
+    def _send_json(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._ask("POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+
     def _ask(
         self,
         method: str,
         path: str,
         body: bytes | Iterator[bytes] | None = None,
         headers: dict[str, str] | None = None,
-    ) -> dict[str, str]:
+    ) -> dict[str, Any]:
         self._connection.request(method, path, body, self._headers | (headers or {}))
         reply = self._connection.getresponse()
         content = reply.read()
