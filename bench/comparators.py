@@ -62,6 +62,9 @@ class Comparator:
     compare: Callable[[Pairs, Path], int]
     """Compares, and returns how many pairs differ. The path is of a folder for the differences."""
 
+    is_accounted: bool = True
+    """False if it does not wait for its processes: the kernel then tells neither their time nor memory."""
+
     @property
     def is_installed(self) -> bool:
         return (PACKAGES / self.program).exists() and shutil.which("node") is not None
@@ -115,7 +118,7 @@ def _reg_cli(pairs: Pairs, differences: Path) -> int:
 
 COMPARATORS = (
     Comparator("odiff, 2 at a time", "odiff-bin/bin/odiff.exe", _odiff),
-    Comparator("reg-cli, 2 at a time", ".bin/reg-cli", _reg_cli),
+    Comparator("reg-cli, 2 at a time", ".bin/reg-cli", _reg_cli, is_accounted=False),
     Comparator("pixelmatch", "pixelmatch/package.json", _in_node("pixelmatch")),
     Comparator("Playwright's comparator", "playwright-core/package.json", _in_node("playwright")),
 )

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -183,7 +184,11 @@ class Api:
             "commits": [base],
             "complete": True,
         }
-        return self._send_json("/v1/compare", body)["counts"]
+        reply = self._send_json("/v1/compare", body)
+        while reply["state"] == "running":  # after 10 s the service answers with what it knows
+            time.sleep(0.05)
+            reply = self._ask("GET", f"/v1/compare?pr_number={pr_number}")
+        return reply["counts"]
 
     def comment(self, pr_number: int) -> str:
         return self._ask("GET", f"/v1/comment?pr_number={pr_number}")["markdown"]
@@ -211,8 +216,8 @@ class Api:
         self._connection.request(method, path, body, self._headers | (headers or {}))
         reply = self._connection.getresponse()
         content = reply.read()
-        if reply.status != 200:
-            raise BenchError(f"{method} {path}: {reply.status} {content.decode(errors='replace')}")
+        if reply.status not in (200, 202):
+            raise BenchError(f"{method} {path}: {reply.status} {content.decode(errors='replace')[:500]}")
         return json.loads(content)
 
 

@@ -161,5 +161,5 @@ class _Case:
             name: statistics.median(t.cpu_seconds for t in took) / SHOTS * 1000
             for name, took in self.taken.items()
         }
-        for peer in self.peers:
+        for peer in filter(lambda peer: peer.is_accounted, self.peers):
             yield Row(measure, "ms/shot", each["prshots"], peer.name, each[peer.name])

@@ -41,7 +41,7 @@ SIZES = (
 
 
 def measure(run: Run) -> Iterator[Row]:
-    peers = installed(run.say)
+    peers = [peer for peer in installed(run.say) if peer.is_accounted]
     run.say(f"compare_memory: rendering pages of {' and of '.join(size.name for size in SIZES)}")
     with camera() as chromium:
         pairs = {size: size.pair(chromium) for size in SIZES}

@@ -23,10 +23,10 @@ Operations = Mapping[str, Callable[..., bytes]]
 def main(operations: Operations | None = None) -> None:
     cpu_seconds, memory_bytes, niceness, lifeline_fd = map(int, sys.argv[1:])
     _end_with(lifeline_fd)
+    os.nice(niceness)  # first, because imports take longer than most jobs
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no reply
     operations = operations or _operations()
-    os.nice(niceness)
     _be_killed_first()
     _limit(memory_bytes)
     while (job := read_job(sys.stdin.buffer)) is not None:
