@@ -128,7 +128,7 @@ def installed(say: Callable[[str], None]) -> list[Comparator]:
     """Return the comparators that are here, and say which are not."""
     for comparator in COMPARATORS:
         if not comparator.is_installed:
-            say(f"{comparator.name} is not installed: its rows are left out (npm --prefix {FOLDER.name} ci)")
+            say(f"{comparator.name} is left out: run `npm --prefix bench/node_peers ci` to install it")
     return [comparator for comparator in COMPARATORS if comparator.is_installed]
 
 

@@ -126,12 +126,17 @@ def _stat_fields(stat: Path) -> list[str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    ticks = 0
+    return sum(cpu_by_process(pid).values())
+
+
+def cpu_by_process(pid: int) -> dict[int, float]:
+    """Return the CPU time of each process of a server. One that ended counts until its parent notices."""
+    found = {}
     for process in tree(pid):
         with suppress(OSError):
             user, system = _stat_fields(Path(f"/proc/{process}/stat"))[11:13]
-            ticks += int(user) + int(system)
-    return ticks / _TICKS_PER_SECOND
+            found[process] = (int(user) + int(system)) / _TICKS_PER_SECOND
+    return found
 
 
 def wait_until_idle(pid: int) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from bench.comparators import Comparator, Pairs, Took, installed
 from bench.pages import Page, camera
-from bench.processes import comparing_processes, cpu_seconds, wait_until_idle
+from bench.processes import comparing_processes, cpu_by_process, wait_until_idle
 from bench.report import Row, Target
 from bench.run import BenchError, Run
 from bench.service import Api, Service, Shot
@@ -89,13 +89,14 @@ class _Ours:
     def compare(self, commit: str, changed: int) -> Took:
         """Compare. Raises BenchError if another number of shots changed."""
         wait_until_idle(self.pid)
-        cpu, started = cpu_seconds(self.pid), time.monotonic()
+        cpu, started = cpu_by_process(self.pid), time.monotonic()
         with closing(Api(self.service)) as api:
             counts = api.compare(self.pull_requests, commit, BASE)
-        took = Took(time.monotonic() - started, cpu_seconds(self.pid) - cpu)
+        seconds = time.monotonic() - started
+        used = sum(now - cpu.get(process, 0) for process, now in cpu_by_process(self.pid).items())
         if (counts["changed"], counts["unchanged"]) != (changed, SHOTS - changed):
             raise BenchError(f"{counts} instead of {changed} changed shots")
-        return took
+        return Took(seconds, used)
 
     def end_comparing_processes(self) -> None:
         """End them, so that the next comparison starts new ones, as after a minute without work."""
@@ -151,8 +152,7 @@ class _Case:
 
     def rows(self, measure: str, target: Target) -> Iterator[Row]:
         seconds = {name: statistics.median(t.seconds for t in took) for name, took in self.taken.items()}
-        cpu = statistics.median(took.cpu_seconds for took in self.taken["prshots"])
-        yield Row(measure, "s", seconds["prshots"], target=target, note=f"CPU time {cpu:.1f} s")
+        yield Row(measure, "s", seconds["prshots"], target=target)
         for peer in self.peers:
             yield Row(measure, "s", seconds["prshots"], peer.name, seconds[peer.name])
 
