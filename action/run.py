@@ -1,7 +1,8 @@
 """The action, run with the client that install.sh has installed.
 
-For a closed pull request, it expires the screenshots. For any other, it uploads them, posts the comment, and
-adds them to the job summary. A job that does not run for a pull request does nothing.
+For a closed pull request, it expires the screenshots. For any other, it uploads and compares them, posts the
+comment, and adds it to the job summary. For the branch of the baselines, it uploads baselines. Any other job
+does nothing.
 """
 
 import os
@@ -14,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+from prshots.cli.compare import GATED, verdicts_in
 from prshots.cli.upload_output import SOME_FAILED
-from prshots.client.ci import Job, detected
+from prshots.client.ci import Job, detected, validate
+from prshots.client.ci.checkout import builds_baselines
 from prshots.client.lookup import with_pull_request
 from prshots.contract.errors import InvalidInputError
 
@@ -29,6 +32,7 @@ VARIABLES = {
     "project": "PRSHOTS_PROJECT",
     "pr-number": "PRSHOTS_PR",
     "commit": "PRSHOTS_COMMIT",
+    "branch": "PRSHOTS_BRANCH",
     "github-token": "GITHUB_TOKEN",
 }
 """The client's variable for each input. Without the input, the job may have set the variable."""
@@ -36,15 +40,26 @@ VARIABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The result of a client command. `last_line` is its last message: the error, if it failed."""
+    """The result of a client command, and the messages that it said."""
 
     code: int
     printed: str
-    last_line: str
-    warnings: list[str]
+    said: list[str]
+
+    @property
+    def last_line(self) -> str:
+        """Return the last message: the error, if the command failed."""
+        return self.said[-1] if self.said else ""
+
+    def annotate_warnings(self) -> None:
+        for line in self.said:
+            if line.startswith(WARNING):
+                annotated("warning", line.removeprefix(WARNING), code=0)
 
 
 def main() -> int:
+    # On Windows, this keeps a git.exe of the working folder from running.
+    os.environ["NoDefaultCurrentDirectoryInExePath"] = "1"  # noqa: SIM112 - the name of Windows
     for name, variable in VARIABLES.items():
         if given := text_input(name):
             os.environ[variable] = given
@@ -52,12 +67,16 @@ def main() -> int:
         print(f"::add-mask::{token}")
     enter(text_input("working-directory") or ".")
     job = known_job()
-    if not os.environ.get("PRSHOTS_PR"):
-        return annotated("notice", "This job does not run for a pull request: nothing to do.", code=0)
+    if not is_for_pull_request() and not builds_baselines(job, branch()):
+        words = "This job runs for neither a pull request nor the branch of the baselines: nothing to do."
+        return annotated("notice", words, code=0)
     if without_secrets(job) and not has_credentials(os.environ):
         words = f"This job has no secrets because {without_secrets(job)}. Nothing was uploaded. See {FORKS}"
         return annotated("warning", words, code=0)
-    return expire(job) if job.closed else upload(job)
+    if job.closed:
+        return expire(job)
+    check_gate()
+    return complete(job) if flag_input("complete") else upload(job)
 
 
 def known_job() -> Job:
@@ -73,24 +92,75 @@ def known_job() -> Job:
     return job
 
 
+def is_for_pull_request() -> bool:
+    return bool(os.environ.get("PRSHOTS_PR"))
+
+
+def branch() -> str:
+    given = os.environ.get("PRSHOTS_BRANCH", "").strip()
+    if given and not validate.branch(given):
+        fail(f"The input `branch` must be the name of a branch, such as main; got {given[:60]!r}.")
+    return validate.branch(given)
+
+
+def check_gate() -> None:
+    """Find a mistake in `fail-on` before the upload, and also in jobs that do not compare."""
+    try:
+        verdicts = verdicts_in(text_input("fail-on"))
+    except InvalidInputError as error:
+        fail(f"The input `fail-on` is invalid: {error}.")
+    if verdicts and not compares():
+        fail("The inputs `fail-on` and `compare: false` exclude each other: remove one of them.")
+
+
 def upload(job: Job) -> int:
     """Upload, then post the comment and the summary, even if some files failed."""
     paths = [path for line in text_input("paths").splitlines() if (path := line.strip())]
     if not paths:
         fail("The input `paths` is missing: set it to files, folders or globs, one per line.")
-    options = [f"--{name}" for name in ("shrink", "allow-empty") if flag_input(name)]
+    options = [f"--{name}" for name in ("shrink", "allow-empty", "partial") if flag_input(name)]
+    options += [] if compares() else ["--no-compare"]
     done = run("upload", "--format", "github-output", *options, "--", *paths)
     append("GITHUB_OUTPUT", done.printed)
+    done.annotate_warnings()
     if done.code not in {0, SOME_FAILED}:
         return annotated("error", done.last_line, code=1)
     if "count=0" in done.printed.splitlines():
         return 0
-    template = ["--template", given] if (given := text_input("template")) else []
-    comment_code = post("comment", job, *template) if flag_input("comment") else 0
-    summary_code = summarize()
+    shown_code = show(job) if is_for_pull_request() else 0
     if done.code == SOME_FAILED:
         return annotated("error", "Some files were not uploaded. See the log.", code=1)
-    return comment_code or summary_code
+    return shown_code
+
+
+def complete(job: Job) -> int:
+    """Say that all shards have uploaded, and show the result for a pull request."""
+    if text_input("paths"):
+        fail("The inputs `paths` and `complete` exclude each other: each shard uploads with `partial: true`.")
+    done = run("compare", "--complete", "--format", "github-output")
+    append("GITHUB_OUTPUT", done.printed)
+    if done.code:
+        return annotated("error", done.last_line, code=1)
+    return show(job) if is_for_pull_request() else 0
+
+
+def show(job: Job) -> int:
+    """Post the comment and the summary, then fail the step if `fail-on` asks for it."""
+    view = ["--view", given] if (given := text_input("view")) else []
+    template = ["--template", given] if (given := text_input("template")) else []
+    comment_code = post("comment", job, *view, *template) if flag_input("comment") else 0
+    summary_code = summarize(*view)
+    return comment_code or summary_code or gate()
+
+
+def gate() -> int:
+    """Fail the step if a shot has a verdict that `fail-on` names."""
+    if not (verdicts := text_input("fail-on")):
+        return 0
+    done = run("compare", "--fail-on", verdicts)
+    if done.code == GATED:  # said are how many there are, and where to see them
+        return annotated("error", " ".join(done.said[-2:]), code=1)
+    return annotated("error", done.last_line, code=1) if done.code else 0
 
 
 def expire(job: Job) -> int:
@@ -103,8 +173,7 @@ def expire(job: Job) -> int:
 def post(command: str, job: Job, *options: str) -> int:
     """Post the comment. A job without secrets may be read-only: if it cannot post, only warn."""
     done = run(command, "--post", *options)
-    for words in done.warnings:
-        annotated("warning", words, code=0)
+    done.annotate_warnings()
     if done.code == 0:
         if url := done.printed.strip():
             append("GITHUB_OUTPUT", f"comment-url={url.splitlines()[0]}\n")
@@ -115,10 +184,10 @@ def post(command: str, job: Job, *options: str) -> int:
     return annotated("error", done.last_line, code=1)
 
 
-def summarize() -> int:
+def summarize(*options: str) -> int:
     if "GITHUB_STEP_SUMMARY" not in os.environ:  # older versions of Forgejo have none
         return 0
-    done = run("comment")
+    done = run("comment", *options)
     if done.code:
         return annotated("error", done.last_line, code=1)
     append("GITHUB_STEP_SUMMARY", done.printed)
@@ -133,14 +202,12 @@ def run(*arguments: str) -> Done:
     # Isolated (-I): the working folder belongs to the pull request, and nothing is imported from it.
     python = [sys.executable, "-I", "-X", "utf8"]
     command = [*python, "-c", "from prshots.cli import main; main()", *arguments]
-    last_line, warnings = "", []
+    said: list[str] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
         resume = secrets.token_hex(16)
         print(f"::stop-commands::{resume}", flush=True)
         with subprocess.Popen(  # noqa: S603 - no shell
             command,
-            # On Windows, this also keeps a git.exe in that folder from running.
-            env=os.environ | {"NoDefaultCurrentDirectoryInExePath": "1"},
             stdout=printed,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -148,12 +215,11 @@ def run(*arguments: str) -> Done:
         ) as process:
             for line in process.stderr or ():
                 print(line, end="", flush=True)
-                last_line = line.strip().removeprefix("prshots: ") or last_line
-                if last_line.startswith(WARNING):
-                    warnings.append(last_line.removeprefix(WARNING))
+                if words := line.strip().removeprefix("prshots: "):
+                    said.append(words)
         print(f"::{resume}::", flush=True)
         printed.seek(0)
-        return Done(process.returncode, printed.read(), last_line, warnings)
+        return Done(process.returncode, printed.read(), said)
 
 
 def without_secrets(job: Job) -> str:
@@ -172,6 +238,10 @@ def has_credentials(environ: Mapping[str, str]) -> bool:
 
 def text_input(name: str) -> str:
     return os.environ.get(f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}", "").strip()
+
+
+def compares() -> bool:
+    return flag_input("compare") or not text_input("compare")
 
 
 def flag_input(name: str) -> bool:

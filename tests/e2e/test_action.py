@@ -18,10 +18,12 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 from PIL import Image
 
 from support.ci_issuer import CiIssuer
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.git_repositories import Repository as Checkout
 from support.git_repositories import commit_all
 from support.service import Service
 
@@ -60,6 +62,7 @@ POISONED = (
 """Modules that a stranger may put into a repository. Python starts one if it looks there for its own."""
 
 FIRST, SECOND = "1" * 40, "2" * 40
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 EVENT: dict[str, Any] = json.loads((CI / "pull_request.json").read_text())
 
 
@@ -88,6 +91,17 @@ class Repository:
     def pictures(self) -> Path:
         return self.folder / "repository" / "pictures"
 
+    @property
+    def git(self) -> Checkout:
+        return Checkout(self.folder / "repository")
+
+    @property
+    def remote(self) -> str:
+        return (self.folder / "remote.git").as_uri()
+
+    def push(self, branch: str) -> None:
+        self.git.git("push", "--quiet", self.remote, branch)
+
     def run(self, event: dict[str, Any], *, on: str = "pull_request", **given: str) -> Run:
         """Run the workflow for an event. Arguments override the defaults."""
         usual = {"url": self.service.base_url, "token": self.token, "github_token": self.github.token}
@@ -98,6 +112,11 @@ class Repository:
             "DEPLOY_KEY": "secret-of-the-job",
             "KEPT": str(self.folder / "kept"),
             "SEEN": str(self.folder / "seen.json"),
+            # Not in the repository's configuration: act reads the repository's name from its remote.
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": f"url.{self.remote}.insteadOf",
+            "GIT_CONFIG_VALUE_0": f"https://github.com/{self.github.repository}.git",
+            "FAIL_ON": taken.get("fail_on", ""),
             "ACTIONS_ID_TOKEN_REQUEST_URL": taken.get("id_token_url", ""),
             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
         }
@@ -178,7 +197,10 @@ def repository(
             environment = str(folder / "environment_of_pip.json")
             build.write(f"\nimport json, os\njson.dump(dict(os.environ), open({environment!r}, 'w'))\n")
         (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
-        commit_all(folder / "repository", remote=f"https://github.com/{github.repository}.git")
+        remote = f"https://github.com/{github.repository}.git"
+        commit_all(folder / "repository", remote=remote)
+        made.git.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote.git"))
+        made.push("main")
         yield made
 
 
@@ -210,7 +232,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     [comment] = github.comments(number)
     assert comment["body"].startswith(f"<!-- svc:pr-{number} -->\n")
     assert "Look at 1111111" in comment["body"]
-    assert comment["html_url"] == opened.seen["comment_url"]
+    assert comment["html_url"] == opened.seen["comment-url"]
     for url in opened.seen["urls"].split():
         assert url in unescape(comment["body"])
         assert url in unescape(opened.summary)
@@ -229,7 +251,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     assert [level for level, _ in pushed.annotations] == ["error"]
     assert "::notice::broken.png: is not a PNG, JPEG or WebP image" in pushed.said
     assert pushed.seen["count"] == "2"
-    assert pushed.seen["comment_url"] == opened.seen["comment_url"]
+    assert pushed.seen["comment-url"] == opened.seen["comment-url"]
     [updated] = github.comments(number)
     assert updated["id"] == comment["id"]
     assert "### 2 screenshots" in updated["body"]  # of the second commit
@@ -240,7 +262,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
 
     closed = repository.run(event("closed", number, SECOND))
     assert closed.succeeded, closed.said
-    assert closed.seen == {"count": "", "urls": "", "markdown": "", "comment_url": ""}
+    assert closed.seen == dict.fromkeys(ACTION["outputs"], "")
     [gone] = github.comments(number)
     assert gone["id"] == comment["id"]
     assert "<img" not in gone["body"]
@@ -280,10 +302,55 @@ def test_the_action_asks_for_what_the_event_does_not_name(repository: Repository
     assert (level, done.seen["count"]) == ("notice", "")  # no open pull request has this head
 
 
-def test_a_run_without_a_pull_request_succeeds_and_does_nothing(repository: Repository) -> None:
-    done = repository.run({"ref": "refs/heads/main", "after": FIRST}, on="push")
+def push(branch: str, sha: str) -> dict[str, Any]:
+    """Return GitHub's event for a push."""
+    return {"ref": f"refs/heads/{branch}", "after": sha, "repository": EVENT["repository"]}
+
+
+def test_baselines_of_a_push_are_what_a_pull_request_is_compared_with(repository: Repository) -> None:
+    github, number, git = repository.github, repository.github.new_pr(), repository.git
+    main, token = git.head, repository.service.new_token()  # a project without other baselines
+    built = repository.run(push("main", main), on="push", token=token, fail_on="changed")
+    assert built.succeeded, built.said
+    assert (built.annotations, built.summary) == ([], "")
+    assert (built.seen["count"], built.seen["comment-url"], built.seen["comparison"]) == ("2", "", "")
+
+    git.branch("change")
+    Image.new("RGB", (64, 40), "red").save(repository.pictures / "check out/cart@1280x800.png")
+    git.git("add", ".")
+    head = git.commit()
+    repository.push("change")
+    changed = repository.run(event("opened", number, head), token=token, fail_on="changed,removed")
+    assert not changed.succeeded
+    [(level, words)] = changed.annotations
+    assert level == "error"
+    assert words == (
+        f"1 shot with a verdict of --fail-on changed,removed. Dashboard: {changed.seen['dashboard-url']}"
+    )
+    counts = {"changed": "1", "moved": "0", "new": "0", "removed": "0", "unchanged": "1"}
+    assert {name: changed.seen[name] for name in counts} == counts
+    assert changed.seen["comparison"] == "compared"
+    [comment] = github.comments(number)
+    for shown in (comment["body"], changed.summary):
+        assert "### 2 screenshots: 1 changed, 1 unchanged" in shown
+        assert main[:7] in shown
+
+    merged = event("closed", number, head)
+    merged["pull_request"] |= {"merged": True, "merge_commit_sha": head}
+    closed = repository.run(merged, token=token)
+    assert closed.succeeded, closed.said
+    assert "Kept 1 screenshot of the merged pull request as baselines." in closed.said
+    git.branch("main", main)
+
+
+def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Repository) -> None:
+    done = repository.run(push("cart", FIRST), on="push")
     assert done.succeeded
-    assert done.annotations == [("notice", "This job does not run for a pull request: nothing to do.")]
+    [(level, words)] = done.annotations
+    assert (level, words[:63]) == (
+        "notice",
+        "This job runs for neither a pull request nor the branch of the ",
+    )
     assert done.seen["count"] == ""
 
 

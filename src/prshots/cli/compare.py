@@ -16,9 +16,9 @@ from prshots.cli.service_options import (
     connected,
     current_job,
 )
-from prshots.cli.upload_output import printable, say_dashboard
+from prshots.cli.upload_output import github_outputs, printable, say_dashboard
 from prshots.cli.upload_target import target_of
-from prshots.contract.errors import CallError
+from prshots.contract.errors import CallError, InvalidInputError
 from prshots.contract.replies import ComparisonState, Verdict
 
 if TYPE_CHECKING:
@@ -38,14 +38,23 @@ GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
 class CompareFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
+    GITHUB_OUTPUT = "github-output"
 
 
-def _checked_verdicts(given: str) -> str:
+def verdicts_in(given: str) -> list[str]:
+    """Return the verdicts that --fail-on names. Raises InvalidInputError."""
     names = [name.strip() for name in given.split(",")] if given.strip() else []
     if unknown := [name for name in names if name not in GATES]:
         allowed = ", ".join(GATES)
-        raise typer.BadParameter(f"got {unknown[0][:60]!r}: use one or more of {allowed}, comma-separated")
-    return ",".join(names)
+        raise InvalidInputError(f"got {unknown[0][:60]!r}: use one or more of {allowed}, comma-separated")
+    return names
+
+
+def _checked_verdicts(given: str) -> str:
+    try:
+        return ",".join(verdicts_in(given))
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def compare(
@@ -97,10 +106,13 @@ def compare(
         found = compare_with_base(
             service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
         )
-    if output_format is CompareFormat.JSON:
-        print_json(found.json)
-    else:
-        _print_shots(found.shots)
+    match output_format:
+        case CompareFormat.TABLE:
+            _print_shots(found.shots)
+        case CompareFormat.JSON:
+            print_json(found.json)
+        case CompareFormat.GITHUB_OUTPUT:
+            print("\n".join(github_outputs(found.dashboard_url, found)))
     if found.state is ComparisonState.FAILED:
         raise CallError(summary(found))
     say(summary(found))

@@ -123,14 +123,20 @@ class UploadReport:
         # The delimiter is random: a name that contains it could end the block and set another output.
         end = f"end_{secrets.token_hex(16)}"
         print(f"count={self.count}")
-        if self.dashboard_url:
-            print(f"dashboard-url={self.dashboard_url}")
-        if self.comparison is not None:
-            print(f"comparison={self.comparison.state}")
-            print("".join(f"{name}={count}\n" for name, count in self.comparison.counts.items()), end="")
+        for line in github_outputs(self.dashboard_url, self.comparison):
+            print(line)
         urls = [outcome.uploaded.view_url for outcome in self.outcomes if outcome.uploaded]
         for name, lines in (("urls", urls), ("markdown", self._markdown())):
             print("\n".join([f"{name}<<{end}", *lines, end]))
+
+
+def github_outputs(dashboard_url: str, comparison: "ComparisonReply | None") -> list[str]:
+    """Return what is known of a comparison, in lines for the $GITHUB_OUTPUT file."""
+    lines = [f"dashboard-url={dashboard_url}"] if dashboard_url else []
+    if comparison is not None:
+        lines.append(f"comparison={comparison.state}")
+        lines += [f"{name}={count}" for name, count in comparison.counts.items()]
+    return lines
 
 
 def say_dashboard(url: str) -> None:
