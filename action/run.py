@@ -118,7 +118,8 @@ def upload(job: Job) -> int:
     paths = [path for line in text_input("paths").splitlines() if (path := line.strip())]
     if not paths:
         fail("The input `paths` is missing: set it to files, folders or globs, one per line.")
-    options = [f"--{name}" for name in ("shrink", "allow-empty", "partial") if flag_input(name)]
+    options = [f"--{name}" for name in ("shrink", "allow-empty") if flag_input(name)]
+    options += ["--partial"] if is_partial() else []
     options += [] if compares() else ["--no-compare"]
     done = run("upload", "--format", "github-output", *options, "--", *paths)
     append("GITHUB_OUTPUT", done.printed)
@@ -238,6 +239,11 @@ def has_credentials(environ: Mapping[str, str]) -> bool:
 
 def text_input(name: str) -> str:
     return os.environ.get(f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}", "").strip()
+
+
+def is_partial() -> bool:
+    """Return whether a shot that is missing may come from another shard, or from a test that failed."""
+    return flag_input("partial") or os.environ.get("PRSHOTS_JOB_STATUS") in {"failure", "cancelled"}
 
 
 def compares() -> bool:

@@ -24,7 +24,7 @@ from prshots.cli import app
 from prshots.client.ci import Job
 from support.deploy_checkers import ROOT, TOOLS, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
-from support.git_repositories import commit_all
+from support.git_repositories import Repository, commit_all
 from support.service import PRSHOTS, SHA, Service
 
 DOCS = ROOT / "docs" / "use"
@@ -73,7 +73,8 @@ class TestAction:
         assert "${{" not in install["run"] + step["run"]
         assert install["env"] == {"PRSHOTS_INPUT_SHRINK": "${{ inputs.shrink }}"}  # no secret
         passed = {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
-        assert set(step["env"].values()) == passed | {"${{ steps.install.outputs.python }}"}
+        of_the_job = {"${{ steps.install.outputs.python }}", "${{ job.status }}"}
+        assert set(step["env"].values()) == passed | of_the_job
         for name in ACTION["inputs"]:
             variable = f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}"
             assert step["env"][variable] == f"${{{{ inputs.{name} }}}}"
@@ -106,6 +107,13 @@ class TestAction:
         ("inputs", "said"),
         [
             ({"PATHS": ""}, "The input `paths` is missing"),
+            (
+                {"FAIL_ON": "chnged"},
+                "The input `fail-on` is invalid: got 'chnged': use one or more of changed",
+            ),
+            ({"FAIL_ON": "changed", "COMPARE": "false"}, "exclude each other: remove one of them"),
+            ({"COMPLETE": "true"}, "The inputs `paths` and `complete` exclude each other"),
+            ({"BRANCH": "a b", "PR_NUMBER": ""}, "The input `branch` must be the name of a branch"),
             ({"SHRINK": "maybe"}, "The input `shrink` must be true or false; got 'maybe'."),
             ({"WORKING_DIRECTORY": "nowhere"}, "The input `working-directory` is not usable: 'nowhere'"),
         ],
@@ -216,7 +224,8 @@ class TestRecipes:
         ]
         for part in uses:
             assert set(part.get("with", {})) <= set(ACTION["inputs"])
-        if "recipes" in block.page.parts:  # a recipe also deletes the screenshots
+        if "recipes" in block.page.parts:  # a recipe also has baselines, and deletes the screenshots
+            assert workflow[True]["push"] == {"branches": ["main"]}
             assert "closed" in workflow[True]["pull_request"]["types"]
             assert "github.event.action == 'closed'" in block.text
             assert uses
@@ -331,6 +340,49 @@ class TestGitLab:
         [note] = gitlab.comments()
         assert "<img" not in note.body
         assert [httpx.get(url, trust_env=False).status_code for url in urls] == [410, 410]
+
+    @pytest.mark.slow
+    def test_the_default_branch_has_the_baselines_of_a_merge_request(
+        self, repository: Path, token: str, gitlab: GitLabLookAlike
+    ) -> None:
+        main = Repository(repository).head
+        everywhere = {
+            "GITLAB_CI": "true",
+            "CI_API_V4_URL": gitlab.url,
+            "CI_SERVER_URL": gitlab.url.removesuffix(gitlab.root),
+            "CI_PROJECT_ID": str(gitlab.project_id),
+            "CI_DEFAULT_BRANCH": "main",
+            "GITLAB_TOKEN": gitlab.token,
+            "PRSHOTS_TOKEN": token,
+            "GIT_ALLOW_PROTOCOL": "file",  # the remote does not exist
+        }
+        (repository / "screenshots" / "broken.png").unlink(missing_ok=True)
+        pushed = {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main", "CI_COMMIT_SHA": main}
+        built = self.run(repository, "prshots-baselines", **everywhere, **pushed)
+        assert built.returncode == 0, built.stdout + built.stderr
+        assert "2 of 2 screenshots to the baselines of main." in built.stderr
+        assert "Nothing to comment on" in built.stderr
+
+        cart = repository / "screenshots/check out/cart@1280x800.png"
+        before = cart.read_bytes()
+        Image.new("RGB", (64, 40), "red").save(cart)
+        merge_request = {
+            "CI_MERGE_REQUEST_PROJECT_ID": str(gitlab.project_id),
+            "CI_MERGE_REQUEST_IID": str(gitlab.pr_number),
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_MERGE_REQUEST_DIFF_BASE_SHA": main,
+            "CI_COMMIT_SHA": SHA,
+            "PRSHOTS_FAIL_ON": "changed",  # overrides the input
+        }
+        compared = self.run(
+            repository, "prshots", "--no-json-schema-validation", **everywhere, **merge_request
+        )
+        cart.write_bytes(before)
+        assert "1 shot with a verdict of --fail-on changed." in compared.stderr
+        assert compared.returncode != 0
+        [note] = gitlab.comments()
+        assert "### 2 screenshots: 1 changed, 1 unchanged" in note.body
+        assert main[:7] in note.body
 
     def test_the_stop_job_has_the_same_rules_as_the_upload_job(self) -> None:
         """Otherwise GitLab has no job to run when the merge request closes."""
