@@ -23,8 +23,8 @@ from PIL import Image
 
 from support.ci_issuer import CiIssuer
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.git_repositories import ALONE, commit_all
 from support.git_repositories import Repository as Checkout
-from support.git_repositories import commit_all
 from support.service import Service
 
 pytestmark = pytest.mark.slow  # act starts a job for each event
@@ -352,6 +352,84 @@ def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Reposito
         "This job runs for neither a pull request nor the branch of the ",
     )
     assert done.seen["count"] == ""
+
+
+@dataclass
+class Step:
+    """The action's script alone, in a checkout: what act adds is not needed for this."""
+
+    folder: Path
+    service: Service
+    token: str
+
+    def run(self, said: dict[str, Any], ref: str, sha: str, *, status: str = "success", **inputs: str) -> Run:
+        """Run the step for an event."""
+        for name in ("event.json", "output", "summary"):
+            (self.folder / name).write_text(json.dumps(said) if name == "event.json" else "")
+        given = {"URL": self.service.base_url, "TOKEN": self.token, "COMMENT": "false"} | inputs
+        done = subprocess.run(
+            [sys.executable, "-I", ROOT / "action" / "run.py"],
+            env=ALONE
+            | {f"PRSHOTS_INPUT_{name}": value for name, value in given.items()}
+            | {
+                "PATH": os.environ["PATH"],
+                "PRSHOTS_JOB_STATUS": status,
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_SERVER_URL": "https://github.com",
+                "GITHUB_REPOSITORY": "octocat/shop",
+                "GITHUB_EVENT_NAME": "pull_request" if "pull_request" in said else "push",
+                "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+                "GITHUB_REF": ref,
+                "GITHUB_SHA": sha,
+                "GITHUB_OUTPUT": str(self.folder / "output"),
+                "GITHUB_STEP_SUMMARY": str(self.folder / "summary"),
+            },
+            cwd=self.folder / "work",
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        lines = (self.folder / "output").read_text().splitlines()
+        return Run(
+            succeeded=done.returncode == 0,
+            said=done.stdout + done.stderr,
+            annotations=re.findall(r"^::(notice|warning|error) [^:]*::(.*)", done.stdout, re.MULTILINE),
+            summary=(self.folder / "summary").read_text(),
+            seen=dict(line.split("=", 1) for line in lines if re.match(r"[a-z-]+=", line)),
+        )
+
+
+def test_only_the_job_after_the_last_shard_finds_what_was_removed(
+    shared_service: Service, tmp_path: Path
+) -> None:
+    work = Checkout.with_remote(tmp_path)
+    step = Step(tmp_path, shared_service, shared_service.new_token())
+    for name in ("home", "cart", "old"):
+        Image.new("RGB", (64, 40), "teal").save(work.folder / f"{name}.png")
+    main = work.commit()
+    work.push("main")
+    of_main = (push("main", main), "refs/heads/main", main)
+    for paths in ("home.png\ncart.png", "old.png"):
+        assert step.run(*of_main, PATHS=paths, PARTIAL="true").succeeded
+    done = step.run(*of_main, COMPLETE="true")
+    assert done.succeeded
+    assert f"All of the baselines of main at {main[:7]} are uploaded." in done.said
+
+    work.branch("change")
+    head = work.commit()
+    of_pull = (event("opened", 7, head), "refs/pull/7/merge", head)
+    # A step before it has failed: so this is not all, although nobody says so.
+    failed = step.run(*of_pull, status="failure", PATHS="home.png", FAIL_ON="removed")
+    assert failed.succeeded, failed.said
+    assert (failed.seen["comparison"], failed.seen["removed"]) == ("incomplete", "0")
+    shard = step.run(*of_pull, PATHS="cart.png", PARTIAL="true", FAIL_ON="removed")
+    assert (shard.succeeded, shard.seen["comparison"]) == (True, "incomplete")
+    last = step.run(*of_pull, COMPLETE="true", FAIL_ON="removed", VIEW="changes")
+    assert not last.succeeded
+    assert [level for level, _ in last.annotations] == ["error"]
+    assert (last.seen["comparison"], last.seen["removed"], last.seen["unchanged"]) == ("compared", "1", "2")
+    assert "1 removed" in last.summary
 
 
 class TestForks:
