@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from prshots.client.ci.checkout import builds_baselines, default_branch
 from prshots.contract.errors import InvalidInputError
 from support.engine_servers import process_state
 from support.git_repositories import ALONE, Repository, checkout_of
+from support.vectors import cases
 from support.waiting import wait_until
 
 HEAD = "0123456789abcdef0123456789abcdef01234567"
@@ -82,6 +84,41 @@ class TestDefaultBranch:
         assert builds_baselines(Job(branch="develop", default_branch="main"), "develop")
         assert not builds_baselines(Job(branch="main", default_branch="main"), "develop")
         assert not builds_baselines(Job(branch="develop", from_fork=True), "develop")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", cases("base_commits", "bases"))
+def test_the_base_by_the_rules_of_both_clients(
+    case: dict[str, Any], work: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+) -> None:
+    history = work.commits(case["main"])
+    work.branch("cart", history[case["off"]])
+    head = work.commit()
+    work.push("main", "cart")
+    ref = "refs/heads/cart"
+    if "onto" in case:
+        work.merge_ref(7, history[case["onto"]], head)
+        ref = "refs/pull/7/merge"
+    job = checkout_of(work, tmp_path / "job", ref, depth=case["depth"])
+    if case["depth"] == 0:
+        job.git("fetch", "--quiet", "origin", "main")
+    if case.get("remote_is_gone"):
+        job.git("remote", "set-url", "origin", (tmp_path / "gone.git").as_uri())
+    monkeypatch.chdir(job.folder)
+    base_sha = history[case["base_sha"]] if "base_sha" in case else ""
+    branch = case.get("branch", "")
+    found = base_of(Job(commit_sha=head, target_branch="main", base_sha=base_sha), head, branch, told.append)
+    assert found.branch == (branch or "main")
+    assert case.get("says", "") in "".join(told).lower()
+    if "unknown" in case:
+        assert (found.commits, case["unknown"] in found.unknown) == ((), True)
+        return
+    start = case["base"]["from"]
+    if "count" in case["base"]:
+        assert found.commits == tuple(history[start : start + case["base"]["count"]])
+    else:
+        assert len(found.commits) >= case["base"]["at_least"]
+        assert found.commits == tuple(history[start : start + len(found.commits)])
 
 
 class TestMergeRef:

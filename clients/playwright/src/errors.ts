@@ -28,6 +28,11 @@ export class CallError extends PrshotsError {
   override name = "CallError";
 }
 
+/** The service does not have this route yet. */
+export class ServiceTooOldError extends CallError {
+  override name = "ServiceTooOldError";
+}
+
 export class UnreachableError extends CallError {
   override name = "UnreachableError";
 }

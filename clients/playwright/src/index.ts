@@ -1,15 +1,16 @@
 /** A Playwright reporter: it uploads screenshots while the tests run and comments on the pull request at the end. */
 import type { FullConfig, FullResult, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
-import { messageOf } from "./errors.js";
+import { compareWithBase, describe, summary } from "./comparing.js";
+import { messageOf, ServiceTooOldError } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
 import { tokenSource } from "./keyless.js";
-import { commitOf, pullRequestOf } from "./lookup.js";
 import { post } from "./posting.js";
 import { redacted, secretsOf } from "./redaction.js";
 import { Sender } from "./sending.js";
 import { Service } from "./service.js";
 import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
 import { titleOf, UniqueNames } from "./shot_names.js";
+import { nameOf, type Target, targetOf } from "./target.js";
 import { screenshots, Uploads } from "./uploading.js";
 import { misspelledVariables } from "./variables.js";
 
@@ -17,22 +18,22 @@ export type { PrshotsOptions } from "./settings.js";
 
 const IMAGES = new Set(["image/png", "image/jpeg", "image/webp"]);
 
-/** The uploads and the comment of one test run. */
+/** The uploads, the comparison and the comment of one test run. */
 class Run {
   readonly uploads: Uploads;
+  dashboardUrl = "";
 
   private constructor(
-    readonly prNumber: number,
-    commitSha: string,
+    readonly target: Target,
     readonly settings: Settings,
     private readonly options: PrshotsOptions,
     private readonly service: Service,
     private readonly stopped: AbortSignal,
   ) {
-    this.uploads = new Uploads(service, prNumber, commitSha);
+    this.uploads = new Uploads(service, target);
   }
 
-  /** Return the run; nothing if the forge says that there is no pull request. Throws PrshotsError. */
+  /** Return the run; nothing if the job is neither of a pull request nor of the baselines. Throws PrshotsError. */
   static async begun(
     settings: Settings,
     options: PrshotsOptions,
@@ -40,19 +41,34 @@ class Run {
   ): Promise<Run | undefined> {
     const { url, token, project, job, tries } = settings;
     const sender = new Sender(stopped, tries);
-    const prNumber = await pullRequestOf(job, sender);
-    if (prNumber === undefined) return undefined;
-    const commitSha = await commitOf(job, prNumber, settings.commitSha, sender);
+    const target = await targetOf(job, settings.branch, sender);
+    if (!target || (target.baselineOf && settings.only === "failed")) return undefined;
     const ofService = new Sender(stopped, tries);
     const service = new Service(url, tokenSource(url, token, project, process.env, ofService), ofService);
-    return new Run(prNumber, commitSha, settings, options, service, stopped);
+    return new Run(target, settings, options, service, stopped);
+  }
+
+  /**
+   * Say that all is uploaded, and compare it. Return the result of the comparison in a sentence; nothing for baselines.
+   * Throws PrshotsError.
+   */
+  async conclude(isComplete: boolean, say: (words: string) => void): Promise<string> {
+    const { prNumber, baselineOf, commitSha } = this.target;
+    const { job, branch, compare, partial } = this.settings;
+    const complete = isComplete && !partial && !job.isParallel;
+    if (baselineOf && complete) await this.service.completeBaselines(baselineOf, commitSha);
+    if (prNumber === undefined) return "";
+    this.dashboardUrl = await describe(this.service, prNumber, job);
+    if (!compare) return "";
+    return summary(await compareWithBase(this.service, job, { prNumber, commitSha, branch, complete }, say));
   }
 
   /** Post the comment, and return what happened. */
-  async comment(): Promise<string> {
+  async comment(prNumber: number): Promise<string> {
     const job = jobAtForge(this.settings.job, this.options, process.env);
     const forge = forgeOf(job, new Sender(this.stopped, this.settings.tries));
-    const { outcome, url, warning } = await post(forge, this.service, this.prNumber, job);
+    const view = this.settings.view ?? ((await this.service.comparison(prNumber)) ? "changes" : "latest");
+    const { outcome, url, warning } = await post(forge, this.service, prNumber, job, view);
     const words = url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
     return warning ? `${words}. Warning: ${warning}` : words;
   }
@@ -66,6 +82,8 @@ export default class PrshotsReporter implements Reporter {
   #settings: Settings | undefined;
   #run: Promise<Run | undefined> = Promise.resolve(undefined);
   #severalProjects = false;
+  /** All tests of the suite have run here, and each was as expected. */
+  #isComplete = true;
 
   constructor(options: PrshotsOptions = {}) {
     this.#options = options;
@@ -82,16 +100,22 @@ export default class PrshotsReporter implements Reporter {
 
   onBegin(config: FullConfig): void {
     this.#severalProjects = config.projects.length > 1;
+    if (config.shard) this.#isComplete = false;
   }
 
   onTestEnd(test: TestCase, result: TestResult): void {
     if (!this.#settings) return;
-    if (this.#settings.only === "failed" && result.status === test.expectedStatus) return;
+    const isAsExpected = result.status === test.expectedStatus;
+    if (!isAsExpected) this.#isComplete = false; // it may not have come to its screenshots
+    if (this.#settings.only === "failed" && isAsExpected) return;
     for (const attachment of result.attachments) {
       if (!IMAGES.has(attachment.contentType)) continue;
       const title = titleOf(test, result, attachment, this.#severalProjects);
       const name = this.#names.name(title);
-      void this.#run.then((run) => run?.uploads.add(attachment, name, title.viewport, title.theme));
+      void this.#run.then((run) => {
+        const isNoBaseline = run?.target.baselineOf && !isAsExpected;
+        if (!isNoBaseline) run?.uploads.add(attachment, name, title.viewport, title.theme);
+      });
     }
   }
 
@@ -99,27 +123,48 @@ export default class PrshotsReporter implements Reporter {
     const interrupted = result.status === "interrupted";
     if (interrupted) this.#stop.abort();
     const run = await this.#run;
+    if (result.status !== "passed") this.#isComplete = false;
     if (run) await this.#end(run, interrupted);
     const warnings = [...misspelledVariables(process.env), ...(run?.uploads.warnings ?? [])];
-    for (const line of [...this.#problems, ...warnings]) this.#say(line);
+    const dashboard = run?.dashboardUrl ? [`Dashboard: ${run.dashboardUrl}`] : [];
+    for (const line of [...this.#problems, ...warnings, ...dashboard]) this.#say(line);
     return this.#options.strict && this.#problems.length && result.status === "passed"
       ? { status: "failed" }
       : undefined;
   }
 
-  /** Wait for the uploads and post the comment. An interrupted run stops both. */
+  /** Wait for the uploads, compare and post the comment. An interrupted run stops all of it. */
   async #end(run: Run, interrupted: boolean): Promise<void> {
-    await run.uploads.finished();
-    this.#problems.push(...run.uploads.problems);
-    const done = [`${screenshots(run.uploads.uploaded)} uploaded to PR ${run.prNumber}`];
-    if (run.settings.comment && run.uploads.uploaded && !interrupted) {
+    const { uploads, target } = run;
+    await uploads.finished();
+    this.#problems.push(...uploads.problems);
+    const done = [`${screenshots(uploads.uploaded)} uploaded to ${nameOf(target)}`];
+    if (uploads.known) done.push(`${uploads.known} of them were already there`);
+    const compared = uploads.uploaded && !interrupted ? await this.#compared(run) : "";
+    const { prNumber } = target;
+    if (run.settings.comment && uploads.uploaded && !interrupted && prNumber !== undefined) {
       try {
-        done.push(await run.comment());
+        done.push(await run.comment(prNumber));
       } catch (error) {
         this.#problems.push(`the comment was not posted: ${messageOf(error)}`);
       }
     }
     this.#say(done.join(", "));
+    if (compared) this.#say(compared);
+  }
+
+  /** Return the result of the comparison in a sentence. */
+  async #compared(run: Run): Promise<string> {
+    const isComplete = this.#isComplete && !run.uploads.problems.length;
+    try {
+      return await run.conclude(isComplete, (words) => run.uploads.warnings.push(words));
+    } catch (error) {
+      if (error instanceof ServiceTooOldError) {
+        const words = "not compared, because the service is too old: update it";
+        if (run.settings.compare) run.uploads.warnings.push(words);
+      } else this.#problems.push(`not compared: ${messageOf(error)}`);
+      return "";
+    }
   }
 
   #notUploaded(error: unknown): undefined {

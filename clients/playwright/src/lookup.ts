@@ -1,4 +1,5 @@
 /** Ask the forge for what the event of an Actions job does not name: its pull request, or the head of that. */
+import { checkedOut } from "./ci/checkout.js";
 import type { Job } from "./ci/job.js";
 import { InvalidInputError, messageOf } from "./errors.js";
 import { forgeOf } from "./forges/index.js";
@@ -22,19 +23,25 @@ export async function pullRequestOf(job: Job, sender: Sender): Promise<number | 
   return found[0];
 }
 
-/** Return the commit, or else the head of the pull request. Throws InvalidInputError. */
-export async function commitOf(
-  job: Job,
-  prNumber: number,
-  commitSha: string,
-  sender: Sender,
-): Promise<string> {
-  if (commitSha) return commitSha;
+/** Return the commit, or else the head of the pull request, or else git's. Throws InvalidInputError. */
+export async function commitOf(job: Job, prNumber: number, sender: Sender): Promise<string> {
+  if (job.commitSha) return job.commitSha;
+  if (job.lookup !== "head") return commitHere(); // otherwise here is the base's checkout
   const missing = `the event does not name the head of pull request ${prNumber}`;
   const advice = "Set commit (PRSHOTS_COMMIT)";
   const sha = await asked(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
   if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice}`);
   return sha;
+}
+
+/** Return the commit that is checked out. Throws InvalidInputError. */
+async function commitHere(): Promise<string> {
+  const commit = await checkedOut();
+  if (!commit)
+    throw new InvalidInputError(
+      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)",
+    );
+  return commit;
 }
 
 /** Return the forge's answer. Only GitHub and Gitea run jobs that have to ask. */

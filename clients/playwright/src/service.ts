@@ -1,5 +1,7 @@
 /** The routes of the public API that a run needs. */
-import { CallError, InvalidInputError, UnauthorizedError } from "./errors.js";
+import { createHash } from "node:crypto";
+import type { Comparison, State } from "./comparing.js";
+import { CallError, InvalidInputError, ServiceTooOldError, UnauthorizedError } from "./errors.js";
 import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
 import type { TokenSource } from "./keyless.js";
@@ -8,6 +10,13 @@ import { jsonOf, type Reply, type Sender } from "./sending.js";
 type Json = Record<string, unknown>;
 
 const HEADERS = { "User-Agent": "prshots-playwright" };
+
+/** Routes that an older service does not have. Without them, uploads and comments work as before. */
+const NEW_ROUTES = /^\/v1\/(baseline|compare|pull)\b/;
+
+/** What the comment shows. */
+export const VIEWS = ["all", "latest", "changes"] as const;
+export type View = (typeof VIEWS)[number];
 
 export interface Shot {
   image: Buffer;
@@ -34,30 +43,71 @@ export class Service {
   ) {}
 
   async upload(shot: Shot, prNumber: number, commitSha: string): Promise<void> {
-    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
-    await this.#call("/v1/upload", () => {
-      const form = new FormData();
-      const fields = {
-        name: shot.name,
-        pr_number: String(prNumber),
-        commit_sha: commitSha,
-        viewport: shot.viewport,
-        ...(shot.theme && { theme: shot.theme }),
-      };
-      for (const [name, value] of Object.entries(fields)) form.append(name, value);
-      form.append("image", image, "image");
-      return { method: "POST", body: form };
-    });
+    await this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber), commit_sha: commitSha });
+  }
+
+  /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
+  async baseline(shot: Shot, branch: string, commitSha: string): Promise<void> {
+    await this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
+  }
+
+  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
+  async isKnownBaseline(shot: Shot, branch: string, commitSha: string): Promise<boolean> {
+    const { name, viewport, theme, image } = shot;
+    const sha256 = createHash("sha256").update(image).digest("hex");
+    const shots = [{ name, viewport, theme, sha256 }];
+    const { missing } = await this.#tell("/v1/baseline/known", { branch, commit_sha: commitSha, shots });
+    if (!Array.isArray(missing)) throw this.#unlike("missing");
+    return missing.length === 0;
+  }
+
+  /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
+  async completeBaselines(branch: string, commitSha: string): Promise<void> {
+    await this.#tell("/v1/baseline/complete", { branch, commit_sha: commitSha });
+  }
+
+  /**
+   * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
+   * base's, newest first. With `complete`, a shot that is missing was removed. Throws ServiceTooOldError.
+   */
+  async compare(
+    prNumber: number,
+    commitSha: string,
+    base: { branch: string; commits: string[] },
+    complete: boolean,
+  ): Promise<Comparison> {
+    const { branch, commits } = base;
+    const asked = { pr_number: prNumber, commit_sha: commitSha, branch, commits, complete };
+    return this.#comparisonIn(await this.#tell("/v1/compare", asked));
+  }
+
+  /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
+  async comparison(prNumber: number): Promise<Comparison | undefined> {
+    try {
+      return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber}`, () => ({})));
+    } catch (error) {
+      if (error instanceof ServiceTooOldError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Tell the service about a pull request, and return its page on the dashboard. Throws ServiceTooOldError. */
+  async describe(prNumber: number, about: Record<string, string>): Promise<string> {
+    const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber, ...about });
+    return typeof url === "string" ? url : "";
   }
 
   /** Return the pull request's comment in at most this many bytes of markdown. */
-  async comment(prNumber: number, limit: number, marker: Marker): Promise<CommentText> {
+  async comment(
+    prNumber: number,
+    limit: number,
+    marker: Marker,
+    view: View = "all", // the default, also of a service that has no views
+  ): Promise<CommentText> {
     const asked = new URLSearchParams({ pr_number: String(prNumber), limit: String(limit), marker });
+    if (view !== "all") asked.set("view", view);
     const { markdown, count } = await this.#call(`/v1/comment?${asked}`, () => ({}));
-    if (typeof markdown !== "string" || typeof count !== "number")
-      throw new CallError(
-        `${this.url} answered without markdown and count: is it a prshots API, and not older than this reporter?`,
-      );
+    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
     return { markdown, count };
   }
 
@@ -78,6 +128,43 @@ export class Service {
     }
   }
 
+  async #sendImage(path: string, shot: Shot, where: Record<string, string>): Promise<void> {
+    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...(theme && { theme }), ...where };
+    await this.#call(path, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, value);
+      form.append("image", image, "image");
+      return { method: "POST", body: form };
+    });
+  }
+
+  #tell(path: string, asked: Json): Promise<Json> {
+    const headers = { "Content-Type": "application/json" };
+    return this.#call(path, () => ({ method: "POST", body: JSON.stringify(asked), headers }));
+  }
+
+  #comparisonIn(value: Json): Comparison {
+    const { state, branch, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
+    const isOne = typeof state === "string" && typeof branch === "string" && typeof commitSha === "string";
+    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    return {
+      state: state as State,
+      branch,
+      commitSha,
+      baseCommit: typeof baseCommit === "string" ? baseCommit : "",
+      counts: counts as Record<string, number>,
+      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+    };
+  }
+
+  #unlike(missing: string): CallError {
+    return new CallError(
+      `${this.url} answered without ${missing}: is it a prshots API, and not older than this reporter?`,
+    );
+  }
+
   async #call(path: string, request: () => RequestInit): Promise<Json> {
     const token = await this.tokens.token();
     let reply = await this.#sent(path, request, token);
@@ -85,12 +172,19 @@ export class Service {
       const other = await this.tokens.renewed(token);
       if (other) reply = await this.#sent(path, request, other);
     }
+    if (NEW_ROUTES.test(path) && [404, 405].includes(reply.status))
+      throw new ServiceTooOldError(
+        `${this.url} answered ${reply.status} to ${path}: the service is too old to compare. Update it`,
+      );
     return this.#value(reply);
   }
 
   #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
-    const headers = { ...HEADERS, Authorization: `Bearer ${token}` };
-    return this.sender.send(this.url + path, () => ({ ...request(), headers }));
+    const own = { ...HEADERS, Authorization: `Bearer ${token}` };
+    return this.sender.send(this.url + path, () => {
+      const { headers, ...rest } = request();
+      return { ...rest, headers: { ...(headers as Record<string, string>), ...own } };
+    });
   }
 
   #value(reply: Reply): Json {
@@ -106,7 +200,7 @@ export class Service {
     const value = jsonOf(reply, this.url) as Json | null;
     if (value === null || typeof value !== "object" || status === 404)
       throw new CallError(`${this.url} answered ${status}: is it the address of a prshots API?`);
-    if (status === 200) return value;
+    if (status === 200 || status === 202) return value;
     const words = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
     throw [400, 413, 415].includes(status) ? new InvalidInputError(words) : new CallError(words);
   }

@@ -1,11 +1,11 @@
 /** What to do: the options in playwright.config.ts, then the environment, then what the CI says. */
-import { checkedOut } from "./ci/checkout.js";
 import { detected } from "./ci/detection.js";
-import { type Environ, FORGES, type ForgeKind, type Job } from "./ci/job.js";
+import { type Environ, FORGES, type ForgeKind, type Job, settled } from "./ci/job.js";
 import { withForge } from "./ci/overrides.js";
 import * as validate from "./ci/validate.js";
 import { InvalidInputError } from "./errors.js";
 import { TRIES } from "./sending.js";
+import { VIEWS, type View } from "./service.js";
 
 export interface PrshotsOptions {
   /** The service's address; default PRSHOTS_URL. Without one, the reporter does nothing. */
@@ -14,11 +14,19 @@ export interface PrshotsOptions {
   token?: string;
   /** The project for keyless uploads: organization/name or its id; default PRSHOTS_PROJECT. */
   project?: string;
-  /** The pull request; default PRSHOTS_PR, then the CI's. Without one, the reporter does nothing. */
+  /** The pull request; default PRSHOTS_PR, then the CI's. Without one, only the default branch uploads: baselines. */
   prNumber?: number | string;
   /** The commit; default PRSHOTS_COMMIT, then the CI's, then the one that is checked out. */
   commit?: string;
-  /** Upload the screenshots of all tests (the default) or only of failed tests. */
+  /** The branch that has the baselines; default PRSHOTS_BRANCH, then the pull request's target or the default branch. */
+  branch?: string;
+  /** Compare with the base; default true. */
+  compare?: boolean;
+  /** These are not all screenshots of the commit. Default false, but true for a shard and if a test fails. */
+  partial?: boolean;
+  /** What the comment shows; default "changes" if there is a comparison, otherwise "latest". */
+  view?: View;
+  /** Upload the screenshots of all tests (the default) or only of failed tests, which are not compared. */
   only?: "all" | "failed";
   /** Post the comment at the end; default true. */
   comment?: boolean;
@@ -40,16 +48,18 @@ export interface Settings {
   url: string;
   token: string;
   project: string;
-  /** Undefined and empty if the forge has to be asked (`lookup.ts`). */
-  prNumber: number | undefined;
-  commitSha: string;
+  /** The branch that has the baselines; empty for the pull request's target or the default branch. */
+  branch: string;
+  compare: boolean;
+  partial: boolean;
+  view: View | undefined;
   only: "all" | "failed";
   comment: boolean;
   tries: number;
   job: Job;
 }
 
-/** Return the settings; nothing without a service or a pull request, as on a developer's machine. */
+/** Return the settings; nothing without a service, a pull request or a branch, as on a developer's machine. */
 export function settingsOf(options: PrshotsOptions, environ: Environ): Settings | undefined {
   const given = (options.url ?? environ.PRSHOTS_URL ?? "").trim();
   if (!given) return undefined;
@@ -62,14 +72,19 @@ export function settingsOf(options: PrshotsOptions, environ: Environ): Settings 
   const only = options.only ?? "all";
   if (only !== "all" && only !== "failed")
     throw new InvalidInputError(`only takes "all" or "failed"; got "${only}"`);
+  const branch = options.branch ?? environ.PRSHOTS_BRANCH;
+  const branchIn = (name: unknown) => validate.branch(name) || undefined;
+  const viewIn = (name: unknown) => VIEWS.find((view) => view === name);
   const job = jobOf(options, environ);
-  if (job.prNumber === undefined && !job.lookup) return undefined;
+  if (job.prNumber === undefined && !job.lookup && !job.branch) return undefined;
   return {
     url,
     token: options.token ?? environ.PRSHOTS_TOKEN ?? "",
     project: (options.project ?? environ.PRSHOTS_PROJECT ?? "").trim(),
-    prNumber: job.prNumber,
-    commitSha: job.commitSha || (job.lookup === "head" ? "" : commitHere()), // here is the base's checkout
+    branch: checked(branch, branchIn, "branch (PRSHOTS_BRANCH) takes the name of a branch") ?? "",
+    compare: (options.compare ?? true) && only === "all",
+    partial: options.partial ?? false,
+    view: checked(options.view, viewIn, `view takes one of ${VIEWS.join(", ")}`),
     only,
     comment: options.comment ?? true,
     tries: Math.max(options.tries ?? TRIES, 1),
@@ -80,16 +95,29 @@ export function settingsOf(options: PrshotsOptions, environ: Environ): Settings 
 /** Return the job as the CI describes it, with the pull request and commit that were set instead. */
 function jobOf(options: PrshotsOptions, environ: Environ): Job {
   const found = detected(environ);
-  const prNumber = options.prNumber ?? environ.PRSHOTS_PR;
-  const commit = options.commit ?? environ.PRSHOTS_COMMIT;
   const commitIn = (given: unknown) => validate.commit(given) || undefined;
-  return {
+  const prNumber =
+    checked(
+      options.prNumber ?? environ.PRSHOTS_PR,
+      validate.prNumber,
+      "prNumber (PRSHOTS_PR) takes a number",
+    ) ?? found.prNumber;
+  const commitSha =
+    checked(
+      options.commit ?? environ.PRSHOTS_COMMIT,
+      commitIn,
+      "commit (PRSHOTS_COMMIT) takes 7 to 40 hex digits",
+    ) ?? found.commitSha;
+  const isOther = prNumber !== found.prNumber && !found.lookup;
+  return settled({
     ...found,
+    // What the CI says about its own pull request and commit says nothing about another one.
+    ...(isOther && { title: "", author: "", sourceBranch: "" }),
+    ...(commitSha !== found.commitSha && { baseSha: "" }),
     forgeToken: validate.token(options.forgeToken ?? "") || found.forgeToken,
-    prNumber: checked(prNumber, validate.prNumber, "prNumber (PRSHOTS_PR) takes a number") ?? found.prNumber,
-    commitSha:
-      checked(commit, commitIn, "commit (PRSHOTS_COMMIT) takes 7 to 40 hex digits") ?? found.commitSha,
-  };
+    prNumber,
+    commitSha,
+  });
 }
 
 /** Return the job with the forge that was set. Throws InvalidInputError. */
@@ -114,13 +142,4 @@ function checked<T>(given: unknown, read: (value: unknown) => T | undefined, tak
   const found = read(value);
   if (found === undefined) throw new InvalidInputError(`${takes}; got "${String(value).slice(0, 100)}"`);
   return found;
-}
-
-function commitHere(): string {
-  const commit = checkedOut();
-  if (!commit)
-    throw new InvalidInputError(
-      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)",
-    );
-  return commit;
 }

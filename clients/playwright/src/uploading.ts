@@ -5,6 +5,7 @@ import {
   InvalidInputError,
   messageOf,
   RateLimitedError,
+  ServiceTooOldError,
   UnauthorizedError,
   UnreachableError,
 } from "./errors.js";
@@ -12,6 +13,7 @@ import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
 import type { Attachment, Title } from "./shot_names.js";
+import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
 /** After this many failed requests in a row, the rest is not uploaded. */
@@ -24,15 +26,16 @@ export class Uploads {
   /** What was uploaded although it is damaged, one line each. */
   readonly warnings: string[] = [];
   uploaded = 0;
+  /** How many of these the service had already. */
+  known = 0;
   #failures = 0;
   #notTried = 0;
   #givenUp = "";
   readonly #queue: Queue;
 
   constructor(
-    private readonly service: Pick<Service, "upload" | "maxImageBytes">,
-    private readonly prNumber: number,
-    private readonly commitSha: string,
+    private readonly service: Pick<Service, "upload" | "baseline" | "isKnownBaseline" | "maxImageBytes">,
+    private readonly target: Target,
     atOnce = AT_ONCE,
   ) {
     this.#queue = new Queue(atOnce);
@@ -47,13 +50,21 @@ export class Uploads {
       try {
         const shot = await shotOf(attachment, { name, viewport, theme }, await this.service.maxImageBytes());
         if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
-        await this.service.upload(shot, this.prNumber, this.commitSha);
+        await this.#send(shot);
         this.uploaded += 1;
         this.#failures = 0;
       } catch (error) {
         this.#judge(error, name);
       }
     });
+  }
+
+  /** Send a shot. Of a baseline whose bytes the service has, only the hash. */
+  async #send(shot: Shot): Promise<void> {
+    const { prNumber, baselineOf = "", commitSha } = this.target;
+    if (prNumber !== undefined) await this.service.upload(shot, prNumber, commitSha);
+    else if (await this.service.isKnownBaseline(shot, baselineOf, commitSha)) this.known += 1;
+    else await this.service.baseline(shot, baselineOf, commitSha);
   }
 
   /** Wait for all uploads. The ones that were not tried are one problem. */
@@ -72,7 +83,7 @@ export class Uploads {
   }
 }
 
-const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError];
+const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError];
 
 export function screenshots(count: number): string {
   return `${count} ${count === 1 ? "screenshot" : "screenshots"}`;

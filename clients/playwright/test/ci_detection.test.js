@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { detected } from "../dist/ci/detection.js";
-import { apiRoot, placeOfRemote } from "../dist/ci/forge_addresses.js";
+import { apiRoot, placeOfRemote, pullRequestPage } from "../dist/ci/forge_addresses.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { withForge } from "../dist/ci/overrides.js";
 import { inCamelCase, testCases, vectors } from "./support/vectors.js";
@@ -17,7 +17,8 @@ after(() => rmSync(folder, { recursive: true }));
 /** Return the job's fields that a vector names, and the vector's expected values. */
 function compared(job, expected) {
   const fields = inCamelCase(Object.fromEntries(Object.entries(expected).filter(([key]) => !notInNode[key])));
-  return [Object.fromEntries(Object.keys(fields).map((key) => [key, job[key]])), fields];
+  const known = { ...job, prUrl: pullRequestPage(job.forge, job.repositoryUrl, job.prNumber) };
+  return [Object.fromEntries(Object.keys(fields).map((key) => [key, known[key]])), fields];
 }
 
 /** Return a case's variables. The event of GitHub Actions is written to a file. */

@@ -26,7 +26,7 @@ testCases("lookups", "asked", ({ forge, lookup, replies, token = "secret", ...ex
       };
       const found = async () => {
         const prNumber = await pullRequestOf(job, sender);
-        return [prNumber, prNumber && (await commitOf(job, prNumber, job.commitSha, sender))];
+        return [prNumber, prNumber && (await commitOf(job, prNumber, sender))];
       };
       if (expected.error)
         await assert.rejects(

@@ -64,14 +64,18 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
   writeFileSync(path, JSON.stringify({ deployment: { sha }, deployment_status: {}, repository: { id: 7 } }));
   const pull = { number: 12, state: "open", head: { sha }, base: { repo: { full_name: "octo/app" } } };
   for (const [pulls, output] of [
-    [[pull], "prshots: 1 screenshot uploaded to PR 12\n"],
+    [
+      [pull],
+      "prshots: 1 screenshot uploaded to PR 12\n" +
+        "prshots: not compared, because the service is too old: update it\n",
+    ],
     [[], ""],
   ]) {
     const uploaded = [];
     const answer = ({ url }, content) => {
       if (url === `/repos/octo/app/commits/${sha}/pulls?per_page=100`) return { json: pulls };
       if (url === "/v1/upload") uploaded.push(content.includes(sha));
-      return {};
+      return url === "/v1/pull" ? { status: 404 } : {}; // as an older service
     };
     const said = await written(() =>
       served(answer, async (url) => {

@@ -81,7 +81,7 @@ testCases("retries", "uploads", async ({ results, tried }) => {
       if (result !== "ok") throw new ERRORS[result](result);
     },
   };
-  const uploads = new Uploads(service, 7, "0".repeat(40), 1);
+  const uploads = new Uploads(service, { prNumber: 7, commitSha: "0".repeat(40) }, 1);
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
   for (const name of results.keys()) uploads.add({ body: Buffer.from(png, "base64") }, String(name), "");
   await uploads.finished();

@@ -22,7 +22,7 @@ async function uploadedTo(answers) {
     return answers[request.url] ?? {};
   };
   return served(answer, async (url) => {
-    const uploads = new Uploads(serviceAt(url), 7, SHA);
+    const uploads = new Uploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
     uploads.add({ body: PICTURES.png }, "dot", "");
     await uploads.finished();
     return { asked, problems: uploads.problems };
@@ -51,7 +51,7 @@ test("a file that is cut off is uploaded with a warning, which is no problem", a
   await served(
     () => ({}),
     async (url) => {
-      const uploads = new Uploads(serviceAt(url), 7, SHA);
+      const uploads = new Uploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
       for (const [kind, picture] of Object.entries(PICTURES))
         uploads.add({ body: picture.subarray(0, picture.length - 1) }, kind, "");
       uploads.add({ body: PICTURES.png }, "whole", "");
@@ -72,7 +72,7 @@ test("the limits are requested once", async () => {
       return {};
     },
     async (url) => {
-      const uploads = new Uploads(serviceAt(url), 7, SHA);
+      const uploads = new Uploads(serviceAt(url), { prNumber: 7, commitSha: SHA });
       for (let number = 0; number < 9; number++) uploads.add({ body: PICTURES.png }, String(number), "");
       await uploads.finished();
       assert.equal(uploads.uploaded, 9);

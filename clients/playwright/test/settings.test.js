@@ -11,17 +11,43 @@ const ENVIRON = {
 };
 
 test("options override variables, and variables override the CI", () => {
-  const { url, prNumber, commitSha, token } = settingsOf({ prNumber: 9 }, ENVIRON);
-  assert.deepEqual([url, prNumber, commitSha, token], ["https://shots.test", 9, SHA, "t"]);
+  const { url, job, token } = settingsOf({ prNumber: 9 }, ENVIRON);
+  assert.deepEqual([url, job.prNumber, job.commitSha, token], ["https://shots.test", 9, SHA, "t"]);
   const gitlab = { GITLAB_CI: "true", CI_MERGE_REQUEST_IID: "7", CI_COMMIT_SHA: "f".repeat(40) };
-  assert.equal(settingsOf({}, { ...gitlab, ...ENVIRON }).prNumber, 8);
+  assert.equal(settingsOf({}, { ...gitlab, ...ENVIRON }).job.prNumber, 8);
   const ofCi = settingsOf({}, { ...gitlab, PRSHOTS_URL: "https://shots.test", PRSHOTS_PR: "" });
-  assert.deepEqual([ofCi.prNumber, ofCi.commitSha], [7, "f".repeat(40)]);
+  assert.deepEqual([ofCi.job.prNumber, ofCi.job.commitSha], [7, "f".repeat(40)]);
 });
 
-test("without a service or a pull request there is nothing to do", () => {
+test("without a service, or without a pull request and a branch, there is nothing to do", () => {
   assert.equal(settingsOf({}, { ...ENVIRON, PRSHOTS_URL: "" }), undefined);
   assert.equal(settingsOf({}, { ...ENVIRON, PRSHOTS_PR: "" }), undefined);
+  const ofMain = { GITLAB_CI: "true", CI_COMMIT_BRANCH: "main", CI_DEFAULT_BRANCH: "main" };
+  assert.equal(settingsOf({}, { ...ofMain, ...ENVIRON, PRSHOTS_PR: "" }).job.branch, "main");
+});
+
+test("what the CI says about its own pull request and commit says nothing about another one", () => {
+  const ofCi = {
+    GITLAB_CI: "true",
+    CI_MERGE_REQUEST_IID: "7",
+    CI_MERGE_REQUEST_TITLE: "Add a cart",
+    CI_MERGE_REQUEST_DIFF_BASE_SHA: SHA,
+    CI_COMMIT_SHA: "f".repeat(40),
+    PRSHOTS_URL: "https://shots.test",
+  };
+  const { job: own } = settingsOf({}, ofCi);
+  assert.deepEqual([own.title, own.baseSha], ["Add a cart", SHA]);
+  const { job: other } = settingsOf({ prNumber: 8, commit: SHA }, ofCi);
+  assert.deepEqual([other.title, other.baseSha], ["", ""]);
+  const ofMain = { GITLAB_CI: "true", CI_COMMIT_BRANCH: "main", CI_DEFAULT_BRANCH: "main" };
+  assert.equal(settingsOf({}, { ...ofMain, ...ENVIRON }).job.branch, ""); // PRSHOTS_PR names a pull request
+});
+
+test("only failed tests are not compared", () => {
+  assert.deepEqual(
+    [settingsOf({}, ENVIRON).compare, settingsOf({ only: "failed" }, ENVIRON).compare],
+    [true, false],
+  );
 });
 
 test("an invalid setting is named", () => {
@@ -29,6 +55,8 @@ test("an invalid setting is named", () => {
   refused({ prNumber: "seven" }, /PRSHOTS_PR\) takes a number; got "seven"/);
   refused({ commit: "HEAD" }, /PRSHOTS_COMMIT\) takes 7 to 40 hex digits; got "HEAD"/);
   refused({ only: "some" }, /"all" or "failed"/);
+  refused({ branch: "my branch" }, /PRSHOTS_BRANCH\) takes the name of a branch; got "my branch"/);
+  refused({ view: "some" }, /view takes one of all, latest, changes; got "some"/);
   refused({ url: "shots.test" }, /such as https:/);
   refused({ url: "https://ann:hunter2@shots.test" }, (error) => !error.message.includes("hunter2"));
 });

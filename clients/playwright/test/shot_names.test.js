@@ -14,7 +14,7 @@ testCases("shot_names", "suffixes", async ({ given, name, viewport, theme = "", 
   const title = withoutSuffixes(given);
   if (refused) {
     const service = { maxImageBytes: async () => 1000, upload: () => assert.fail("it was sent") };
-    const uploads = new Uploads(service, 7, "0".repeat(40));
+    const uploads = new Uploads(service, { prNumber: 7, commitSha: "0".repeat(40) });
     uploads.add({ body: PICTURES.png }, title.name, title.viewport);
     await uploads.finished();
     assert.equal(uploads.problems.length, 1);

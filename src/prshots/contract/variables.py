@@ -26,8 +26,8 @@ CLIENT = (
 OTHERS = (
     *("CONFIG", "WITHOUT_DASHBOARD"),
     *("METRICS_FOLDER", "METRICS_SLOT", "WORKER_RESTARTED"),  # from the supervisor to its children
-    *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY"),  # templates/prshots.yml
-    "PYTHON",  # action.yml
+    *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY", "COMPARE", "PARTIAL", "FAIL_ON"),  # templates/prshots.yml
+    *("PYTHON", "JOB_STATUS"),  # action.yml
     "VERSION",  # deploy/compose.yaml
 )
 ACTION_INPUT = "INPUT_"

@@ -13,8 +13,27 @@ export interface Event {
   prNumber: number | undefined;
   commitSha: string;
   fromFork: boolean;
-  lookup?: Lookup | undefined;
+  lookup: Lookup | undefined;
+  branch: string;
+  defaultBranch: string;
+  targetBranch: string;
+  sourceBranch: string;
+  title: string;
+  author: string;
 }
+
+const NOTHING: Event = {
+  prNumber: undefined,
+  commitSha: "",
+  fromFork: false,
+  lookup: undefined,
+  branch: "",
+  defaultBranch: "",
+  targetBranch: "",
+  sourceBranch: "",
+  title: "",
+  author: "",
+};
 
 /** GitHub sends at most 25 MB. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -28,25 +47,26 @@ const NAMES_THE_BASE = new Set([
   "workflow_run",
 ]);
 
+/** These events build GITHUB_REF as it is. Others name the default branch there, and build something else. */
+const OF_A_BRANCH = new Set(["push", "schedule", "workflow_dispatch"]);
+
 /**
  * Return what happened: from the file, and where the file does not say, from the variables. The content tells which
  * event it is: in a reusable workflow, Gitea names every event `workflow_call`.
  */
 export function eventOf(environ: Environ): Event {
   const said = read(validate.first(environ, "GITHUB_EVENT_PATH"));
+  const defaultBranch = validate.branch(part(said, "repository")?.default_branch);
+  return { ...NOTHING, ...saidIn(said, environ), defaultBranch };
+}
+
+function saidIn(said: unknown, environ: Environ): Partial<Event> {
+  const event = validate.first(environ, "GITHUB_EVENT_NAME");
   const ref = validate.first(environ, "GITHUB_REF");
-  const isOfBase = NAMES_THE_BASE.has(validate.first(environ, "GITHUB_EVENT_NAME"));
-  const built = isOfBase ? "" : validate.commit(environ.GITHUB_SHA);
+  const built = NAMES_THE_BASE.has(event) ? "" : validate.commit(environ.GITHUB_SHA);
 
   const pull = part(said, "pull_request");
-  if (pull) {
-    const head = part(pull, "head");
-    return {
-      prNumber: validate.prNumber(pull.number) ?? numberIn(ref),
-      commitSha: validate.commit(head?.sha, built),
-      fromFork: isFork(part(head, "repo"), part(part(pull, "base"), "repo")),
-    };
-  }
+  if (pull) return ofPullRequest(pull, ref, built);
   const deployment = part(said, "deployment"); // before workflow_run, which the event also has
   if (deployment) return ofDeployment(said, deployment, ref, built);
   const run = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
@@ -55,16 +75,36 @@ export function eventOf(environ: Environ): Event {
   if (part(issue, "pull_request")) {
     // A comment on a pull request does not name its commit.
     const prNumber = validate.prNumber(issue?.number);
-    return { prNumber, commitSha: "", fromFork: false, lookup: prNumber === undefined ? undefined : "head" };
+    return { prNumber, lookup: prNumber === undefined ? undefined : "head" };
   }
-  return { prNumber: numberIn(ref), commitSha: built, fromFork: false };
+  const isPush = OF_A_BRANCH.has(event) || (event === "workflow_call" && isObject(said) && "after" in said);
+  return {
+    prNumber: numberIn(ref),
+    commitSha: built,
+    branch: isPush && ref.startsWith("refs/heads/") ? validate.branch(ref) : "",
+    targetBranch: validate.branch(environ.GITHUB_BASE_REF),
+    sourceBranch: validate.branch(environ.GITHUB_HEAD_REF),
+  };
+}
+
+function ofPullRequest(pull: Json, ref: string, built: string): Partial<Event> {
+  const [head, base] = [part(pull, "head"), part(pull, "base")];
+  return {
+    prNumber: validate.prNumber(pull.number) ?? numberIn(ref),
+    commitSha: validate.commit(head?.sha, built),
+    fromFork: isFork(part(head, "repo"), part(base, "repo")),
+    targetBranch: validate.branch(base?.ref),
+    sourceBranch: validate.branch(head?.ref),
+    title: validate.words(pull.title),
+    author: validate.words(part(pull, "user")?.login),
+  };
 }
 
 /**
  * A workflow run, a check suite or a check run. GitHub lists every pull request with this head, also those that other
  * repositories have of this branch.
  */
-function ofRun(said: unknown, run: Json): Event {
+function ofRun(said: unknown, run: Json): Partial<Event> {
   const commitSha = validate.commit(run.head_sha);
   const prNumber = ownPullRequest(said, run, commitSha);
   let lookup: Lookup | undefined;
@@ -74,12 +114,18 @@ function ofRun(said: unknown, run: Json): Event {
     if (typeof startedBy === "string" && startedBy.startsWith("pull_request")) lookup = "pull_request";
     else if (startedBy === undefined || isListed) lookup = "any_pull_request";
   }
-  const fromFork = "head_repository" in run && isFork(part(run, "head_repository"), part(said, "repository"));
-  return { prNumber, commitSha, fromFork, lookup };
+  const isOfFork = isFork(part(run, "head_repository"), part(said, "repository"));
+  return {
+    prNumber,
+    commitSha,
+    fromFork: "head_repository" in run && isOfFork,
+    lookup,
+    branch: run.event === "push" && !isOfFork ? validate.branch(run.head_branch) : "",
+  };
 }
 
 /** A deployment, such as a preview. */
-function ofDeployment(said: unknown, deployment: Json, ref: string, built: string): Event {
+function ofDeployment(said: unknown, deployment: Json, ref: string, built: string): Partial<Event> {
   const commitSha = validate.commit(deployment.sha, built);
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
   const run = part(said, "workflow_run");
@@ -87,7 +133,7 @@ function ofDeployment(said: unknown, deployment: Json, ref: string, built: strin
   const prNumber =
     numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said, run, commitSha) : undefined);
   const lookup = prNumber === undefined && commitSha ? "any_pull_request" : undefined;
-  return { prNumber, commitSha, fromFork: false, lookup };
+  return { prNumber, commitSha, lookup };
 }
 
 /** Return the one pull request that is in this repository and has this head; nothing if there is not exactly one. */

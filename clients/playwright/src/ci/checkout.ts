@@ -1,19 +1,34 @@
-/** The commit that is checked out in the working folder. */
-import { execFileSync } from "node:child_process";
+/** What git's checkout says in place of the CI: the commit of the screenshots, and the default branch. */
+import { commitAt, git } from "./git.js";
+import type { Job } from "./job.js";
 import * as validate from "./validate.js";
 
-const TIMEOUT_MS = 30_000;
+const USUAL_BRANCHES = ["main", "master"];
+const OF_ORIGIN = "refs/remotes/origin/";
 
 /** Return the commit of the working folder; nothing when it is in no git repository. */
-export function checkedOut(): string {
-  try {
-    const said = execFileSync("git", ["rev-parse", "--verify", "HEAD"], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-      timeout: TIMEOUT_MS,
-    });
-    return validate.commit(said);
-  } catch {
-    return ""; // no git, no repository, or a git that hangs
-  }
+export function checkedOut(): Promise<string> {
+  return commitAt("HEAD");
+}
+
+/** Return a commit's SHA of 40 characters, from git if it is abbreviated; nothing if git has no such one. */
+export async function fullCommit(sha: string): Promise<string> {
+  return validate.fullCommit(sha) || (validate.commit(sha) ? await commitAt(sha) : "");
+}
+
+/** Return the repository's default branch: from the CI, else from git's remote, else by its usual names. */
+export async function defaultBranch(job: Job): Promise<string> {
+  if (job.defaultBranch) return job.defaultBranch;
+  const head = (await git("symbolic-ref", "--quiet", `${OF_ORIGIN}HEAD`)).output.trim();
+  const found = head.startsWith(OF_ORIGIN) ? validate.branch(head.slice(OF_ORIGIN.length)) : "";
+  if (found) return found;
+  if (USUAL_BRANCHES.includes(job.branch)) return job.branch;
+  for (const name of USUAL_BRANCHES)
+    if ((await commitAt(OF_ORIGIN + name)) || (await commitAt(`refs/heads/${name}`))) return name;
+  return "main";
+}
+
+/** Return whether the job builds the branch that has the baselines: the given one, else the default one. */
+export async function buildsBaselines(job: Job, branch: string): Promise<boolean> {
+  return job.branch !== "" && !job.fromFork && job.branch === (branch || (await defaultBranch(job)));
 }

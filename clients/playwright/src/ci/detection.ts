@@ -8,36 +8,43 @@ import {
   placeOfRemote,
   runsOnGitea,
 } from "./forge_addresses.js";
-import { type Environ, type ForgeKind, type Job, type Lookup, NO_JOB } from "./job.js";
+import { type Environ, type ForgeKind, type Job, NO_JOB, settled } from "./job.js";
 import * as validate from "./validate.js";
 import { first } from "./validate.js";
 
 /** Return what the environment says; an empty job if it is from no CI that we know. */
 export function detected(environ: Environ): Job {
-  return CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB;
+  return settled(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
 }
 
-interface Said {
-  commitSha: string;
-  api?: string;
-  fromFork?: boolean;
-  lookup?: Lookup | undefined;
-}
+/** What the CI says besides the place of the pull request. */
+type Said = Partial<Job> & Pick<Job, "commitSha"> & { api?: string };
 
-function jobAt(ci: string, environ: Environ, place: Place, said: Said): Job {
+function jobAt(ci: string, environ: Environ, place: Place, { api, ...said }: Said): Job {
   const { kind, url, repository, prNumber } = place;
+  const isNamed = url !== "" && repository.includes("/");
   return {
+    ...NO_JOB,
+    repositoryUrl: isNamed ? `${url}/${repository}` : "",
+    ...said,
     ci,
     prNumber,
-    commitSha: said.commitSha,
     fromFork: Boolean(said.fromFork) && prNumber !== undefined,
     forge: kind,
     forgeUrl: url,
-    forgeApi: validate.root(said.api) || (url ? apiRoot(kind, url) : ""),
+    forgeApi: validate.root(api) || (url ? apiRoot(kind, url) : ""),
     repository,
     forgeToken: forgeToken(kind, environ),
-    lookup: said.lookup,
   };
+}
+
+/** Return the branch that a variable names. */
+function branchIn(environ: Environ, ...names: string[]): string {
+  return validate.branch(first(environ, ...names));
+}
+
+function isSeveral(count: string | undefined): boolean {
+  return (validate.prNumber(count) ?? 1) > 1; // any number, checked in the same way
 }
 
 /** GitHub Actions. Gitea's and Forgejo's Actions set the same variables. */
@@ -59,13 +66,19 @@ function gitlab(environ: Environ): Job {
   let target = validate.repository(environ.CI_MERGE_REQUEST_PROJECT_ID);
   let prNumber = validate.prNumber(environ.CI_MERGE_REQUEST_IID);
   const source = first(environ, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID");
+  const [branch, defaultBranch] = [
+    branchIn(environ, "CI_COMMIT_BRANCH"),
+    branchIn(environ, "CI_DEFAULT_BRANCH"),
+  ];
   let fromFork = Boolean(target && source) && source !== target;
   if (prNumber === undefined) {
     // A branch pipeline lists the open merge requests of its branch: group/app!12,group/app!13
     const [open = ""] = first(environ, "CI_OPEN_MERGE_REQUESTS").split(",");
     const path = open.slice(0, Math.max(open.lastIndexOf("!"), 0));
-    prNumber = validate.prNumber(open.slice(open.lastIndexOf("!") + 1));
     fromFork = path !== "" && path !== first(environ, "CI_PROJECT_PATH");
+    // The default branch is built for its own sake, also if a merge request wants it elsewhere.
+    const isDefault = branch !== "" && branch === defaultBranch && !fromFork;
+    prNumber = isDefault ? undefined : validate.prNumber(open.slice(open.lastIndexOf("!") + 1));
     target = fromFork ? validate.repository(path) : "";
   }
   // A fork's merge request is discussed in the target project.
@@ -80,11 +93,22 @@ function gitlab(environ: Environ): Job {
       // Only in a merged results pipeline, where CI_COMMIT_SHA is the merge, is the first one set.
       commitSha: validate.commit(environ.CI_MERGE_REQUEST_SOURCE_BRANCH_SHA, environ.CI_COMMIT_SHA),
       fromFork,
+      repositoryUrl: target.includes("/")
+        ? url && `${url}/${target}`
+        : validate.root(first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")),
+      branch,
+      defaultBranch,
+      targetBranch: branchIn(environ, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"),
+      sourceBranch: branchIn(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") || branch,
+      title: validate.words(environ.CI_MERGE_REQUEST_TITLE),
+      baseSha: validate.fullCommit(environ.CI_MERGE_REQUEST_DIFF_BASE_SHA),
+      isParallel: isSeveral(environ.CI_NODE_TOTAL),
     },
   );
 }
 
 function bitbucket(environ: Environ): Job {
+  const branch = branchIn(environ, "BITBUCKET_BRANCH");
   const place: Place = {
     kind: "bitbucket",
     url: "https://bitbucket.org",
@@ -93,6 +117,9 @@ function bitbucket(environ: Environ): Job {
   };
   return jobAt("Bitbucket Pipelines", environ, place, {
     commitSha: validate.commit(environ.BITBUCKET_COMMIT),
+    branch,
+    sourceBranch: branch,
+    targetBranch: branchIn(environ, "BITBUCKET_PR_DESTINATION_BRANCH"),
   });
 }
 
@@ -101,9 +128,14 @@ function circleci(environ: Environ): Job {
   const pages = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST");
   const forksNumber = validate.prNumber(environ.CIRCLE_PR_NUMBER);
   const place = placeOf(pages.split(",")[0] ?? "", first(environ, "CIRCLE_REPOSITORY_URL"), forksNumber);
+  const branch = branchIn(environ, "CIRCLE_BRANCH"); // pull/12 for a fork's
+  const fromFork = forksNumber !== undefined;
   return jobAt("CircleCI", environ, place, {
     commitSha: validate.commit(environ.CIRCLE_SHA1),
-    fromFork: forksNumber !== undefined,
+    fromFork,
+    branch,
+    sourceBranch: fromFork ? "" : branch,
+    isParallel: isSeveral(environ.CIRCLE_NODE_TOTAL),
   });
 }
 
@@ -115,9 +147,17 @@ function buildkite(environ: Environ): Job {
     first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
   );
   const head = placeOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
+  const branch = branchIn(environ, "BUILDKITE_BRANCH");
+  // A fork's branch may have the name of one of ours.
+  const ofPullRequest = !["", "false"].includes(first(environ, "BUILDKITE_PULL_REQUEST"));
   return jobAt("Buildkite", environ, place, {
     commitSha: validate.commit(environ.BUILDKITE_COMMIT), // may be "HEAD"
     fromFork: head !== "" && head.toLowerCase() !== place.repository.toLowerCase(),
+    branch: ofPullRequest || first(environ, "BUILDKITE_TAG") ? "" : branch,
+    sourceBranch: branch,
+    defaultBranch: branchIn(environ, "BUILDKITE_PIPELINE_DEFAULT_BRANCH"),
+    targetBranch: branchIn(environ, "BUILDKITE_PULL_REQUEST_BASE_BRANCH"),
+    isParallel: isSeveral(environ.BUILDKITE_PARALLEL_JOB_COUNT),
   });
 }
 
@@ -133,6 +173,11 @@ function azure(environ: Environ): Job {
   return jobAt("Azure Pipelines", environ, place, {
     commitSha: validate.commit(environ.SYSTEM_PULLREQUEST_SOURCECOMMITID, environ.BUILD_SOURCEVERSION),
     fromFork: first(environ, "SYSTEM_PULLREQUEST_ISFORK").toLowerCase() === "true",
+    branch: first(environ, "BUILD_SOURCEBRANCH").startsWith("refs/heads/")
+      ? branchIn(environ, "BUILD_SOURCEBRANCH")
+      : "",
+    sourceBranch: branchIn(environ, "SYSTEM_PULLREQUEST_SOURCEBRANCH"),
+    targetBranch: branchIn(environ, "SYSTEM_PULLREQUEST_TARGETBRANCH"),
   });
 }
 
@@ -143,7 +188,14 @@ function woodpecker(environ: Environ): Job {
     repository: validate.repository(environ.CI_REPO),
     prNumber: validate.prNumber(environ.CI_COMMIT_PULL_REQUEST),
   };
-  return jobAt("Woodpecker", environ, place, { commitSha: validate.commit(environ.CI_COMMIT_SHA) });
+  const isOfBranch = ["push", "cron", "manual"].includes(first(environ, "CI_PIPELINE_EVENT"));
+  return jobAt("Woodpecker", environ, place, {
+    commitSha: validate.commit(environ.CI_COMMIT_SHA),
+    branch: isOfBranch ? branchIn(environ, "CI_COMMIT_BRANCH") : "",
+    defaultBranch: branchIn(environ, "CI_REPO_DEFAULT_BRANCH"),
+    sourceBranch: branchIn(environ, "CI_COMMIT_SOURCE_BRANCH"),
+    targetBranch: branchIn(environ, "CI_COMMIT_TARGET_BRANCH"),
+  });
 }
 
 /** A multibranch project, or the plugin GitHub Pull Request Builder (ghprb…). */
@@ -152,10 +204,19 @@ function jenkins(environ: Environ): Job {
   const page = first(environ, "CHANGE_URL", "ghprbPullLink");
   const place = placeOf(page, first(environ, "GIT_URL", "GIT_URL_1"), prNumber);
   const head = placeOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
+  const branch = validate.branch(
+    first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, ""),
+  );
   return jobAt("Jenkins", environ, place, {
     // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
     commitSha: validate.commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
     fromFork: first(environ, "CHANGE_FORK") !== "" || (head !== "" && head !== place.repository),
+    branch: first(environ, "TAG_NAME") ? "" : branch,
+    defaultBranch: first(environ, "BRANCH_IS_PRIMARY") === "true" ? branch : "",
+    targetBranch: branchIn(environ, "CHANGE_TARGET", "ghprbTargetBranch"),
+    sourceBranch: branchIn(environ, "CHANGE_BRANCH", "ghprbSourceBranch"),
+    title: validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
+    author: validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
   });
 }
 

@@ -83,6 +83,23 @@ export function placeOfPullRequest(address: string): Place {
   return NOWHERE;
 }
 
+/** Where the forges have the pages of their pull requests. */
+const PAGES: Record<ForgeKind, string> = {
+  github: "pull",
+  gitlab: "-/merge_requests",
+  gitea: "pulls",
+  bitbucket: "pull-requests",
+};
+
+/** Return the page of a pull request; nothing if its repository or forge is unknown. */
+export function pullRequestPage(
+  kind: ForgeKind | undefined,
+  repositoryUrl: string,
+  prNumber: number | undefined,
+): string {
+  return kind && repositoryUrl && prNumber !== undefined ? `${repositoryUrl}/${PAGES[kind]}/${prNumber}` : "";
+}
+
 /** Return the repository that git fetches from: https://host/o/r.git, git@host:o/r.git or ssh://host/o/r. */
 export function placeOfRemote(remote: string): Place {
   if (remote.length > validate.MAX_LENGTH) return NOWHERE;

@@ -13,7 +13,9 @@ export type ForgeKind = (typeof FORGES)[number];
  */
 export type Lookup = "pull_request" | "any_pull_request" | "head";
 
-/** Whatever the CI does not say is empty or undefined. */
+/**
+ * Whatever the CI does not say is empty or undefined. A job runs for a pull request or for a `branch`, never for both.
+ */
 export interface Job {
   /** The CI's name for people. */
   ci: string;
@@ -30,6 +32,21 @@ export interface Job {
   repository: string;
   forgeToken: string;
   lookup: Lookup | undefined;
+  branch: string;
+  /** The repository's default branch. */
+  defaultBranch: string;
+  /** The branch that the pull request is to be merged into, and the one it comes from. */
+  targetBranch: string;
+  sourceBranch: string;
+  /** The pull request's title and author. */
+  title: string;
+  author: string;
+  /** The repository's address for people. */
+  repositoryUrl: string;
+  /** The commit that the pull request branched off. */
+  baseSha: string;
+  /** The CI runs several of this job, so each has only a part of the screenshots. */
+  isParallel: boolean;
 }
 
 export const NO_JOB: Job = {
@@ -43,4 +60,19 @@ export const NO_JOB: Job = {
   repository: "",
   forgeToken: "",
   lookup: undefined,
+  branch: "",
+  defaultBranch: "",
+  targetBranch: "",
+  sourceBranch: "",
+  title: "",
+  author: "",
+  repositoryUrl: "",
+  baseSha: "",
+  isParallel: false,
 };
+
+/** Return the job of a pull request without a branch, and the job of a branch without a pull request. */
+export function settled(job: Job): Job {
+  if (job.prNumber !== undefined || job.lookup) return { ...job, branch: "" };
+  return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "" };
+}

@@ -7,6 +7,13 @@ import { isIPv6 } from "node:net";
 import type { Environ } from "./job.js";
 
 const MAX_PR_NUMBER = 2_147_483_647;
+const MAX_BRANCH_CHARACTERS = 255;
+const MAX_WORDS_CHARACTERS = 300;
+const FULL_COMMIT_SHA = /^[0-9a-f]{40}$/;
+/** What git refuses in a branch's name, and what would be an option. */
+const NOT_IN_BRANCHES =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses these
+  /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^[-/.]|\/\.|\.lock(?:\/|$)|[/.]$|^@$/;
 const COMMIT_SHA = /^[0-9a-f]{7,40}$/i;
 const REPOSITORY = /^(?:[0-9]{1,20}|(?!\.{1,2}\/)[\w.~-]+(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+)$/;
 const VISIBLE = /^[!-~]+$/;
@@ -35,6 +42,32 @@ export function prNumber(given: unknown): number | undefined {
 export function commit(...candidates: unknown[]): string {
   const texts = candidates.map((given) => (typeof given === "string" ? given.trim() : ""));
   return texts.find((text) => COMMIT_SHA.test(text))?.toLowerCase() ?? "";
+}
+
+/** Return a commit SHA of 40 characters; nothing when it is abbreviated. */
+export function fullCommit(given: unknown): string {
+  const found = commit(given);
+  return FULL_COMMIT_SHA.test(found) ? found : "";
+}
+
+/** Return a branch's name without `refs/heads/`; nothing when git has no such name. */
+export function branch(given: unknown): string {
+  if (typeof given !== "string" || !isUnicode(given)) return "";
+  const name = given.trim().replace(/^refs\/heads\//, "");
+  const length = Array.from(name).length;
+  const isOne = length > 0 && length <= MAX_BRANCH_CHARACTERS && !NOT_IN_BRANCHES.test(name);
+  return isOne && !name.startsWith("refs/") ? name : "";
+}
+
+/** Return a text for people in one line, shortened when it is too long. */
+export function words(given: unknown): string {
+  if (typeof given !== "string" || !isUnicode(given)) return "";
+  const line = given.replaceAll("\0", " ").trim().split(/\s+/).join(" ");
+  return Array.from(line).slice(0, MAX_WORDS_CHARACTERS).join("");
+}
+
+function isUnicode(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 /** Return `owner/name` with any number of groups, or an id as GitLab has them. */

@@ -1,0 +1,146 @@
+/**
+ * Runs git in the job's checkout: without prompts, hooks or a time without end.
+ *
+ * Names from outside only ever appear as a part of an argument that starts with `refs/`, or as 40 hexadecimal digits. So
+ * none of them can be an option.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as pause } from "node:timers/promises";
+import * as validate from "./validate.js";
+
+const LOCAL_SECONDS = 30;
+const FETCH_SECONDS = 120;
+const TELL_AFTER_SECONDS = 1;
+/** How long to wait for another git process that holds a lock, between the tries. */
+const LOCK_PAUSES = [0.2, 0.5, 1, 2, 4];
+const MAX_REASON_CHARACTERS = 300;
+const LOCKED = /\.lock'|shallow file has changed|another git process/i;
+const FIRST_WORDS = /^(?:fatal|error): /;
+
+const SAFE = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "protocol.ext.allow=never",
+  "fetch.recurseSubmodules=false",
+  "fetch.prune=false",
+  "fetch.pruneTags=false",
+  "gc.auto=0",
+  "maintenance.auto=false",
+  "log.showSignature=false",
+].flatMap((setting) => ["-c", setting]);
+
+/** Variables that make git fail instead of asking a person, and speak English. */
+const WITHOUT_PROMPTS = {
+  GIT_TERMINAL_PROMPT: "0",
+  GCM_INTERACTIVE: "never",
+  SSH_ASKPASS_REQUIRE: "never",
+  LC_ALL: "C",
+};
+
+export type Say = (words: string) => void;
+
+/** What git printed; `error` is why it failed, and empty if it did not. */
+export interface Ran {
+  output: string;
+  error: string;
+}
+
+/** Run a command that needs no network. Never rejects. */
+export function git(...words: string[]): Promise<Ran> {
+  return run(words, LOCAL_SECONDS);
+}
+
+/**
+ * Fetch from the remote, with at most `depth` commits of history; 0 for all. Another process may hold a lock: then try
+ * again. After a second, `say` is called about `what`. Never rejects.
+ */
+export async function fetchFrom(refspec: string, depth: number, say: Say, what: string): Promise<Ran> {
+  const remote = await remoteName();
+  if (!remote) return { output: "", error: "the checkout has no remote" };
+  const limit = depth ? [`--depth=${depth}`] : [];
+  const command = [
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-recurse-submodules",
+    ...limit,
+    "--",
+    remote,
+    refspec,
+  ];
+  for (let tries = 0; ; tries++) {
+    const ran = await run(command, FETCH_SECONDS, () => say(`fetching ${what} …`));
+    const seconds = LOCK_PAUSES[tries];
+    if (seconds === undefined || !LOCKED.test(ran.error)) return ran;
+    await pause(seconds * 1000);
+  }
+}
+
+function run(words: string[], seconds: number, onWait: () => void = () => {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = spawn("git", [...SAFE, ...words], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...WITHOUT_PROMPTS },
+      detached: process.platform !== "win32", // without a terminal, ssh does not ask anything either
+    });
+    const [output, said] = [textOf(child.stdout), textOf(child.stderr)];
+    const end = (ran: Ran) => {
+      clearTimeout(told);
+      clearTimeout(late);
+      resolve(ran);
+    };
+    const told = setTimeout(onWait, TELL_AFTER_SECONDS * 1000);
+    const late = setTimeout(() => {
+      kill(child);
+      end({ output: "", error: `git took longer than ${seconds} s` });
+    }, seconds * 1000);
+    child.on("error", (error: NodeJS.ErrnoException) =>
+      end({ output: "", error: `git does not run: ${error.code ?? error.message}` }),
+    );
+    child.on("close", (code) =>
+      end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said()) }),
+    );
+  });
+}
+
+/** Collect what a stream says. */
+function textOf(stream: NodeJS.ReadableStream): () => string {
+  const chunks: Buffer[] = [];
+  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks).toString("utf8");
+}
+
+/** Kill git and the programs that it has started. */
+function kill(child: ChildProcess): void {
+  try {
+    if (process.platform === "win32" || child.pid === undefined) child.kill("SIGKILL");
+    else process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // it has just ended
+  }
+}
+
+/** Return git's reason in one line. It may contain an address with a password. */
+function reasonIn(said: string): string {
+  const lines = said.split("\n").filter((line) => line.trim());
+  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
+  const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
+  return shown.trim().slice(0, MAX_REASON_CHARACTERS) || "git failed";
+}
+
+/** Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA; nothing if it is not here. */
+export async function commitAt(revision: string): Promise<string> {
+  return validate.fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
+}
+
+/** Return the remote to fetch from: origin, or the only one; nothing if there is none. */
+export async function remoteName(): Promise<string> {
+  const names = (await git("remote")).output.split(/\s+/).filter(Boolean);
+  if (names.includes("origin")) return "origin";
+  const [only = ""] = names;
+  return names.length === 1 && !only.startsWith("-") ? only : "";
+}
+
+export async function isShallow(): Promise<boolean> {
+  return (await git("rev-parse", "--is-shallow-repository")).output.trim() === "true";
+}

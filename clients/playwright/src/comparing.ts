@@ -1,0 +1,106 @@
+/** Compare a pull request's screenshots with its base, and wait for the result. */
+import { setTimeout as pause } from "node:timers/promises";
+import { baseOf } from "./ci/base_commits.js";
+import { pullRequestPage } from "./ci/forge_addresses.js";
+import type { Say } from "./ci/git.js";
+import type { Job } from "./ci/job.js";
+import { CallError, InvalidInputError } from "./errors.js";
+import type { Service } from "./service.js";
+
+const WAIT_SECONDS = 600;
+const POLL_SECONDS = 1;
+
+export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
+const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+
+export interface Comparison {
+  state: State;
+  branch: string;
+  commitSha: string;
+  baseCommit: string;
+  counts: Record<string, number>;
+  dashboardUrl: string;
+}
+
+/**
+ * Compare with the base that git finds, on the given branch or the pull request's target, and wait until the result is
+ * final. If git cannot tell, the newest baselines are the base, and `say` gets the reason. Throws CallError if it takes
+ * longer than 10 minutes, or if a run of another commit takes over; also ServiceTooOldError.
+ */
+export async function compareWithBase(
+  service: Service,
+  job: Job,
+  { prNumber, commitSha, branch, complete }: CompareAsked,
+  say: Say,
+): Promise<Comparison> {
+  const base = await baseOf(job, commitSha, branch, say);
+  let found = await service.compare(prNumber, commitSha, base, complete);
+  const until = Date.now() + WAIT_SECONDS * 1000;
+  while (found.state === "running") {
+    if (Date.now() > until)
+      throw new CallError(`the comparison still runs after ${WAIT_SECONDS / 60} minutes`);
+    await pause(POLL_SECONDS * 1000);
+    const latest = await service.comparison(prNumber);
+    if (latest?.commitSha !== found.commitSha) {
+      const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
+      throw new CallError(
+        `the comparison of ${commitSha.slice(0, 7)} was replaced: the latest is of ${other}`,
+      );
+    }
+    found = latest;
+  }
+  if (base.unknown && found.state !== "no_baseline")
+    say(
+      `git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ` +
+        `${base.branch} were compared`,
+    );
+  return found;
+}
+
+export interface CompareAsked {
+  prNumber: number;
+  commitSha: string;
+  /** The branch that has the baselines; empty for the pull request's target. */
+  branch: string;
+  /** These are all screenshots of the commit, so a missing one was removed. */
+  complete: boolean;
+}
+
+/**
+ * Tell the service what the CI knows about the pull request, and return its page on the dashboard. A text that the service
+ * does not accept is no reason to fail. Throws ServiceTooOldError.
+ */
+export async function describe(service: Service, prNumber: number, job: Job): Promise<string> {
+  const about = {
+    repository: job.repositoryUrl,
+    url: pullRequestPage(job.forge, job.repositoryUrl, prNumber),
+    title: job.title,
+    source_branch: job.sourceBranch,
+    author: job.author,
+  };
+  try {
+    const known = Object.entries(about).filter(([, text]) => text);
+    return await service.describe(prNumber, Object.fromEntries(known));
+  } catch (error) {
+    if (error instanceof InvalidInputError) return "";
+    throw error;
+  }
+}
+
+/** Return the result in one sentence. */
+export function summary({ state, branch, baseCommit, counts }: Comparison): string {
+  if (state === "no_baseline")
+    return (
+      `Nothing to compare with: ${branch} has no baselines yet. Run prshots upload on ${branch} to create ` +
+      "them."
+    );
+  if (state === "failed") return `The comparison with ${branch} failed. Run prshots compare again.`;
+  const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
+  const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
+    (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`,
+  );
+  const words = `Compared with ${branch}${at}: ${sums.join(", ") || "no screenshots"}.`;
+  return state === "incomplete"
+    ? `${words} Some screenshots of the base are missing in this run: see prshots compare --complete.`
+    : words;
+}

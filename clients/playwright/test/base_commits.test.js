@@ -1,0 +1,121 @@
+// The base of a pull request, with real repositories.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { baseOf } from "../dist/ci/base_commits.js";
+import { buildsBaselines, checkedOut } from "../dist/ci/checkout.js";
+import { NO_JOB } from "../dist/ci/job.js";
+import { testCases } from "./support/vectors.js";
+
+const ALONE = {
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_SYSTEM: "/dev/null",
+  GIT_AUTHOR_NAME: "Octo",
+  GIT_AUTHOR_EMAIL: "octo@example.com",
+  GIT_COMMITTER_NAME: "Octo",
+  GIT_COMMITTER_EMAIL: "octo@example.com",
+};
+
+function git(folder, ...words) {
+  const env = { ...process.env, ...ALONE };
+  return execFileSync("git", ["-C", folder, ...words], { env, encoding: "utf8" }).trim();
+}
+
+/** Run in a new folder, with git alone. */
+async function inFolder(use) {
+  const folder = mkdtempSync(join(tmpdir(), "prshots-"));
+  const [here, environ] = [process.cwd(), { ...process.env }];
+  Object.assign(process.env, ALONE, { GIT_CEILING_DIRECTORIES: folder });
+  process.chdir(folder);
+  try {
+    return await use(folder);
+  } finally {
+    process.chdir(here);
+    for (const name of Object.keys(process.env)) delete process.env[name];
+    Object.assign(process.env, environ);
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Make the repository of a case and the checkout of its job. Return main's commits, newest first, and the head. */
+function checkout(folder, { main, off, onto, depth, remote_is_gone: isGone }) {
+  const [work, remote, job] = ["work", "remote.git", "job"].map((name) => join(folder, name));
+  for (const made of [work, job]) execFileSync("git", ["init", "--quiet", "--initial-branch=main", made]);
+  execFileSync("git", ["init", "--quiet", "--bare", "--initial-branch=main", remote]);
+  const commits = Array.from(
+    { length: main },
+    (_, number) =>
+      `commit refs/heads/main\ncommitter Octo <octo@example.com> ${1_700_000_000 + number} +0000\ndata 1\nx\n`,
+  );
+  execFileSync("git", ["-C", work, "fast-import", "--quiet"], { input: commits.join("") });
+  const history = git(work, "rev-list", "main").split("\n");
+  const tree = `${history[0]}^{tree}`;
+  const head = git(work, "commit-tree", tree, "-p", history[off], "-m", "Change");
+  const shown =
+    onto === undefined
+      ? head
+      : git(work, "commit-tree", tree, "-p", history[onto], "-p", head, "-m", "Merge");
+  const refs = ["main", `${head}:refs/heads/cart`, `${shown}:refs/pull/7/shown`];
+  git(work, "push", "--quiet", remote, ...refs);
+  git(job, "remote", "add", "origin", pathToFileURL(remote).href);
+  git(
+    job,
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    ...(depth ? [`--depth=${depth}`] : []),
+    "origin",
+    "refs/pull/7/shown",
+  );
+  git(job, "checkout", "--quiet", "--detach", "FETCH_HEAD");
+  if (!depth) git(job, "fetch", "--quiet", "origin", "main");
+  if (isGone) git(job, "remote", "set-url", "origin", pathToFileURL(join(folder, "gone.git")).href);
+  process.chdir(job);
+  return { history, head };
+}
+
+testCases("base_commits", "bases", (vector) =>
+  inFolder(async (folder) => {
+    const { history, head } = checkout(folder, vector);
+    const { branch = "", base_sha: at, base, says = "", unknown } = vector;
+    const told = [];
+    const job = { ...NO_JOB, commitSha: head, targetBranch: "main", baseSha: history[at] ?? "" };
+    const found = await baseOf(job, head, branch, (words) => told.push(words));
+    assert.equal(found.branch, branch || "main");
+    assert.ok(told.join().includes(says));
+    if (unknown) {
+      assert.deepEqual(found.commits, []);
+      assert.ok(found.unknown.includes(unknown), found.unknown);
+      return;
+    }
+    const count = base.count ?? Math.max(found.commits.length, base.at_least);
+    assert.deepEqual(found.commits, history.slice(base.from, base.from + count));
+  }),
+);
+
+test("outside a repository or without git it says why", () =>
+  inFolder(async () => {
+    const job = { ...NO_JOB, targetBranch: "main" };
+    const say = () => {};
+    assert.match((await baseOf(job, "abc1234", "", say)).unknown, /^not a git repository/);
+    assert.equal(await checkedOut(), "");
+    assert.equal(await buildsBaselines({ ...NO_JOB, branch: "main" }, ""), true);
+    process.env.PATH = "";
+    assert.match((await baseOf(job, "abc1234", "", say)).unknown, /^git does not run: ENOENT/);
+  }));
+
+test("a branch is never an option, and an address with a password is not shown", () =>
+  inFolder(async (folder) => {
+    const { head } = checkout(folder, { main: 1, off: 0, depth: 1 });
+    const say = () => {};
+    const found = await baseOf({ ...NO_JOB }, head, "--upload-pack=touch owned;", say);
+    assert.notEqual(found.unknown, "");
+    assert.throws(() => execFileSync("ls", ["owned"], { stdio: "ignore" }));
+    git(".", "remote", "set-url", "origin", "http://ann:hunter2@127.0.0.1:9/shop");
+    const { unknown } = await baseOf({ ...NO_JOB }, head, "release", say);
+    assert.ok(unknown && !unknown.includes("hunter2"), unknown);
+  }));
