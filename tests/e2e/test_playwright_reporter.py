@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from support.chromium import CHROMIUM, QUIET
 from support.ci_issuer import CiIssuer
@@ -16,6 +17,7 @@ from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
+from support.git_repositories import ALONE, Repository, checkout_of
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
@@ -90,6 +92,26 @@ for (const name of ["one", "two"]) {
 """
 
 
+ONE_TEST_PER_PICTURE = """
+import { readdirSync } from "node:fs";
+import Reporter from "@prshots/playwright";
+const { SHARD, RESULT = "passed" } = process.env;
+const reporter = new Reporter({ tries: 1 });
+reporter.onBegin({ projects: [{}], shard: SHARD ? { current: 1, total: 2 } : null });
+for (const name of readdirSync("shots")) {
+  const test = { titlePath: () => ["", "", "shop.spec.ts", name], repeatEachIndex: 0, expectedStatus: "passed" };
+  const attachment = { name: "screenshot", path: `shots/${name}`, contentType: "image/png" };
+  reporter.onTestEnd(test, { retry: 0, status: "passed", attachments: [attachment] });
+}
+if (RESULT === "failed") {
+  const test = { titlePath: () => ["", "", "shop.spec.ts", "fails"], repeatEachIndex: 0, expectedStatus: "passed" };
+  const attachment = { name: "screenshot", path: "shots/home", contentType: "image/png" };
+  reporter.onTestEnd(test, { retry: 0, status: "failed", attachments: [attachment] });
+}
+await reporter.onEnd({ status: RESULT });
+"""
+
+
 @pytest.fixture(scope="module")
 def github() -> Iterator[GitHubLookAlike]:
     with github_look_alike() as running:
@@ -161,12 +183,14 @@ class Suite:
         assert not [secret for secret in self.secrets if secret in said]
         return done
 
-    def called(self, **environ: str) -> list[str]:
-        """Call the reporter twice like Playwright does, but without the slow runs, and return its output."""
-        (self.folder / "run.mjs").write_text(ONE_TEST_TWO_RUNS)
+    def called(
+        self, script: str = ONE_TEST_TWO_RUNS, folder: Path | None = None, **environ: str
+    ) -> list[str]:
+        """Call the reporter like Playwright does, but without the slow runs, and return its output."""
+        (self.folder / "run.mjs").write_text(script)
         done = subprocess.run(
-            ["node", "run.mjs"],
-            cwd=self.folder,
+            ["node", self.folder / "run.mjs"],
+            cwd=folder or self.folder,
             env=self.environ | environ,
             capture_output=True,
             text=True,
@@ -174,6 +198,11 @@ class Suite:
             check=True,
         )
         return done.stderr.splitlines()
+
+
+def uploads_in(said: list[str]) -> list[str]:
+    """Return the lines about uploads and the comment."""
+    return [line for line in said if " uploaded to " in line]
 
 
 @pytest.fixture
@@ -192,15 +221,18 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
         f"prshots: 1 screenshot uploaded to PR {suite.pr_number}, comment created: {comment['html_url']}\n"
         in done.stderr
     )
-    assert comment["body"].startswith(f"<!-- svc:pr-{suite.pr_number} -->\n### 1 screenshot\n")
-    assert f"`shop/cart/is empty at first/empty` · 320x200 · `{SHA[:7]}`" in comment["body"]
+    assert comment["body"].startswith(f"<!-- svc:pr-{suite.pr_number} -->\n### 1 screenshot, not compared\n")
+    assert "<code>shop/cart/is empty at first/empty</code>" in comment["body"]
+    assert "320x200" in comment["body"]
+    assert f"`{SHA[:7]}`" in comment["body"]
+    compared, dashboard = [line for line in done.stderr.splitlines() if line.startswith("prshots: ")][1:]
+    assert compared.startswith("prshots: Nothing to compare with: main has no baselines yet.")
+    assert re.fullmatch(rf"prshots: Dashboard: http://\S+/prs/{suite.pr_number}", dashboard)
 
     # A failing test uploads the actual, expected and diff images, although the service first answers 429 and 503.
     suite.write(home=FAILING)
     snapshot = suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
     snapshot.parent.mkdir()
-    from PIL import Image
-
     Image.new("RGB", (320, 200), "white").save(snapshot)
     with UnreliableProxy(shared_service.base_url) as front:
         front.will(refuse(429, {"Retry-After": "1"}, {"error": "rate limited"}), when="POST /v1/upload")
@@ -212,7 +244,7 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
         f"prshots: 4 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}\n"
         in failed.stderr
     )
-    names = re.findall(r"^`(.+?)` · ", comment["body"], re.MULTILINE)
+    names = re.findall(r"<code>(.+?)</code>", comment["body"])
     assert sorted(names) == [
         "failed/home/looks as it did",
         "home/looks as it did/home-actual",
@@ -275,7 +307,7 @@ def test_other_forges_get_one_comment_that_is_updated(
             "PRSHOTS_REPOSITORY": forge.repository,
             "PRSHOTS_FORGE_TOKEN": forge.access_token if is_bitbucket else forge.token,
         }
-        created, updated = suite.called(**settings)
+        created, updated = uploads_in(suite.called(**settings))
         *others, comment = forge.comments()
     assert [other.author for other in others] == ["somebody"] * 4
     assert comment.body.startswith(marker)
@@ -301,7 +333,7 @@ def test_a_job_without_a_secret_uploads_with_its_id_token(
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
         "PRSHOTS_PROJECT": "local/keyless reporter",
     }
-    said = suite.called(PRSHOTS_TOKEN="", **job)
+    said = uploads_in(suite.called(PRSHOTS_TOKEN="", **job))
     assert [line.partition(",")[0] for line in said] == [
         f"prshots: 1 screenshot uploaded to PR {suite.pr_number}"
     ] * 2
@@ -309,3 +341,73 @@ def test_a_job_without_a_secret_uploads_with_its_id_token(
     refused = suite.called(PRSHOTS_TOKEN="", **another)
     assert "did not accept this job's ID token" in refused[1]
     assert "Check that the project trusts this issuer" in refused[1]
+
+
+class Jobs:
+    """Jobs of main and of pull requests, each with a checkout of one commit."""
+
+    def __init__(self, suite: Suite, work: Repository) -> None:
+        self.suite = suite
+        self.work = work
+        self.count = 0
+
+    def push(self, sha: str, shots: dict[str, str], **environ: str) -> list[str]:
+        self.work.push("main")
+        event = {"ref": "refs/heads/main", "after": sha, "repository": {"default_branch": "main"}}
+        pushed = {"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/main", "GITHUB_SHA": sha}
+        return self._run("refs/heads/main", event, shots, pushed | environ)
+
+    def pull(self, number: int, head: str, onto: str, shots: dict[str, str], **environ: str) -> list[str]:
+        self.work.merge_ref(number, onto, head)
+        repo = {"full_name": self.suite.environ["GITHUB_REPOSITORY"], "default_branch": "main"}
+        of_pull = {
+            "number": number,
+            "head": {"sha": head, "repo": repo},
+            "base": {"ref": "main", "repo": repo},
+        }
+        event = {"action": "opened", "pull_request": of_pull, "repository": repo}
+        return self._run(f"refs/pull/{number}/merge", event, shots, environ)
+
+    def _run(self, ref: str, event: object, shots: dict[str, str], environ: dict[str, str]) -> list[str]:
+        self.count += 1
+        job = checkout_of(self.work, self.suite.folder / f"job{self.count}", ref)
+        (job.folder / "shots").mkdir()
+        for name, color in shots.items():
+            Image.new("RGB", (64, 40), color).save(job.folder / "shots" / name, "PNG")
+        (self.suite.folder / "event.json").write_text(json.dumps(event))
+        said = self.suite.called(ONE_TEST_PER_PICTURE, job.folder, **ALONE, **environ)
+        return [line.removeprefix("prshots: ") for line in said]
+
+
+@pytest.mark.slow
+def test_baselines_of_main_are_what_a_pull_request_is_compared_with(
+    suite: Suite, github: GitHubLookAlike
+) -> None:
+    work = Repository.with_remote(suite.folder / "git")
+    jobs = Jobs(suite, work)
+    both = {"home": "teal", "cart": "teal"}
+    first = jobs.push(work.commit(), both)
+    assert first == ["2 screenshots uploaded to the baselines of main"]
+    failed = jobs.push(work.commit(), both, RESULT="failed")  # the picture of a failure is no baseline
+    assert failed == ["2 screenshots uploaded to the baselines of main, 2 of them were already there"]
+    main = work.commit()
+    assert "2 of them were already there" in jobs.push(main, both | {"old": "teal"})[0]
+
+    work.branch("change")
+    head = work.commit()
+    changed = {"home": "teal", "cart": "red"}
+    shard = jobs.pull(suite.pr_number, head, main, changed, SHARD="1/2")
+    at = f"Compared with main at {main[:7]}: 1 changed, "
+    assert shard[1].startswith(f"{at}1 unchanged. Some screenshots of the base are missing in this run")
+    failed = jobs.pull(github.new_pr(), head, main, changed, RESULT="failed")
+    assert failed[1].startswith(
+        f"{at}1 new, 1 unchanged. Some screenshots of the base are missing in this run"
+    )
+    uploaded, compared, dashboard = jobs.pull(suite.pr_number, head, main, changed)
+    (comment,) = github.comments(suite.pr_number)
+    assert uploaded == (
+        f"2 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}"
+    )
+    assert compared == f"{at}1 removed, 1 unchanged."
+    assert "changed, 1 removed" in comment["body"].splitlines()[1]
+    assert re.fullmatch(rf"Dashboard: http://\S+/prs/{suite.pr_number}", dashboard)
