@@ -13,7 +13,7 @@ COMMENT_PLACES = ("screenshots", "heading", "entries", "count")
 JOB_PLACES = ("pr_number", "commit", "run_url", "dashboard_url")
 
 _SCREENSHOT_PLACES = {"screenshots", "entries"}
-_MAX_HEADING_BYTES = 160
+_MAX_HEADING_BYTES = 200
 _MAX_COUNT_BYTES = 20
 
 _PLACE = re.compile(r"\{\{\s*(.*?)\s*\}\}")
