@@ -384,6 +384,14 @@ class TestGitLab:
         assert "### 2 screenshots: 1 changed, 1 unchanged" in note.body
         assert main[:7] in note.body
 
+        gitlab.merged_as = "c" * 40
+        merged = self.run(
+            repository, "prshots-expire", "--no-json-schema-validation", **everywhere, **merge_request
+        )
+        gitlab.merged_as = ""
+        assert merged.returncode == 0, merged.stdout + merged.stderr
+        assert "Kept 1 screenshot of the merged pull request as baselines." in merged.stderr
+
     def test_the_stop_job_has_the_same_rules_as_the_upload_job(self) -> None:
         """Otherwise GitLab has no job to run when the merge request closes."""
         _, jobs = yaml.safe_load_all((ROOT / "templates" / "prshots.yml").read_text())

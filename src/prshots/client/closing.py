@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from prshots.client.ci import Job
-from prshots.client.forges import Comment, Forge
+from prshots.client.forges import Comment, Forge, Merge
 from prshots.client.forges.forks import refused
 from prshots.client.posting import Composer
 from prshots.client.replies import ExpiredReply
@@ -37,6 +37,8 @@ def close(
 ) -> Closed:
     """Expire the pull request's screenshots, rewrite its comment, and purge the forge's image proxy.
 
+    Without `merged_as`, the forge is asked whether the pull request was merged.
+
     Safe to repeat: a second call finishes what failed. Raises ForgeError if the comment could not be changed
     (by then the screenshots are deleted), and the errors of the service's client.
     """
@@ -45,6 +47,8 @@ def close(
         proxied = _proxied_images(forge, OurComments(forge, pr_number).all())  # while the comment has images
     except PrshotsError as error:
         proxied = error
+    if not merged_as and (merge := _merge_of(forge, pr_number, job)):
+        merged_as, branch = merge.commit_sha, branch or merge.branch
     expired = service.expire(pr_number, merged_as=merged_as, branch=branch)
     if left := service.comment(pr_number).count:
         return Closed(expired, left)
@@ -57,6 +61,16 @@ def close(
         raise _unfinished(error, job) from error
     purged = _purged(forge, proxied)
     return Closed(expired, left, posted, purged=purged, not_purged=len(proxied) - purged)
+
+
+def _merge_of(forge: Forge, pr_number: int, job: Job) -> Merge | None:
+    """Ask the forge how the pull request was merged, unless the job's event has told all about its end."""
+    if job.closed and pr_number == job.pr_number:
+        return None
+    try:
+        return forge.merge_of(pr_number)
+    except PrshotsError:  # the screenshots are deleted all the same
+        return None
 
 
 def _proxied_images(forge: Forge, comments: Sequence[Comment]) -> list[str]:

@@ -21,6 +21,8 @@ class GitLabLookAlike(ForgeServer):
     name = "gitlab"
     root = "/api/v4"
     project_id = 16689
+    merged_as = ""
+    """The commit that the merge request was merged as; empty while it is open."""
 
     def presented_token(self, headers: Mapping[str, str]) -> str:
         bearer = headers.get("authorization", "")
@@ -112,6 +114,10 @@ class GitLabLookAlike(ForgeServer):
             "iid": self.pr_number,
             "author": self._person("author", "ann"),
             "web_url": page,
+            "state": "merged" if self.merged_as else "opened",
+            "merge_commit_sha": self.merged_as or None,
+            "squash_commit_sha": None,
+            "target_branch": "main",
         }
 
 

@@ -29,6 +29,14 @@ class Comment:
     url: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A merged pull request: the commit that it became, with 40 characters, and the branch that has it."""
+
+    commit_sha: str
+    branch: str
+
+
 class Forge(Protocol):
     """One repository on one forge. Every method may raise ForgeError, UnreachableError, RateLimitedError."""
 
@@ -64,6 +72,9 @@ class Forge(Protocol):
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         """Delete a comment. It is no error if it no longer exists."""
+
+    def merge_of(self, pr_number: int) -> Merge | None:
+        """Return how the pull request was merged; None if it was not, or if the forge does not tell."""
 
     def proxied_images(self, comment_id: str) -> list[str]:
         """Return the addresses of the comment's images on the forge's image proxy."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from prshots.client.forges import Comment
+from prshots.client.forges import Comment, Merge
 from prshots.client.forges.calling import ForgeApi
-from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.forges.plain import PlainForge, merge_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
@@ -45,6 +45,15 @@ class GitLab(PlainForge):
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
+
+    def merge_of(self, pr_number: int) -> Merge | None:
+        found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
+        if text_at(found, "state") != "merged":
+            return None
+        # A fast-forward has neither a merge commit nor, without squashing, another commit than the head.
+        names = ("merge_commit_sha", "squash_commit_sha", "sha")
+        sha = next(filter(None, (text_at(found, name) for name in names)), "")
+        return merge_at(sha, text_at(found, "target_branch"))
 
     def _notes(self, pr_number: int) -> str:
         return f"{self._merge_requests}/{pr_number}/notes"

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from prshots.client.ci import validate
-from prshots.client.forges import Comment
+from prshots.client.forges import Comment, Merge
 from prshots.client.forges.calling import ForgeApi
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
@@ -24,6 +24,11 @@ class PlainForge:
 
     def marker(self, pr_number: int) -> str:
         return self.marker_style.line(pr_number)
+
+    def merge_of(self, pr_number: int) -> Merge | None:
+        """Bitbucket abbreviates the commit, so that it is of no use."""
+        del pr_number
+        return None
 
     def proxied_images(self, comment_id: str) -> list[str]:
         del comment_id
@@ -74,6 +79,19 @@ class IssueForge(PlainForge):
         """Return the head commit of a pull request; empty if the forge does not tell."""
         found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
         return validate.commit(text_at(found, "head", "sha"))
+
+    def merge_of(self, pr_number: int) -> Merge | None:
+        found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
+        is_merged = isinstance(found, dict) and found.get("merged") is True
+        return (
+            merge_at(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref")) if is_merged else None
+        )
+
+
+def merge_at(commit_sha: str, branch: str) -> Merge | None:
+    """Return the merge, if the forge names all of it."""
+    sha, name = validate.full_commit(commit_sha), validate.branch(branch)
+    return Merge(sha, name) if sha and name else None
 
 
 def text_at(value: Any, *names: str) -> str:  # noqa: ANN401 - anything JSON can say
