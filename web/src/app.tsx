@@ -4,6 +4,7 @@ import { MeContext } from "./lib/me";
 import { match, useLocation } from "./lib/router";
 import { useSignal } from "./lib/signal";
 import type { Me } from "./lib/types";
+import { BaselinesPage } from "./pages/baselines";
 import { NotFoundPage } from "./pages/not-found";
 import { OrganizationPage } from "./pages/organization";
 import { ProjectsPage } from "./pages/projects";
@@ -68,6 +69,8 @@ function pullPage(path: string, projectId: string, number: string): ComponentChi
 
 function projectPage(path: string, projectId: string, part: string): ComponentChild {
   switch (part) {
+    case "baselines":
+      return <BaselinesPage key={path} projectId={projectId} />;
     case "usage":
       return <UsagePage key={path} projectId={projectId} />;
     case "tokens":

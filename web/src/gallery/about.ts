@@ -1,21 +1,4 @@
-/** What the forge knows about a pull request, as far as the client told the service. */
-import type { PullRequest } from "../lib/types";
-
-export interface About {
-  title: string;
-  source_branch: string;
-  author: string;
-  /** The pull request's address on its forge. */
-  url: string;
-}
-
-/** Unknown facts are empty. Older services know none. */
-export const aboutOf = (pull: PullRequest & Partial<About>): About => ({
-  title: pull.title ?? "",
-  source_branch: pull.source_branch ?? "",
-  author: pull.author ?? "",
-  url: /^https?:\/\//i.test(pull.url ?? "") ? (pull.url ?? "") : "",
-});
+/** A pull request on its forge, as far as a client told the service. */
 
 /** "#4 Fix the cart" */
 export const heading = (prNumber: number, title: string): string => `#${prNumber} ${title}`.trim();

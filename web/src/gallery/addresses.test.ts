@@ -1,5 +1,15 @@
 import { expect, test } from "vitest";
-import { addressesOf, commitsPath, lightboxHref, openedAt, pageHref, tabOf } from "./addresses";
+import {
+  addressesOf,
+  commitsPath,
+  lightboxHref,
+  modeOf,
+  openedAt,
+  pageHref,
+  pairHref,
+  TABS,
+  tabOf,
+} from "./addresses";
 import { placeOf } from "./arrange";
 import { EVERYTHING, wantedOf } from "./finding";
 import { image, shot } from "./sample";
@@ -9,7 +19,7 @@ const queryOf = (href: string) => new URLSearchParams(href.split("?")[1]);
 
 test("a link to an image opens that image, with any characters in its name, and keeps the filter", () => {
   const shown = image({ name: "Cart & pay? #1 + 100% ü", viewport: "375x812" });
-  const wanted = { q: "a&b", viewport: "1280x800", theme: "dark" };
+  const wanted = { q: "a&b", viewport: "1280x800", theme: "dark", verdict: "changed" };
   const query = queryOf(lightboxHref(at, shown, wanted));
   const place = { name: shown.name, viewport: "375x812", theme: "" };
   expect(openedAt(query, [])).toEqual({ id: shown.id, place });
@@ -37,10 +47,24 @@ test("links of earlier versions, with the image as the shot, still work", () => 
   expect(openedAt(new URLSearchParams("tab=comment"), [shown])).toBeNull();
 });
 
-test("the tab is part of the URL, and the first one is not", () => {
+test("the tab is part of the URL; without one, the page opens the tab that has what the URL asks for", () => {
   expect(pageHref(at, { wanted: EVERYTHING })).toBe("/projects/p1/prs/7");
-  expect(tabOf(queryOf(pageHref(at, { tab: "comment" })))).toBe("comment");
-  expect(tabOf(new URLSearchParams("tab=nothing"))).toBe("all");
+  for (const tab of TABS) expect(tabOf(queryOf(pageHref(at, { tab })))).toBe(tab);
+  expect(tabOf(new URLSearchParams("tab=nothing"))).toBeNull();
+  expect(tabOf(new URLSearchParams("q=cart"))).toBe("all");
+  expect(tabOf(new URLSearchParams("shot=cart&viewport=1x1"))).toBe("all");
+});
+
+test("a link to a pair says which shot, and how it is shown", () => {
+  const place = { name: "a&b", viewport: "1x1", theme: "dark" };
+  const query = queryOf(pairHref(at, place, "slider", { ...EVERYTHING, verdict: "moved" }));
+  expect([tabOf(query), openedAt(query, []), modeOf(query)]).toEqual([
+    "changes",
+    { place, id: null },
+    "slider",
+  ]);
+  expect(wantedOf(query).verdict).toBe("moved");
+  expect(modeOf(new URLSearchParams("mode=upside-down"))).toBe("side");
 });
 
 test("a name with & cannot add a query parameter", () => {

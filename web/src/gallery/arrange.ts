@@ -29,15 +29,13 @@ export interface Place {
   theme: string;
 }
 
-/** An image is of a place. Older services know no themes. */
-type Placed = Pick<Place, "name" | "viewport"> & { theme?: string };
-
-export const placeOf = ({ name, viewport, theme = "" }: Placed): Place => ({ name, viewport, theme });
+/** Only the place of an image. */
+export const placeOf = ({ name, viewport, theme }: Place): Place => ({ name, viewport, theme });
 
 /** A viewport and a theme contain no space, so no two places share a key. */
-export const placeKey = ({ viewport, theme = "", name }: Placed): string => `${viewport} ${theme} ${name}`;
+export const placeKey = ({ viewport, theme, name }: Place): string => `${viewport} ${theme} ${name}`;
 
-export const samePlace = (one: Placed, other: Placed): boolean => placeKey(one) === placeKey(other);
+export const samePlace = (one: Place, other: Place): boolean => placeKey(one) === placeKey(other);
 
 export function viewportSize(viewport: string): Size {
   const [width = 0, height = 0] = viewport.split("x").map(Number);
@@ -47,7 +45,7 @@ export function viewportSize(viewport: string): Size {
 export const viewportLabel = (viewport: string): string => viewport.replace("x", " × ");
 
 /** "1280 × 800, dark" */
-export const placeLabel = ({ viewport, theme = "" }: Placed): string =>
+export const placeLabel = ({ viewport, theme }: Pick<Place, "viewport" | "theme">): string =>
   theme ? `${viewportLabel(viewport)}, ${theme}` : viewportLabel(viewport);
 
 const FEW_ROWS = 12;
@@ -67,7 +65,7 @@ export function arrange(shots: Shot[]): Folder[] {
   const rows = naturally(byName.keys(), (name) => name).map((name) => ({
     name,
     label: name.slice(folderOf(name).length).replace(/^\//, ""),
-    cells: naturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${placeOf(newest).theme}`),
+    cells: naturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${newest.theme}`),
   }));
   const byFolder = grouped(rows, ({ name }) => folderOf(name));
   if (byFolder.size === 1 || (rows.length > 0 && rows.length <= FEW_ROWS)) return [{ path: "", rows }];

@@ -4,7 +4,7 @@ import { date, formatBytes, shortSha } from "../lib/format";
 import type { Image, Project, PullRequest } from "../lib/types";
 import { CopyButton, Mono, MoreButton, Time, TrashIcon } from "../ui";
 import { type PullAddresses, permalink } from "./addresses";
-import { placeOf, type Size, viewportLabel } from "./arrange";
+import { type Size, viewportLabel } from "./arrange";
 import { entryWith } from "./history";
 import { lifetime, lifetimeSentence } from "./lifetime";
 import type { Shown } from "./shown";
@@ -22,13 +22,12 @@ interface DetailsProps {
 }
 
 export function Details({ image, pixels, project, pull, at, shown, show, onDelete }: DetailsProps) {
-  const { theme } = placeOf(image);
   return (
     <aside class="details" aria-label="About this screenshot">
       <h2 class="hidden">{image.name}</h2>
       <dl class="facts">
         <Fact name="Viewport">{viewportLabel(image.viewport)}</Fact>
-        {theme && <Fact name="Theme">{theme}</Fact>}
+        {image.theme && <Fact name="Theme">{image.theme}</Fact>}
         <Fact name="Size">{pixels ? `${pixels.width} × ${pixels.height}` : "…"}</Fact>
         <Fact name="File">
           {TYPES[image.type] ?? image.type}, {formatBytes(image.size)}

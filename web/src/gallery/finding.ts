@@ -1,36 +1,37 @@
 /** Which shots of a pull request the gallery shows, as in the URL of the page. */
 import { naturally } from "../lib/natural";
-import type { PullRequest, Shot } from "../lib/types";
-import { placeOf } from "./arrange";
+import type { PullRequest } from "../lib/types";
+import type { Place } from "./arrange";
 
 export interface Wanted {
   q: string;
   /** Empty: all of them. */
   viewport: string;
   theme: string;
+  verdict: string;
 }
 
 /** The URL's names. They are plural, because "viewport" and "theme" are those of the open shot. */
-const PARAMETERS = { q: "q", viewport: "viewports", theme: "themes" } as const;
-const FIELDS = ["q", "viewport", "theme"] as const;
+const PARAMETERS = { q: "q", viewport: "viewports", theme: "themes", verdict: "verdicts" } as const;
+const FIELDS = ["q", "viewport", "theme", "verdict"] as const;
 
-export const EVERYTHING: Wanted = { q: "", viewport: "", theme: "" };
+export const EVERYTHING: Wanted = { q: "", viewport: "", theme: "", verdict: "" };
 
 export const isEverything = (wanted: Wanted): boolean => FIELDS.every((field) => wanted[field] === "");
 
 export function wantedOf(query: URLSearchParams): Wanted {
   const value = (field: keyof Wanted) => query.get(PARAMETERS[field])?.trim() ?? "";
-  return { q: value("q"), viewport: value("viewport"), theme: value("theme") };
+  return { q: value("q"), viewport: value("viewport"), theme: value("theme"), verdict: value("verdict") };
 }
 
 export const asParameters = (wanted: Wanted): [string, string][] =>
   FIELDS.filter((field) => wanted[field] !== "").map((field) => [PARAMETERS[field], wanted[field]]);
 
-/** Each word must be in the name, in upper or lower case. */
-export function find(shots: Shot[], { q, viewport, theme }: Wanted): Shot[] {
+/** Each word must be in the name, in upper or lower case. The verdict is not looked at. */
+export function find<T>(items: T[], { q, viewport, theme }: Wanted, placeOf: (item: T) => Place): T[] {
   const words = q.toLowerCase().split(/\s+/);
-  return shots.filter(({ newest }) => {
-    const place = placeOf(newest);
+  return items.filter((item) => {
+    const place = placeOf(item);
     if (viewport !== "" && place.viewport !== viewport) return false;
     if (theme !== "" && place.theme !== theme) return false;
     const name = place.name.toLowerCase();
@@ -39,8 +40,7 @@ export function find(shots: Shot[], { q, viewport, theme }: Wanted): Shot[] {
 }
 
 /** What there is to choose from. */
-export function choices(shots: Shot[]): { viewports: string[]; themes: string[] } {
-  const places = shots.map(({ newest }) => placeOf(newest));
+export function choices(places: Place[]): { viewports: string[]; themes: string[] } {
   return {
     viewports: naturally(new Set(places.map(({ viewport }) => viewport)), (viewport) => viewport),
     themes: [...new Set(places.map(({ theme }) => theme))].filter((theme) => theme !== "").sort(),

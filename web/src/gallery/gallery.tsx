@@ -10,9 +10,9 @@ import { commitsPath, lightboxHref, type PullAddresses } from "./addresses";
 import {
   boxAspect,
   type Folder,
+  firstRows,
   placeKey,
   placeLabel,
-  placeOf,
   type Row,
   rowCount,
   widestRow,
@@ -37,7 +37,16 @@ interface GalleryProps {
 type RowProps = Omit<GalleryProps, "folders">;
 
 export function Gallery({ folders, ...rest }: GalleryProps) {
-  const { shown, end, showUntil } = useGrowing(folders, rest.wanted);
+  const { rows, end, showAfter } = useGrowing(rowCount(folders), rest.wanted);
+  const jump = (path: string) =>
+    showAfter(
+      rowCount(
+        folders.slice(
+          0,
+          folders.findIndex((folder) => folder.path === path),
+        ),
+      ),
+    );
   const several = folders.length > 1;
   const layout = {
     "--widest": widestRow(folders),
@@ -46,9 +55,9 @@ export function Gallery({ folders, ...rest }: GalleryProps) {
   };
   return (
     <div class={several ? "with-folders" : ""}>
-      {several && <Folders folders={folders} onJump={showUntil} />}
+      {several && <Folders folders={folders} onJump={jump} />}
       <div class="gallery" style={layout}>
-        {shown.map(({ path, rows }) => (
+        {firstRows(folders, rows).map(({ path, rows }) => (
           <section key={path} class="gallery-folder" data-folder={path}>
             {several && (
               <h2 class="folder-name" tabIndex={-1}>
@@ -68,14 +77,14 @@ export function Gallery({ folders, ...rest }: GalleryProps) {
   );
 }
 
-const mostCells = (folders: Folder[]): number =>
+export const mostCells = (folders: Folder[]): number =>
   Math.max(1, ...folders.flatMap(({ rows }) => rows.map(({ cells }) => cells.length)));
 
 function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & RowProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const id = useId();
   // Not the name: "a b" and "a-b" would collide.
-  const olderId = (image: Image) => `${id}-${image.viewport}-${placeOf(image).theme}`;
+  const olderId = (image: Image) => `${id}-${image.viewport}-${image.theme}`;
   const toggle = (place: string) => {
     const next = new Set(unfolded);
     if (!next.delete(place)) next.add(place);
@@ -109,7 +118,6 @@ function GalleryRow({ row, several, ...rest }: { row: Row; several: boolean } & 
 }
 
 interface CellProps extends RowProps {
-  /** An older service does not know since when its bytes are the same. */
   shot: Shot;
   /** The id of its older commits, which are on the page only while unfolded. */
   olderId: string;
@@ -201,7 +209,7 @@ function Commit({ image }: { image: Image }) {
 /** The older images of a shot, each picture once. */
 function OlderCommits({ id, newest, at, wanted }: { id: string; newest: Image } & RowProps) {
   const { items, more, error, loading, loaded, refresh } = usePages(
-    commitsPath(at, placeOf(newest)),
+    commitsPath(at, newest),
     "images",
     imageId,
   );

@@ -1,6 +1,5 @@
 /** The rows that are on the page: the first ones, and more when the end of them comes near. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Folder, firstRows, rowCount } from "./arrange";
 import { asParameters, type Wanted } from "./finding";
 import { whileNear } from "./near";
 
@@ -8,12 +7,12 @@ const ROWS_AT_FIRST = 24;
 const ROWS_AT_ONCE = 12;
 
 /** `end` is for an element behind the last row. Another filter starts at the top again. */
-export function useGrowing(folders: Folder[], wanted: Wanted) {
+export function useGrowing(total: number, wanted: Wanted) {
   const filter = String(new URLSearchParams(asParameters(wanted)));
   const [grown, setGrown] = useState({ filter, rows: ROWS_AT_FIRST });
   const end = useRef<HTMLDivElement>(null);
   const rows = grown.filter === filter ? grown.rows : ROWS_AT_FIRST;
-  const isMore = rows < rowCount(folders);
+  const isMore = rows < total;
   // Again after each step: the end may still be near.
   useEffect(() => {
     if (!isMore || !end.current) return;
@@ -21,12 +20,12 @@ export function useGrowing(folders: Folder[], wanted: Wanted) {
     return whileNear(end.current, grow, () => undefined);
   }, [isMore, rows, filter]);
   useTopOf(end, filter);
-  const showUntil = (path: string) => {
-    const index = folders.findIndex((folder) => folder.path === path);
-    const needed = rowCount(folders.slice(0, index)) + ROWS_AT_FIRST;
+  /** Show some rows after the first so many. */
+  const showAfter = (before: number) => {
+    const needed = before + ROWS_AT_FIRST;
     if (needed > rows) setGrown({ filter, rows: needed });
   };
-  return { shown: firstRows(folders, rows), end, showUntil };
+  return { rows, end, showAfter };
 }
 
 /** Show the first results of another filter, if they are above what the screen shows. */

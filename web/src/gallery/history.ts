@@ -10,9 +10,6 @@ export interface Entry {
   images: Image[];
 }
 
-/** Older services know no hashes. */
-const sha256Of = (image: Image & { sha256?: string | null }): string | null => image.sha256 ?? null;
-
 /** From images, newest first. A second run of a commit replaces the first. */
 export function historyOf(images: Image[]): Entry[] {
   const entries: Entry[] = [];
@@ -24,7 +21,7 @@ export function historyOf(images: Image[]): Entry[] {
       continue;
     }
     const last = entries.at(-1);
-    if (last && sha256Of(image) !== null && sha256Of(last.image) === sha256Of(image)) {
+    if (last && image.sha256 !== null && last.image.sha256 === image.sha256) {
       last.images.push(image);
       last.unchangedSince = image.commit_sha;
       commits.set(image.commit_sha, last);

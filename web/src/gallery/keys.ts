@@ -8,7 +8,7 @@ export type Action =
   | { do: "details" }
   | { do: "help" };
 
-interface Key {
+export interface Key {
   key: string;
   shiftKey: boolean;
   ctrlKey: boolean;
@@ -31,6 +31,8 @@ const OTHERS: Record<string, Action> = {
   i: { do: "details" },
   j: { do: "go", step: "next" },
   k: { do: "go", step: "previous" },
+  n: { do: "go", step: "next" },
+  p: { do: "go", step: "previous" },
   "?": { do: "help" },
 };
 
@@ -46,7 +48,14 @@ export function actionOf(event: Key, pans: { x: boolean; y: boolean }): Action |
 
 export type PageAction = "filter" | "next" | "previous" | "help";
 
-const ON_PAGE: Record<string, PageAction> = { "/": "filter", j: "next", k: "previous", "?": "help" };
+const ON_PAGE: Record<string, PageAction> = {
+  "/": "filter",
+  j: "next",
+  k: "previous",
+  n: "next",
+  p: "previous",
+  "?": "help",
+};
 
 /** On the page, while no field has the focus. */
 export const pageActionOf = (event: Key): PageAction | null =>
@@ -61,8 +70,8 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
   {
     where: "Everywhere",
     keys: [
-      ["J", "Next screenshot"],
-      ["K", "Previous screenshot"],
+      ["J N", "Next screenshot or change"],
+      ["K P", "Previous screenshot or change"],
       ["?", "Show this help"],
     ],
   },
@@ -82,6 +91,15 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
       ["+ −", "Zoom in and out"],
       ["I", "Show or hide details"],
       ["Esc", "Close"],
+    ],
+  },
+  {
+    where: "In the viewer of a change",
+    keys: [
+      ["← →", "Previous and next change"],
+      ["1 2", "Side by side, slider"],
+      ["3 4", "Overlay, marked difference"],
+      ["B", "Show or hide boxes around changes"],
     ],
   },
 ];

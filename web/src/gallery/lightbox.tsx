@@ -1,10 +1,11 @@
 /** One image at a time, over the gallery. The URL says which, so it can be linked and Back closes it. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { send } from "../lib/api";
+import { shortSha } from "../lib/format";
 import type { Pages } from "../lib/live";
 import { navigate } from "../lib/router";
 import type { Image, Project, PullRequest, Shot } from "../lib/types";
-import { confirmDialog, toast, useAct } from "../ui";
+import { confirmDialog, InfoIcon, toast, useAct } from "../ui";
 import { imagePath, lightboxHref, type Opened, type PullAddresses } from "./addresses";
 import { afterDeleting, placeLabel } from "./arrange";
 import { Bar, StepButtons } from "./bar";
@@ -12,13 +13,13 @@ import { Details } from "./details";
 import type { Wanted } from "./finding";
 import { actionOf, type Step } from "./keys";
 import { LIGHTBOX_WORDS } from "./missing";
+import { useModal, usePace } from "./modal";
 import { usePreloaded } from "./originals";
 import { type Shown, useShown } from "./shown";
 import { Stage } from "./stage";
 import { useMissing, useThumbnailOf } from "./thumbnail";
 import { useNaturalSize, useZoom, type Zoom } from "./zooming";
 
-const PACE_MS = 120;
 const NARROW = "(max-width: 800px)";
 
 interface LightboxProps {
@@ -72,14 +73,23 @@ export function Lightbox(props: LightboxProps) {
     >
       <Bar
         place={opened.place}
-        commit={image?.commit_sha ?? ""}
         position={shown.position}
         total={shots.more ? null : order.length}
         zoom={zoom}
-        withDetails={withDetails}
-        toggleDetails={toggleDetails}
+        about={image && <span class="hidden">commit {shortSha(image.commit_sha)}</span>}
         onClose={onClose}
-      />
+      >
+        <button
+          type="button"
+          class="icon-button"
+          aria-pressed={withDetails}
+          title="Details (I)"
+          onClick={toggleDetails}
+        >
+          <InfoIcon />
+          <span class="hidden">Details</span>
+        </button>
+      </Bar>
       <div class="lightbox-view">
         {missing && (
           <p class="lightbox-note" role="status">
@@ -96,7 +106,7 @@ export function Lightbox(props: LightboxProps) {
         >
           <NoPicture waiting={shown.waiting} />
         </Stage>
-        <StepButtons neighbours={shown.neighbours} go={go} />
+        <StepButtons neighbours={shown.neighbours} noun="screenshot" go={go} />
       </div>
       {image && withDetails && (
         <Details
@@ -124,27 +134,8 @@ function NoPicture({ waiting }: { waiting: boolean }) {
   );
 }
 
-/** Open while it is rendered. The page decides where the focus goes afterwards. */
-function useModal() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const opened = dialog.current;
-    opened?.showModal();
-    focusStage(opened);
-    return () => opened?.close();
-  }, []);
-  useEffect(() => {
-    // The focused element disappeared with the last image: without this, keys would do nothing.
-    if (document.activeElement === document.body) focusStage(dialog.current);
-  });
-  return dialog;
-}
-
-const focusStage = (dialog: HTMLElement | null) => dialog?.querySelector<HTMLElement>(".stage")?.focus();
-
-/** Limits the pace of a held-down arrow key: images stay visible, and browsers limit history changes. */
 function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void, help: () => void) {
-  const lastWent = useRef(0);
+  const pace = usePace();
   return (event: KeyboardEvent) => {
     const enter = event.key === "Enter" && event.target === zoom.stage;
     const action = enter ? ZOOM : actionOf(event, zoom.pans);
@@ -154,10 +145,7 @@ function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void
     else if (action.do === "zoom") zoom.change(action.how);
     else if (action.do === "details") toggleDetails();
     else if (action.do === "help") help();
-    else if (!event.repeat || event.timeStamp - lastWent.current > PACE_MS) {
-      lastWent.current = event.timeStamp;
-      go(action.step);
-    }
+    else pace(event, () => go(action.step));
   };
 }
 

@@ -15,7 +15,7 @@ import {
   toast,
   useAct,
 } from "../ui";
-import { aboutOf, heading, openLabel } from "./about";
+import { heading, openLabel } from "./about";
 import type { PullAddresses } from "./addresses";
 import { PullState } from "./state";
 
@@ -36,7 +36,7 @@ export function PullHead({ project, projectId, prNumber, pull, at, onChanged, on
   ];
   return (
     <PageHead
-      title={heading(prNumber, pull ? aboutOf(pull).title : "")}
+      title={heading(prNumber, pull?.title ?? "")}
       part={project?.name ?? ""}
       crumbs={crumbs}
       actions={pull && <Actions {...{ pull, at, onChanged, onHelp }} />}
@@ -47,7 +47,7 @@ export function PullHead({ project, projectId, prNumber, pull, at, onChanged, on
 }
 
 function Facts({ pull }: { pull: PullRequest }) {
-  const { source_branch, author } = aboutOf(pull);
+  const { source_branch, author } = pull;
   return (
     <>
       <PullState pull={pull} />
@@ -69,7 +69,7 @@ function Facts({ pull }: { pull: PullRequest }) {
 type ActionsProps = Pick<PullHeadProps, "at" | "onChanged" | "onHelp"> & { pull: PullRequest };
 
 function Actions({ pull, at, onChanged, onHelp }: ActionsProps) {
-  const { url } = aboutOf(pull);
+  const { url } = pull;
   const hasImages = pull.images > 0;
   const act = useAct();
   const expire = async () => {

@@ -6,7 +6,7 @@ import { Button } from "../ui";
 import type { Size } from "./arrange";
 import { type Step, swiped } from "./keys";
 import type { Missing } from "./missing";
-import type { Natural, Zoom } from "./zooming";
+import type { Natural, Point, Zoom } from "./zooming";
 
 const STILL_A_CLICK = 4;
 
@@ -24,41 +24,57 @@ interface StageProps {
 }
 
 export function Stage({ image, missing, zoom, natural, go, onFailed, children }: StageProps) {
-  const hand = useHand(zoom, go);
-  const isLarger = zoom.pans.x || zoom.pans.y;
   return (
-    <section
-      ref={zoom.setStage}
-      class={`stage ${isLarger ? "zoomed-in" : ""}`}
-      aria-label={
-        isLarger ? "Image, larger than the screen: use arrow keys to move" : "Image: press Enter to zoom in"
-      }
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
-      tabIndex={0}
-      {...hand}
-    >
+    <Frame label="Image" zoom={zoom} setFrame={zoom.setStage} go={go}>
       {image ? (
-        <div
-          ref={zoom.picture}
-          class="picture"
-          style={{ width: `${zoom.shown.width}px`, height: `${zoom.shown.height}px` }}
-        >
+        <div ref={zoom.picture} class="picture" style={drawnSize(zoom)}>
           <Picture key={image.id} image={image} missing={missing} natural={natural} onFailed={onFailed} />
         </div>
       ) : (
         children
       )}
+    </Frame>
+  );
+}
+
+export const drawnSize = ({ shown }: Zoom) => ({ width: `${shown.width}px`, height: `${shown.height}px` });
+
+interface FrameProps {
+  /** What it shows. */
+  label: string;
+  zoom: Zoom;
+  setFrame: (element: HTMLElement | null) => void;
+  go: (step: Step) => void;
+  children: ComponentChildren;
+}
+
+/** What the keyboard and the pointer move the picture in. */
+export function Frame({ label, zoom, setFrame, go, children }: FrameProps) {
+  const hand = useHand(zoom, go);
+  const isLarger = zoom.pans.x || zoom.pans.y;
+  const how = isLarger ? ", larger than the screen: use arrow keys to move" : ": press Enter to zoom in";
+  return (
+    <section
+      ref={setFrame}
+      class={`stage ${isLarger ? "zoomed-in" : ""}`}
+      aria-label={label + how}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+      tabIndex={0}
+      {...hand}
+    >
+      {children}
     </section>
   );
 }
 
 /** Shows the thumbnail until the image has loaded. */
-function Picture({
+export function Picture({
   image,
+  alt = image.name,
   missing,
   natural,
   onFailed,
-}: { image: Image } & Pick<StageProps, "missing" | "natural" | "onFailed">) {
+}: { image: Image; alt?: string } & Pick<StageProps, "missing" | "natural" | "onFailed">) {
   const [failed, setFailed] = useState(false);
   const [isWanted, setWanted] = useState(false);
   if (missing === "too_large" && !isWanted) {
@@ -90,7 +106,7 @@ function Picture({
       <img
         class={natural.arrived ? "" : "arriving"}
         src={image.url}
-        alt={image.name}
+        alt={alt}
         draggable={false}
         onLoad={({ currentTarget }) => natural.learn(sizeOf(currentTarget))}
         onError={() => {
@@ -106,6 +122,13 @@ const sizeOf = (image: HTMLImageElement): Size => ({
   width: image.naturalWidth,
   height: image.naturalHeight,
 });
+
+/** Where a click is in the stage, also if it is in a frame beside it that shows the same part. */
+function inStage(event: MouseEvent, stage: HTMLElement | null): Point {
+  const own = (event.currentTarget as HTMLElement).getBoundingClientRect();
+  const lead = stage?.getBoundingClientRect() ?? own;
+  return { x: event.clientX - own.left + lead.left, y: event.clientY - own.top + lead.top };
+}
 
 /** Pointer input: a click zooms, a mouse drag moves the image, a swipe goes to the next one. */
 function useHand(zoom: Zoom, go: (step: Step) => void) {
@@ -139,7 +162,7 @@ function useHand(zoom: Zoom, go: (step: Step) => void) {
       const dragged = held.current?.moved;
       held.current = null;
       const onPicture = event.target instanceof HTMLImageElement;
-      if (!dragged && onPicture) latest.current.change("toggle", { x: event.clientX, y: event.clientY });
+      if (!dragged && onPicture) latest.current.change("toggle", inStage(event, latest.current.stage));
     },
     onTouchStart(event: TouchEvent) {
       start.current = event.touches.length === 1 ? (event.touches[0] ?? null) : null;

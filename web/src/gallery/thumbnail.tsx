@@ -21,7 +21,14 @@ export function useThumbnailQueue(projectId: string): ThumbnailQueue {
 const make = (projectId: string, ids: string[]): Promise<ThumbnailUrls> =>
   send<ThumbnailUrls>("POST", `/projects/${projectId}/thumbnails`, { ids });
 
-export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
+interface ThumbnailProps {
+  image: Image;
+  aspect: number;
+  /** What a screen reader says. */
+  alt?: string;
+}
+
+export function Thumbnail({ image, aspect, alt = image.name }: ThumbnailProps) {
   const box = useRef<HTMLSpanElement>(null);
   const answer = useAnswer(image, box);
   const url = answer && "url" in answer ? answer.url : undefined;
@@ -32,7 +39,7 @@ export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
       {url && !broken && (
         <img
           src={url}
-          alt={image.name}
+          alt={alt}
           width={width}
           height={height}
           loading="lazy"
@@ -43,11 +50,11 @@ export function Thumbnail({ image, aspect }: { image: Image; aspect: number }) {
       )}
       {answer && (broken || "missing" in answer) && (
         <span class="thumbnail-none">
-          <span class="hidden">{image.name}: </span>
+          <span class="hidden">{alt}: </span>
           {"missing" in answer ? BOX_WORDS[answer.missing] : "Could not load preview"}
         </span>
       )}
-      {!answer && <span class="hidden">{image.name}</span>}
+      {!answer && <span class="hidden">{alt}</span>}
     </span>
   );
 }

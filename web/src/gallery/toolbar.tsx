@@ -1,33 +1,36 @@
 /** The filter above the gallery. */
-import { formatNumber } from "../lib/format";
+import { capitalized, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
 import { SearchField } from "../ui";
-import { type PullAddresses, pageHref } from "./addresses";
+import { type PullAddresses, pageHref, type Tab } from "./addresses";
 import { viewportLabel } from "./arrange";
 import { isEverything, type Wanted } from "./finding";
+import type { Wanting } from "./wanting";
 
 interface ToolbarProps {
   at: PullAddresses;
-  wanted: Wanted;
-  /** As typed. */
-  text: string;
-  onText: (text: string) => void;
+  tab: Tab;
+  wanting: Wanting;
   viewports: string[];
   themes: string[];
+  /** Not given where something else filters by verdict. */
+  verdicts?: string[];
   found: number;
   total: number;
 }
 
-export function Toolbar({ at, wanted, text, onText, viewports, themes, found, total }: ToolbarProps) {
+export function Toolbar(props: ToolbarProps) {
+  const { at, tab, wanting, viewports, themes, verdicts, found, total } = props;
+  const { wanted, text, setText } = wanting;
   const choose = (change: Partial<Wanted>) =>
-    navigate(pageHref(at, { wanted: { ...wanted, ...change } }), { replace: true });
+    navigate(pageHref(at, { tab, wanted: { ...wanted, ...change } }), { replace: true });
   return (
     <search class="toolbar gallery-toolbar">
       <SearchField
         label="Filter screenshots by name"
         placeholder="Filter by name"
         text={text}
-        onText={onText}
+        onText={setText}
         shortcut="/"
       />
       <Choose
@@ -43,11 +46,22 @@ export function Toolbar({ at, wanted, text, onText, viewports, themes, found, to
         label="Theme"
         all="All themes"
         options={themes}
-        labelOf={(theme) => theme.charAt(0).toUpperCase() + theme.slice(1)}
+        labelOf={capitalized}
         current={wanted.theme}
         onChoose={(theme) => choose({ theme })}
         isUseful={themes.length > 0}
       />
+      {verdicts && (
+        <Choose
+          label="Verdict"
+          all="All verdicts"
+          options={verdicts}
+          labelOf={capitalized}
+          current={wanted.verdict}
+          onChoose={(verdict) => choose({ verdict })}
+          isUseful={verdicts.length > 0}
+        />
+      )}
       <p class="toolbar-count" role="status">
         {isEverything(wanted) ? "" : `${formatNumber(found)} of ${formatNumber(total)}`}
       </p>

@@ -2,13 +2,13 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Image } from "../lib/types";
-import { placeKey, type Size, viewportSize } from "./arrange";
+import { type Place, placeKey, type Size, viewportSize } from "./arrange";
 import { knownSize, remember } from "./originals";
 import { expectedSize, fitting, isSame, larger, opening, scaleLabel, smaller, toggled } from "./zoom";
 
 const PAN_STEP = 96;
 
-interface Point {
+export interface Point {
   x: number;
   y: number;
 }
@@ -25,6 +25,8 @@ export interface Zoom {
   /** Whether there is more of it than the stage shows, sideways and up or down. */
   pans: { x: boolean; y: boolean };
   change(how: "toggle" | "in" | "out", around?: Point): void;
+  /** Keep the middle in place, because the stage is about to get another size. */
+  keep(): void;
   pan(x: number, y: number): void;
 }
 
@@ -32,11 +34,11 @@ export interface Zoom {
  * How large a picture is shown. Another commit of the same place keeps the scale and the position, so that
  * two can be compared by going up and down; another place starts at its top, in the size that it opens at.
  */
-export function useZoom(image: Image | null, natural: Size): Zoom {
+export function useZoom(of: Place | null, natural: Size): Zoom {
   const [stage, setStage] = useState<HTMLElement | null>(null);
   const picture = useRef<HTMLDivElement>(null);
   const room = useContentSize(stage);
-  const place = image ? placeKey(image) : "";
+  const place = of ? placeKey(of) : "";
   const [chosen, setChosen] = useState<{ place: string; scale: number } | null>(null);
   const opens = opening(natural, room);
   const scale = chosen?.place === place ? Math.max(chosen.scale, fitting(natural, room)) : opens;
@@ -57,6 +59,7 @@ export function useZoom(image: Image | null, natural: Size): Zoom {
       const next = { toggle: toggled, in: larger, out: smaller }[how](scale, natural, room);
       setChosen(isSame(next, opens) ? null : { place, scale: next });
     },
+    keep: () => keep(),
     pan: (x, y) => stage?.scrollBy({ left: x * PAN_STEP, top: y * PAN_STEP }),
   };
 }

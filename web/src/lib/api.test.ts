@@ -13,5 +13,6 @@ it("remembers the page to return to after sign-in", () => {
 });
 
 it("polls every 3 s, and more slowly while polling fails", () => {
-  expect([0, 1, 2, 9].map(pause)).toEqual([3000, 6000, 10000, 10000]);
+  expect([0, 1, 2, 9].map((failures) => pause(failures))).toEqual([3000, 6000, 10000, 10000]);
+  expect([0, 1, 9].map((failures) => pause(failures, 15_000))).toEqual([15_000, 6_000, 10_000]);
 });

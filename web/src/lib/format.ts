@@ -58,3 +58,5 @@ export function dateTime(unix: number): string {
 export function shortSha(sha: string): string {
   return sha.slice(0, 7);
 }
+
+export const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

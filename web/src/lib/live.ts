@@ -4,7 +4,15 @@ import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { type ApiError, getIfChanged } from "./api";
 import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
 import { Poller } from "./poller";
-import type { ImageList, MemberList, ProjectList, PullRequestList, ShotList, TokenList } from "./types";
+import type {
+  BaselineList,
+  ImageList,
+  MemberList,
+  ProjectList,
+  PullRequestList,
+  ShotList,
+  TokenList,
+} from "./types";
 
 export { connection } from "./poller";
 
@@ -28,12 +36,18 @@ export interface Pages<T> {
 }
 
 /** The lists that come in pages, by their field in the reply. */
-type Lists = Omit<ProjectList & PullRequestList & ShotList & ImageList & TokenList & MemberList, "next">;
+type Lists = Omit<
+  ProjectList & PullRequestList & ShotList & ImageList & BaselineList & TokenList & MemberList,
+  "next" | "branches"
+>;
 type Item<K extends keyof Lists> = Lists[K][number];
 
-/** The reply of `path`, kept up to date. With null, nothing is fetched. */
-export function useLive<T>(path: string | null): Live<T> {
-  const one = path === null ? null : remembered(`one ${path}`, () => new One<T>(path));
+/**
+ * The reply of `path`, kept up to date. With null, nothing is fetched. `pace` says how long to wait until the next
+ * poll, for a reply that costs the service more than others.
+ */
+export function useLive<T>(path: string | null, pace?: (data: T | undefined) => number): Live<T> {
+  const one = path === null ? null : remembered(`one ${path}`, () => new One<T>(path, pace));
   useWatched(one);
   return useMemo(
     () => ({ ...state(one), data: one?.data, refresh: async () => one?.refresh() }),
@@ -81,11 +95,17 @@ export function forgetAll(): void {
 class One<T> extends Poller {
   data: T | undefined;
   readonly #path: string;
+  readonly #pace: ((data: T | undefined) => number) | undefined;
   #etag: string | null = null;
 
-  constructor(path: string) {
+  constructor(path: string, pace?: (data: T | undefined) => number) {
     super();
     this.#path = path;
+    this.#pace = pace;
+  }
+
+  protected override get every(): number {
+    return this.#pace?.(this.data) ?? super.every;
   }
 
   protected override async update(): Promise<boolean> {

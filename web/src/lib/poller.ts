@@ -11,7 +11,7 @@ export type Connection = "online" | "offline" | "api-down";
 /** For the banner: the result of the last call of any poller. */
 export const connection = new Signal<Connection>("online");
 
-const EVERY_MS = 3_000;
+export const EVERY_MS = 3_000;
 const SLOWEST_MS = 10_000;
 
 const shown = new Set<Poller>();
@@ -30,6 +30,11 @@ export abstract class Poller {
 
   /** Drop the data: it was deleted, or the user lost access. */
   protected abstract forget(): void;
+
+  /** How long to wait until the next poll, if none fails. */
+  protected get every(): number {
+    return EVERY_MS;
+  }
 
   get watched(): boolean {
     return this.#listeners.size > 0;
@@ -99,13 +104,13 @@ export abstract class Poller {
   #schedule(): void {
     clearTimeout(this.#timer);
     if (!shown.has(this) || document.hidden) return;
-    this.#timer = setTimeout(() => void this.poll(), pause(this.#failures));
+    this.#timer = setTimeout(() => void this.poll(), pause(this.#failures, this.every));
   }
 }
 
-/** 3 s; while failing 6 s, then 10 s. */
-export function pause(failures: number): number {
-  return Math.min(EVERY_MS * 2 ** Math.min(failures, 4), SLOWEST_MS);
+/** Usually 3 s; while failing 6 s, then 10 s. */
+export function pause(failures: number, every = EVERY_MS): number {
+  return failures === 0 ? every : Math.min(EVERY_MS * 2 ** Math.min(failures, 4), SLOWEST_MS);
 }
 
 function judge(error: ApiError): Connection {
@@ -117,6 +122,11 @@ function asApiError(failure: unknown): ApiError {
   if (failure instanceof ApiError) return failure;
   return new ApiError(0, failure instanceof Error ? failure.message : String(failure));
 }
+
+/** Fetch everything on screen again, after a change of the user's. */
+export const refreshShown = (): void => {
+  for (const poller of shown) void poller.refresh();
+};
 
 function wakeAll(): void {
   if (document.hidden) return;

@@ -1,5 +1,4 @@
 import { useEffect, useRef } from "preact/hooks";
-import { aboutOf } from "../gallery/about";
 import { addressesOf, pageHref } from "../gallery/addresses";
 import { asQuery, type Filter, filterOf, STATES, type State } from "../gallery/filter";
 import { EVERYTHING, nameTerm } from "../gallery/finding";
@@ -102,7 +101,7 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
     <li class="pull">
       <p class="pull-number">
         <Link href={href}>#{pull.pr_number}</Link>
-        <span class="pull-title">{aboutOf(pull).title}</span>
+        <span class="pull-title">{pull.title}</span>
         <PullState pull={pull} />
       </p>
       {pull.images > 0 ? (

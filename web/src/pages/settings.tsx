@@ -25,6 +25,7 @@ import {
   toast,
   useAct,
 } from "../ui";
+import { Baselines, Repository } from "./comparison-settings";
 import { DeleteProject } from "./delete-project";
 
 export function SettingsPage({ projectId }: { projectId: string }) {
@@ -37,7 +38,9 @@ export function SettingsPage({ projectId }: { projectId: string }) {
       {project && (
         <>
           <Name project={project} onSaved={refresh} />
+          <Repository project={project} onSaved={refresh} />
           <Retention project={project} onSaved={refresh} />
+          <Baselines project={project} onSaved={refresh} />
           {project.role === "owner" && <DeleteProject project={project} />}
         </>
       )}
@@ -45,7 +48,7 @@ export function SettingsPage({ projectId }: { projectId: string }) {
   );
 }
 
-interface PartProps {
+export interface PartProps {
   project: Project;
   onSaved: () => Promise<void>;
 }

@@ -125,3 +125,10 @@ export const InfoIcon = () => (
     <path d="M8 7.5v3.25M8 5.25v.01" />
   </Icon>
 );
+
+export const HelpIcon = () => (
+  <Icon>
+    <circle cx="8" cy="8" r="5.75" />
+    <path d="M6.4 6.4a1.65 1.65 0 1 1 2.2 1.6c-.4.15-.6.45-.6.9M8 10.9v.01" />
+  </Icon>
+);

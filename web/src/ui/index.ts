@@ -8,6 +8,7 @@ export { Field, type FieldAttributes, NameField } from "./field";
 export * from "./icons";
 export { Menu } from "./menu";
 export { type Crumb, PageHead, ProjectHead, type ProjectTab, ProjectTabs } from "./page-head";
+export { RunThis } from "./run-this";
 export { SearchField } from "./search";
 export { SnippetBlock } from "./snippet";
 export { Empty, Failed, FailedPage, Loading } from "./states";

@@ -50,10 +50,11 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   );
 }
 
-export type ProjectTab = "pulls" | "usage" | "tokens" | "settings" | "setup";
+export type ProjectTab = "pulls" | "baselines" | "usage" | "tokens" | "settings" | "setup";
 
 const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "pulls", path: "", label: "Pull requests" },
+  { id: "baselines", path: "/baselines", label: "Baselines" },
   { id: "usage", path: "/usage", label: "Usage" },
   { id: "tokens", path: "/tokens", label: "Tokens" },
   { id: "settings", path: "/settings", label: "Settings" },

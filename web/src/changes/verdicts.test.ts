@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { shot } from "../gallery/sample";
+import { comparedShot, comparison } from "./sample";
+import { arrivedLast, countsOf, decided, isChange, ofVerdict, verdictsOf } from "./verdicts";
+
+const shots = [
+  comparedShot({ name: "a", verdict: "changed" }),
+  comparedShot({ name: "b", verdict: "failed" }),
+  comparedShot({ name: "c", verdict: "unchanged" }),
+  comparedShot({ name: "d", verdict: "unchanged" }),
+  comparedShot({ name: "e", verdict: null }),
+];
+const names = (verdict: string) => ofVerdict(decided(shots), verdict).map(({ name }) => name);
+
+test("without a filter, everything that somebody has to look at is shown", () => {
+  expect(names("")).toEqual(["a", "b"]);
+  expect(names("unchanged")).toEqual(["c", "d"]);
+  expect(names("nonsense")).toEqual([]);
+  expect(shots.map(isChange)).toEqual([true, true, false, false, false]);
+});
+
+test("only verdicts that there are are counted, in the order of the page", () => {
+  expect(countsOf([...shots].reverse())).toEqual([
+    ["changed", 1],
+    ["failed", 1],
+    ["unchanged", 2],
+  ]);
+});
+
+test("a newer image than the compared one has no verdict yet", () => {
+  const verdictOf = verdictsOf(comparison({ shots }));
+  expect(verdictOf(shot("a", "1280x800", { commit_sha: "after" }))).toBe("changed");
+  expect(verdictOf(shot("a", "1280x800", { commit_sha: "newer" }))).toBeNull();
+  expect(verdictOf(shot("a", "375x812", { commit_sha: "after" }))).toBeNull();
+  expect(verdictsOf(null)(shot("a", "1280x800"))).toBeNull();
+});
+
+test("what arrives while one looks comes last, and what is gone leaves no hole", () => {
+  const all = decided(shots);
+  const places = ["1280x800  d", "1280x800  gone", "1280x800  b"];
+  expect(arrivedLast(all, places).map(({ name }) => name)).toEqual(["d", "b", "a", "c"]);
+  expect(arrivedLast(all, [])).toEqual(all);
+});

@@ -1,0 +1,90 @@
+/** What a comparison found, in words. Pure. */
+import { capitalized, formatCount, formatNumber, shortSha } from "../lib/format";
+import type { ComparedShot, Comparison } from "../lib/types";
+import { decided, isChange } from "./verdicts";
+
+/** "1,479 pixels in 2 regions, moved 24 px down". Empty if there is nothing to say. */
+export function changeWords(shot: ComparedShot, branch: string): string {
+  switch (shot.verdict) {
+    case "changed": {
+      const where = shot.regions.length > 1 ? ` in ${formatCount(shot.regions.length, "region")}` : "";
+      const pixels = formatCount(shot.pixels, "pixel") + where;
+      return shot.shift === 0 ? pixels : `${pixels}, ${shiftWords(shot.shift)}`;
+    }
+    case "moved":
+      return capitalized(shiftWords(shot.shift));
+    case "failed":
+      return capitalized(shot.reason);
+    case "new":
+      return `Not on ${branch}`;
+    case "removed":
+      return `Only on ${branch}`;
+    case "unchanged":
+    case null:
+      return "";
+  }
+}
+
+/** "moved 24 px down" */
+export function shiftWords(shift: number): string {
+  if (shift === 0) return "rows moved";
+  return `moved ${formatNumber(Math.abs(shift))} px ${shift > 0 ? "down" : "up"}`;
+}
+
+/** Why the base is not one of the pull request's own history. */
+export const notAncestor = (branch: string): string =>
+  `Compared with the newest baseline of ${branch}, not an ancestor`;
+
+export interface StateWords {
+  title: string;
+  text: string;
+  /** The command that helps. */
+  command?: string;
+}
+
+/** What is missing and what to do; null if everything was compared. Never silent about a run that was not. */
+export function stateWords(comparison: Comparison): StateWords | null {
+  const { commit_sha, state, branch, missing, shots } = comparison;
+  switch (state) {
+    case "running":
+      return {
+        title: "Comparing…",
+        text: `${formatNumber(decided(shots).length)} of ${formatCount(shots.length, "shot")} done. The others appear here automatically.`,
+      };
+    case "no_baseline":
+      return {
+        title: "No baseline",
+        text: `The branch ${branch} has no baselines, so commit ${shortSha(commit_sha)} was not compared. Upload some on the next push to ${branch}:`,
+        command: "prshots upload --baseline",
+      };
+    case "incomplete":
+      return {
+        title: "Incomplete",
+        text: `This run lacks ${formatCount(missing, "shot")} of its base. Wait for the jobs that upload them. If they were removed, say that the run is complete:`,
+        command: "prshots compare --complete",
+      };
+    case "failed":
+      return {
+        title: "The comparison failed",
+        text: "It broke off before every shot had a verdict. Run it again:",
+        command: "prshots compare",
+      };
+    case "compared":
+      return null;
+  }
+}
+
+/** For a comparison that was running when the page opened: the line stays, so that nothing below it moves. */
+export const doneWords = ({ shots }: Comparison): StateWords => ({
+  title: "Done.",
+  text: `${formatCount(shots.length, "shot")} compared.`,
+});
+
+/** Beside the tab's name: "12", "incomplete". */
+export function tabWords(comparison: Comparison | null): string {
+  if (!comparison) return "";
+  const changes = comparison.shots.filter(isChange).length;
+  const count = changes > 0 ? formatNumber(changes) : "";
+  if (comparison.state === "compared") return count || "0";
+  return [count, comparison.state.replace("_", " ")].filter(Boolean).join(", ");
+}

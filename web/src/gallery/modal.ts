@@ -1,0 +1,33 @@
+/** What the viewers have in common: a modal dialog, and keys that may be held down. */
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+const PACE_MS = 120;
+
+/** Open while it is rendered. The page decides where the focus goes afterwards. */
+export function useModal(): RefObject<HTMLDialogElement | null> {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    focusStage(opened);
+    return () => opened?.close();
+  }, []);
+  useEffect(() => {
+    // The focused element disappeared with the last image: without this, keys would do nothing.
+    if (document.activeElement === document.body) focusStage(dialog.current);
+  });
+  return dialog;
+}
+
+const focusStage = (dialog: HTMLElement | null) => dialog?.querySelector<HTMLElement>(".stage")?.focus();
+
+/** Limits the pace of a held-down key: images stay visible, and browsers limit history changes. */
+export function usePace(): (event: KeyboardEvent, act: () => void) => void {
+  const lastWent = useRef(0);
+  return (event, act) => {
+    if (event.repeat && event.timeStamp - lastWent.current <= PACE_MS) return;
+    lastWent.current = event.timeStamp;
+    act();
+  };
+}

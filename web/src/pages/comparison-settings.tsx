@@ -1,0 +1,109 @@
+/** The parts of the settings page about the repository and its baselines. */
+import type { ComponentChild, ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { send } from "../lib/api";
+import type { Project } from "../lib/types";
+import { Button, Field, type FieldAttributes, toast, useAct } from "../ui";
+import type { PartProps } from "./settings";
+
+interface SettingProps extends PartProps {
+  title: string;
+  label: string;
+  hint: ComponentChildren;
+  /** The setting as it is, as text. */
+  now: string;
+  /** What to send; undefined if the text is not valid. */
+  change: (text: string) => Partial<Project> | undefined;
+  /** What is wrong with a text that is not valid. */
+  takes?: string;
+  saved: string;
+  children: (attributes: FieldAttributes, text: string, onInput: (text: string) => void) => ComponentChild;
+}
+
+/** One setting with its own button. */
+function Setting(props: SettingProps) {
+  const { project, onSaved, title, label, hint, now, change, takes, saved, children } = props;
+  const [typed, setTyped] = useState<string | null>(null);
+  const act = useAct({ inPlace: true });
+  const text = typed ?? now;
+  const wanted = change(text.trim());
+  const unchanged = text.trim() === now;
+  const save = (event: Event) => {
+    event.preventDefault();
+    if (unchanged || !wanted) return;
+    void act.run(async () => {
+      await send("PATCH", `/projects/${project.id}`, wanted);
+      await onSaved();
+      setTyped(null);
+      toast(saved);
+    });
+  };
+  return (
+    <section class="section split">
+      <h2>{title}</h2>
+      <form class="stack" onSubmit={save} noValidate>
+        <Field label={label} hint={hint} error={wanted ? act.problem : takes}>
+          {(field) => children(field, text, setTyped)}
+        </Field>
+        <p>
+          <Button type="submit" kind="primary" busy={act.busy} disabled={unchanged || !wanted}>
+            Save {title.toLowerCase()}
+          </Button>
+        </p>
+      </form>
+    </section>
+  );
+}
+
+export function Repository(props: PartProps) {
+  return (
+    <Setting
+      {...props}
+      title="Repository"
+      label="Repository address (optional)"
+      hint="Pull requests link to it. The first upload from CI fills it in."
+      now={props.project.repository}
+      change={(repository) => ({ repository })}
+      saved="Saved the repository address."
+    >
+      {(field, text, onInput) => (
+        <input
+          {...field}
+          type="url"
+          value={text}
+          placeholder="https://github.com/acme/shop"
+          autocomplete="off"
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Setting>
+  );
+}
+
+export function Baselines(props: PartProps) {
+  return (
+    <Setting
+      {...props}
+      title="Baselines"
+      label="Commits to keep per branch"
+      hint="Older commits lose their baselines, except the newest of each shot and those that an open pull request shows. The retention of images does not apply to baselines."
+      now={String(props.project.keep_baselines)}
+      change={(text) => (/^\d{1,9}$/.test(text) ? { keep_baselines: Number(text) } : undefined)}
+      takes="Enter a whole number."
+      saved="Saved how many baselines to keep."
+    >
+      {(field, text, onInput) => (
+        <input
+          {...field}
+          class="days"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          value={text}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Setting>
+  );
+}
