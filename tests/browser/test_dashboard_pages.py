@@ -1,13 +1,12 @@
 """The dashboard of the real service, used in real Chromium."""
 
-import contextlib
 import gzip
 import io
 import os
 import re
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -16,84 +15,15 @@ from PIL import Image as Picture
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 import prshots
-from support.chromium import PATIENCE_MS, chromium
+from support.chromium import NARROW, copied, loaded, violations
 from support.nasty_pictures import jpeg_with_scans
 from support.service import PRSHOTS, Service, upload
 from support.signed_in_people import Person, sign_in
 from support.waiting import wait_until
 
-AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 MAX_SCRIPT_BYTES = 60_000
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 GITHUB = "https://token.actions.githubusercontent.com"
 NASTY = "<img src=x onerror=alert(1)> & \"quotes\" ![x](y) 'so' on"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    made = Service(tmp_path_factory.mktemp("dashboard"), {"UPLOADS_PER_MINUTE": "10000"}).start()
-    yield made
-    assert made.stop() == 0
-
-
-@pytest.fixture(scope="module")
-def running_browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def ann(service: Service) -> Iterator[Person]:
-    with sign_in(service, "ann") as person:
-        yield person
-
-
-@pytest.fixture
-def new_context(
-    running_browser: Browser, service: Service, ann: Person
-) -> Iterator[Callable[..., BrowserContext]]:
-    """Create browser contexts in which Ann is signed in. Fail if a page reported an error."""
-    complaints: list[str] = []
-    with contextlib.ExitStack() as stack:
-
-        def make(**options: object) -> BrowserContext:
-            context = running_browser.new_context(
-                base_url=service.web_url,
-                permissions=["clipboard-read", "clipboard-write"],
-                **({"viewport": WIDE} | options),  # type: ignore[arg-type]
-            )
-            context.set_default_timeout(PATIENCE_MS)
-            cookie = {"name": "prshots_session", "value": ann.session_cookie, "url": service.web_url}
-            context.add_cookies([cookie])  # type: ignore[list-item]
-            context.on("console", lambda said: _note(complaints, said.type, said.text))
-            context.on("weberror", lambda error: complaints.append(str(error.error)))
-            stack.callback(context.close)
-            return context
-
-        yield make
-    assert complaints == []
-
-
-def _note(complaints: list[str], kind: str, text: str) -> None:
-    """Record errors and policy violations that a page reports, but not failed requests."""
-    if kind == "error" and "Failed to load resource" not in text:
-        complaints.append(text)
-
-
-@pytest.fixture
-def page(new_context: Callable[..., BrowserContext]) -> Page:
-    return new_context().new_page()
-
-
-@pytest.fixture
-def project(ann: Person) -> str:
-    return ann.project()
-
-
-@pytest.fixture
-def ci(service: Service, ann: Person, project: str) -> Iterator[httpx.Client]:
-    with service.client(ann.token(project)) as client:
-        yield client
 
 
 def picture(width: int = 320, height: int = 200) -> bytes:
@@ -112,23 +42,12 @@ def row(page: Page, name: str) -> Locator:
     return page.get_by_role("region", name=name, exact=True)
 
 
-def loaded(picture: Locator) -> None:
-    """Wait until the image is loaded and visible, not only in the page."""
-    expect(picture).to_be_visible()
-    expect(picture).to_have_js_property("complete", value=True)
-    assert picture.evaluate("image => image.naturalWidth") > 0
-
-
 def printed_link(service: Service) -> str:
     def links() -> list[str]:
         return re.findall(r"http://\S+/sign-in#\S+", service.log)
 
     wait_until(links, lambda: f"a sign-in link:\n{service.log}")
     return links()[0]
-
-
-def copied(page: Page) -> str:
-    return str(page.evaluate("navigator.clipboard.readText()"))
 
 
 class TestOnboarding:
@@ -236,7 +155,7 @@ class TestGallery:
     def test_is_sorted_by_name_and_viewport_with_older_commits_collapsed(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
-        shot(ci, "cart", viewport="1280x800", commit_sha="a" * 40)
+        upload(ci, picture(640, 400), name="cart", viewport="1280x800", commit_sha="a" * 40)
         for name, viewport in (("cart", "375x812"), ("cart", "1280x800"), ("about", "1280x800")):
             shot(ci, name, viewport=viewport, commit_sha="b" * 40)
         page.goto(f"/projects/{project}/prs/7")
@@ -374,9 +293,9 @@ class TestGallery:
     def test_a_second_run_of_a_commit_is_not_another_commit(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
-        for sha in ("a", "b", "b"):
-            shot(ci, "cart", commit_sha=sha * 40)
+        upload(ci, picture(640, 400), name="cart", viewport="320x200", commit_sha="a" * 40)
         for _ in range(2):
+            shot(ci, "cart", commit_sha="b" * 40)
             shot(ci, "home", commit_sha="b" * 40)
         page.goto(f"/projects/{project}/prs/7")
         row(page, "cart").get_by_role("button", name="2 commits").click()
@@ -398,7 +317,7 @@ class TestGallery:
         expect(page.get_by_text("3 of 14")).to_be_visible()
         page.get_by_label("Viewport").select_option("375x812")
         expect(page.locator(".gallery-name")).to_have_text(["checkout/step-2"])
-        expect(page).to_have_url(re.compile(r"\?q=STEP&viewports=375x812$"))
+        expect(page).to_have_url(re.compile(r"\?tab=all&q=STEP&viewports=375x812$"))
         page.get_by_label("Viewport").select_option("")
         page.locator("h1").click()
         page.keyboard.press("/")
@@ -702,12 +621,6 @@ class TestEveryPage:
             page.set_viewport_size(wide)
         assert not any(found.values()), found
         assert too_wide == {}
-
-
-def violations(page: Page) -> list[tuple[str, list[str]]]:
-    page.add_script_tag(path=AXE)
-    found = page.evaluate("axe.run().then(result => result.violations)")
-    return [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found]
 
 
 def settle(page: Page, address: str) -> None:

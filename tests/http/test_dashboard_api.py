@@ -1,6 +1,7 @@
 """The dashboard's API, through the web component, on the real service."""
 
 import asyncio
+import hashlib
 import io
 import itertools
 import re
@@ -13,6 +14,7 @@ import httpx
 import pytest
 from PIL import Image as Picture
 
+from support.drawn_pages import drawn_page, sha
 from support.service import SHA, Service, png, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import an_image, open_all
@@ -143,6 +145,9 @@ class TestSettings:
             {"retain_days": 7},
             {"policy": "manual"},
             {"retain_days": None},
+            {"repository": "https://forge.example/acme/shop"},
+            {"repository": ""},
+            {"keep_baselines": 7},
         ):
             assert ann.ask("PATCH", f"/projects/{project}", **change).status_code == 200
             found = ann.get_json(f"/projects/{project}")
@@ -159,6 +164,12 @@ class TestSettings:
             {"retain_days": True},
             {"retain_days": 10**30},
             {"name": ""},
+            {"repository": "javascript:alert(1)"},
+            {"repository": None},
+            {"keep_baselines": 0},
+            {"keep_baselines": "7"},
+            {"keep_baselines": True},
+            {"keep_baselines": None},
         ],
     )
     def test_an_invalid_setting_is_400_and_changes_nothing(
@@ -281,8 +292,8 @@ class TestGallery:
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:
         old, new, other = png(2000), png(300_000), png(1000)
-        for name, data, sha in (("b/10", old, "a"), ("b/10", new, "b"), ("b/2", other, "a")):
-            assert upload(ci, data, name=name, commit_sha=sha * 40).status_code == 200
+        for name, data, commit in (("b/10", old, "a"), ("b/10", new, "b"), ("b/2", other, "a")):
+            assert upload(ci, data, name=name, commit_sha=commit * 40).status_code == 200
         reply = ann.ask("GET", f"/projects/{project}/pulls/7/zip")
         assert reply.headers["content-type"] == "application/zip"
         assert re.match(r'attachment; filename="project-\w+-pr-7\.zip"', reply.headers["content-disposition"])
@@ -515,3 +526,110 @@ class TestManyPullRequests:
             after = page["next"]
         assert [len(page) for page in pages] == [30, 30, 10]
         assert sorted(itertools.chain(*pages)) == list(range(1, 71))
+
+
+class TestComparison:
+    def test_is_null_before_the_first_one(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        uploaded(ci)
+        assert ann.get_json(f"/projects/{project}/pulls/7/comparison") == {"comparison": None}
+
+    def test_has_both_images_of_each_shot_and_what_to_say_about_them(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        plain, red = drawn_page(), drawn_page(button="red")
+        for name in ("cart", "gone", "same"):
+            as_baseline(ci, "base", name, plain)
+        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("base")})
+        for name, image in {"cart": red, "added": red, "same": plain}.items():
+            uploaded(ci, image, name=name, commit_sha=sha("push"), viewport="320x240", theme="dark")
+        body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("base")]}
+        public = ci.post("/v1/compare", json=body | {"complete": True}, timeout=60).json()
+        found = ann.get_json(f"/projects/{project}/pulls/7/comparison")["comparison"]
+        assert {
+            name: found[name] for name in ("commit_sha", "branch", "base_commit", "state", "missing")
+        } == {
+            "commit_sha": sha("push"),
+            "branch": "main",
+            "base_commit": sha("base"),
+            "state": "compared",
+            "missing": 0,
+        }
+        shots = {shot["name"]: shot for shot in found["shots"]}
+        assert {name: shot["verdict"] for name, shot in shots.items()} == {
+            "cart": "changed",
+            "added": "new",
+            "gone": "removed",
+            "same": "unchanged",
+        }
+        for shot, same in zip(found["shots"], public["shots"], strict=True):
+            assert [shot[name] for name in ("name", "theme", "pixels", "regions", "diff_url")] == [
+                same[name] for name in ("name", "theme", "pixels", "regions", "diff_url")
+            ]
+            assert [image and image["url"] for image in (shot["before"], shot["after"])] == [
+                same["before_url"],
+                same["view_url"],
+            ]
+        ids = [shots["cart"]["before"]["id"], shots["cart"]["after"]["id"]]
+        made = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids).json()["thumbnails"]
+        assert [httpx.get(made[each]).status_code for each in ids] == [200, 200]
+
+    def test_says_what_a_run_lacks_and_which_base_is_no_ancestor(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        for name in ("cart", "home", "about"):
+            as_baseline(ci, "base", name, drawn_page())
+        uploaded(ci, drawn_page(), name="cart", commit_sha=sha("push"), viewport="320x240", theme="dark")
+        said = []
+        for commit in ("base", "other"):
+            body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha(commit)]}
+            ci.post("/v1/compare", json=body, timeout=60)
+            found = ann.get_json(f"/projects/{project}/pulls/7/comparison")["comparison"]
+            said.append((found["state"], found["missing"], found["shots"][0]["ancestor"]))
+        assert said == [("incomplete", 2, True), ("compared", 0, False)]
+
+
+class TestBaselines:
+    def test_are_listed_by_commit_and_branch_newest_first(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        image = drawn_page()
+        as_baseline(ci, "one", "cart", image)
+        as_baseline(ci, "one", "home", image)
+        as_baseline(ci, "two", "cart", image, branch="next")
+        ci.post("/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("one")})
+        found = ann.get_json(f"/projects/{project}/baselines")
+        assert sorted(found["branches"]) == ["main", "next"]
+        assert [
+            (each["branch"], each["commit_sha"], each["shots"], each["bytes"], each["complete"])
+            for each in found["commits"]
+        ] == [
+            ("next", sha("two"), 1, len(image), False),
+            ("main", sha("one"), 2, 2 * len(image), True),
+        ]
+        of_main = ann.get_json(f"/projects/{project}/baselines?branch=main")
+        assert [each["commit_sha"] for each in of_main["commits"]] == [sha("one")]
+        assert ann.get_json(f"/projects/{project}/baselines?branch=nowhere")["commits"] == []
+
+    def test_a_commit_has_its_images_in_pages(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        image = drawn_page()
+        as_baseline(ci, "one", "000", image)
+        digest = hashlib.sha256(image).hexdigest()
+        names = [f"{number:03}" for number in range(61)]
+        for name in names[1:]:
+            as_baseline(ci, "one", name, image)
+        path = f"/projects/{project}/baselines/images?branch=main&commit_sha={sha('one')}"
+        first = ann.get_json(path)
+        rest = ann.get_json(f"{path}&after={first['next']}")
+        images = first["images"] + rest["images"]
+        assert [each["name"] for each in images] == names
+        assert {(each["pr_number"], each["sha256"], each["theme"]) for each in images} == {
+            (0, digest, "dark")
+        }
+        assert rest["next"] is None
+        assert ann.get_json(path.replace("main", "nowhere"))["images"] == []
+
+
+def as_baseline(ci: httpx.Client, commit: str, name: str, image: bytes, branch: str = "main") -> None:
+    form = {"name": name, "viewport": "320x240", "theme": "dark", "commit_sha": sha(commit), "branch": branch}
+    files = {"image": ("shot.png", image, "image/png")}
+    ci.post("/v1/baseline", data=form, files=files).raise_for_status()

@@ -4,8 +4,9 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 # Playwright bundles its own Node, which needs a library that some machines lack.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", shutil.which("node") or "")
@@ -13,6 +14,9 @@ os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", shutil.which("node") or "")
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 PATIENCE_MS = 60_000
 """How long a browser waits for an element. Generous, because the machine may be busy."""
+
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -28,3 +32,21 @@ def chromium() -> Iterator[Browser]:
         )
         yield browser
         browser.close()
+
+
+def loaded(picture: Locator) -> None:
+    """Wait until the image is loaded and visible, not only in the page."""
+    expect(picture).to_be_visible()
+    expect(picture).to_have_js_property("complete", value=True)
+    assert picture.evaluate("image => image.naturalWidth") > 0
+
+
+def copied(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def violations(page: Page) -> list[tuple[str, list[str]]]:
+    """Return what axe-core finds on the page, with the first elements."""
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run().then(result => result.violations)")
+    return [(each["id"], [node["html"] for node in each["nodes"][:3]]) for each in found]

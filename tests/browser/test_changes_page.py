@@ -1,0 +1,259 @@
+"""What a pull request changed, in real Chromium: the contact sheet, the viewer of pairs, and the baselines."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from support.chromium import NARROW, copied, loaded, violations
+from support.drawn_pages import drawn_page, sha
+from support.service import Service, upload
+from support.signed_in_people import Person
+
+PLAIN, RED = drawn_page(), drawn_page(button="red")
+VIEWPORT = "320x240"
+
+
+class Shop(NamedTuple):
+    """A project whose pull request 7 has a shot of each verdict."""
+
+    id: str
+    ci: httpx.Client
+
+    def baseline(self, commit: str, name: str, image: bytes = PLAIN) -> None:
+        form = {"name": name, "viewport": VIEWPORT, "commit_sha": sha(commit), "branch": "main"}
+        files = {"image": ("shot.png", image, "image/png")}
+        self.ci.post("/v1/baseline", data=form, files=files).raise_for_status()
+
+    def push(self, pr_number: int, commit: str, **shots: bytes) -> None:
+        for name, image in shots.items():
+            fields = {"name": name, "viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
+            upload(self.ci, image, **fields).raise_for_status()
+
+    def compare(self, pr_number: int, commit: str, *bases: str, **fields: object) -> dict[str, Any]:
+        body = {"pr_number": pr_number, "commit_sha": sha(commit), "branch": "main"} | fields
+        reply = self.ci.post(
+            "/v1/compare", json=body | {"commits": [sha(base) for base in bases]}, timeout=60
+        )
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json())
+
+    def page(self, pr_number: int = 7, query: str = "") -> str:
+        return f"/projects/{self.id}/prs/{pr_number}{query}"
+
+
+@pytest.fixture(scope="module")
+def shop(service: Service, ann: Person) -> Iterator[Shop]:
+    project = ann.project("shop")
+    with service.client(ann.token(project)) as ci:
+        made = Shop(project, ci)
+        for name in ("step-2", "step-10", "banner", "gone", "cut", "same"):
+            made.baseline("main", name)
+        ci.post(
+            "/v1/baseline/complete", json={"branch": "main", "commit_sha": sha("main")}
+        ).raise_for_status()
+        pushed = {"step-2": RED, "step-10": RED, "added": RED, "cut": RED[:400], "same": PLAIN}
+        made.push(7, "push", banner=drawn_page(banner=24), **pushed)
+        counts = made.compare(7, "push", "main", complete=True)["counts"]
+        assert counts == {"changed": 2, "moved": 1, "new": 1, "removed": 1, "unchanged": 1, "failed": 1}
+        yield made
+
+
+def names(page: Page) -> Locator:
+    return page.locator(".pair-name")
+
+
+def viewer(page: Page) -> Locator:
+    return page.locator("dialog.pair-viewer")
+
+
+def test_the_page_opens_on_the_changes_and_filters_them(page: Page, shop: Shop) -> None:
+    page.goto(shop.page())
+    expect(page.get_by_role("link", name="Changes 6", exact=True)).to_have_attribute("aria-current", "page")
+    expect(names(page)).to_have_text(["step-2", "step-10", "banner", "added", "gone", "cut"])
+    sheet = page.locator(".pairs")
+    expect(sheet).to_contain_text("Moved 24 px down")
+    expect(sheet).to_contain_text("Not on main")
+    expect(page.locator(".pair").last).to_contain_text("Cannot be decoded")
+    loaded(page.locator(".pair").first.get_by_role("img", name="Before"))
+    loaded(page.locator(".pair").first.get_by_role("img", name="After"))
+    page.get_by_role("link", name="Unchanged 1").click()
+    expect(names(page)).to_have_text(["same"])
+    page.get_by_role("link", name="Changed 2", exact=True).click()
+    page.get_by_role("searchbox").fill("10")
+    expect(names(page)).to_have_text(["step-10"])
+    expect(page).to_have_url(re.compile(r"\?tab=changes&q=10&verdicts=changed$"))
+    page.get_by_role("link", name="All", exact=True).click()
+    expect(page.locator(".gallery-name")).to_have_count(6)
+    page.get_by_label("Verdict").select_option("moved")
+    expect(page.locator(".gallery-name")).to_have_text(["banner"])
+    page.reload()
+    expect(page.locator(".gallery-name")).to_have_text(["banner"])
+
+
+def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop: Shop) -> None:
+    page.goto(shop.page())
+    expect(names(page)).to_have_count(6)
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    opened = viewer(page)
+    expect(opened).to_contain_text("1 of 6")
+    before, after = opened.get_by_role("img", name="step-2: before"), opened.get_by_role("img", name="after")
+    loaded(before)
+    loaded(after)
+    assert before.bounding_box()["x"] < after.bounding_box()["x"]  # type: ignore[index]
+    expect(opened.locator(".regions span")).to_have_count(2)  # one in each picture
+    page.keyboard.press("b")
+    expect(opened.locator(".regions span")).to_have_count(0)
+    page.keyboard.press("2")
+    opened.get_by_role("slider", name="Where the after begins").press("Home")
+    expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 0%)")
+    picture = opened.locator(".picture").bounding_box()
+    assert picture is not None
+    page.mouse.move(picture["x"], picture["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(picture["x"] + picture["width"] / 4, picture["y"] + 20)
+    page.mouse.up()
+    expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 25%)")
+    page.keyboard.press("3")
+    opened.get_by_role("slider", name="Opacity of the after").press("End")
+    expect(opened.locator(".over")).to_have_css("opacity", "1")
+    page.keyboard.press("4")
+    loaded(opened.get_by_role("img", name="step-2: marked difference"))
+    opened.get_by_role("button", name="Copy permalink").click()
+    expect(opened.get_by_role("button", name="Copied")).to_be_visible()
+    link = copied(page)
+    assert link.endswith(f"?tab=changes&shot=step-2&viewport={VIEWPORT}&mode=diff")
+    page.keyboard.press("n")
+    expect(opened).to_contain_text("2 of 6")
+    for _ in range(4):
+        page.keyboard.press("j")
+    expect(opened).to_contain_text("6 of 6")
+    page.keyboard.press("Escape")
+    expect(opened).to_have_count(0)
+    expect(page.locator(".pair a").last).to_be_focused()
+    page.goto(link)
+    loaded(viewer(page).get_by_role("img", name="step-2: marked difference"))
+
+
+def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
+    page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
+    for picture in viewer(page).locator(".picture img:not(.stand-in)").all():
+        loaded(picture)
+    stages = viewer(page).locator(".stage")
+    expect(stages).to_have_count(2)
+    for _ in range(2):
+        page.keyboard.press("+")
+    expect(viewer(page).locator(".bar-scale")).to_contain_text("400 %")
+    boxes = [box.bounding_box() for box in viewer(page).locator(".picture").all()]
+    assert boxes[0]["height"] == boxes[1]["height"] == 4 * 264  # type: ignore[index]  # the longer one's
+    stages.last.evaluate("stage => stage.scrollTo(90, 200)")
+    expect(stages.first).to_have_js_property("scrollTop", 200)
+    expect(stages.first).to_have_js_property("scrollLeft", 90)
+    page.keyboard.press("ArrowDown")
+    expect(stages.last).to_have_js_property("scrollTop", 296)
+    page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=diff"))
+    loaded(viewer(page).get_by_role("img", name="banner: marked difference"))
+    expect(viewer(page).locator(".picture")).to_have_css("height", "264px")  # not the viewport's
+
+
+def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Shop) -> None:
+    page.goto(f"/projects/{shop.id}")
+    page.get_by_role("link", name="Baselines").click()
+    commit = page.get_by_role("listitem").filter(has_text=sha("main")[:7])
+    expect(commit).to_contain_text(re.compile("main.*6 shots.*kB.*Complete.*just now", re.DOTALL))
+    commit.get_by_role("link").click()
+    expect(page.get_by_role("heading", name=f"main at {sha('main')[:7]}")).to_be_visible()
+    loaded(page.get_by_role("region", name="banner").get_by_role("img"))
+
+
+@pytest.mark.slow
+class TestStates:
+    def test_verdicts_arrive_without_moving_the_page(self, page: Page, shop: Shop) -> None:
+        shop.push(8, "push", banner=RED)
+        page.goto(shop.page(8))
+        expect(page.get_by_role("link", name="All", exact=True)).to_have_attribute("aria-current", "page")
+        shop.compare(8, "push", "main")
+        expect(page.get_by_role("link", name="Changes 1, incomplete")).to_be_visible()
+        expect(page.locator(".gallery-name")).to_have_text(["banner"])
+        page.get_by_role("link", name="Changes 1").click()
+        expect(names(page)).to_have_text(["banner"])
+        expect(page.get_by_text("This run lacks 5 shots of its base.")).to_be_visible()
+        shop.push(8, "more", step2=RED)
+        expect(
+            page.get_by_text(f"The screenshots of {sha('more')[:7]} are not compared yet.")
+        ).to_be_visible()
+
+    def test_a_base_that_is_no_ancestor_is_marked(self, page: Page, shop: Shop) -> None:
+        shop.push(9, "push", banner=RED)
+        shop.compare(9, "push", "elsewhere", complete=True)
+        page.goto(shop.page(9))
+        expect(page.locator(".pair")).to_contain_text(
+            "Compared with the newest baseline of main, not an ancestor"
+        )
+
+    def test_without_a_baseline_it_says_how_to_get_one(
+        self, page: Page, ci: httpx.Client, project: str
+    ) -> None:
+        bare = Shop(project, ci)
+        page.goto(f"/projects/{project}/baselines")
+        expect(page.get_by_text("prshots upload --baseline")).to_be_visible()
+        bare.push(7, "push", cart=PLAIN)
+        page.goto(bare.page(query="?tab=changes"))
+        expect(page.get_by_text("Not compared yet")).to_be_visible()
+        assert bare.compare(7, "push")["state"] == "no_baseline"
+        expect(page.get_by_text("The branch main has no baselines")).to_be_visible()
+        expect(page.get_by_role("link", name="Changes no baseline")).to_be_visible()
+
+    def test_settings_take_the_repository_and_how_many_baselines_to_keep(
+        self, page: Page, ann: Person, project: str
+    ) -> None:
+        page.goto(f"/projects/{project}/settings")
+        address = page.get_by_label("Repository address")
+        address.fill("ftp://forge.example/acme")
+        page.get_by_role("button", name="Save repository").click()
+        expect(page.get_by_text("repository takes a web address")).to_be_visible()
+        address.fill("https://forge.example/acme/shop")
+        page.get_by_role("button", name="Save repository").click()
+        expect(page.get_by_text("Saved the repository address.")).to_be_visible()
+        page.get_by_label("Commits to keep").fill("0")
+        page.get_by_role("button", name="Save baselines").click()
+        expect(page.get_by_text("keep_baselines takes 1 to")).to_be_visible()
+        page.get_by_label("Commits to keep").fill("7")
+        page.get_by_role("button", name="Save baselines").click()
+        expect(page.get_by_text("Saved how many baselines to keep.")).to_be_visible()
+        found = ann.get_json(f"/projects/{project}")
+        assert (found["repository"], found["keep_baselines"]) == ("https://forge.example/acme/shop", 7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_passes_axe_and_fits_a_phone(
+    new_context: Callable[..., BrowserContext], shop: Shop, scheme: str
+) -> None:
+    page = new_context(color_scheme=scheme, bypass_csp=True).new_page()
+    pair = f"?tab=changes&shot=step-2&viewport={VIEWPORT}&mode="
+    addresses = [
+        shop.page(),
+        *(shop.page(query=pair + mode) for mode in ("side", "slider", "overlay", "diff")),
+    ]
+    baselines = f"/projects/{shop.id}/baselines"
+    addresses += [baselines, f"{baselines}?branch=main&commit={sha('main')}"]
+    found, too_wide = {}, {}
+    for address in addresses:
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        found[address] = violations(page)
+        wide = page.viewport_size
+        page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > NARROW["width"]:
+            too_wide[address] = width
+        if "shot=" in address:
+            expect(viewer(page).locator(".bar-title")).to_contain_text(re.compile("step-2 320 . 240 1 of 6"))
+            expect(viewer(page).locator(".bar-title")).to_be_in_viewport(ratio=1)
+        page.set_viewport_size(wide)  # type: ignore[arg-type]
+    assert not any(found.values()), found
+    assert too_wide == {}
