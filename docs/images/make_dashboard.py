@@ -25,10 +25,19 @@ from browser import launched
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "screenshots"
-FOR_README = {"pull light": "gallery.png", "lightbox dark": "lightbox.png", "projects light": "projects.png"}
+FOR_README = {
+    "changes light": "changes.png",
+    "pair light": "pair.png",
+    "pull light": "gallery.png",
+    "lightbox dark": "lightbox.png",
+    "projects light": "projects.png",
+}
 LOOKS = {"light": (1280, 800), "dark": (1280, 800), "narrow": (360, 740)}
 VIEWPORTS = {"1280x800": (1280, 800), "768x1024": (768, 1024), "375x812": (375, 812)}
 DAY = 86_400
+
+Shots = dict[tuple[str, str], bytes]
+"""Pictures by name and viewport."""
 
 SHOP_STYLE = """
 body { --ink: #1d2733; --paper: #fbfaf8; --line: #e4e0d8; --accent: ACCENT; --soft: #f1eee8; margin: 0;
@@ -83,6 +92,7 @@ def _shop(page: str, accent: str) -> str:
     return f"<meta charset=utf-8><style>{style}</style>{head}<main>{bodies[page]}</main>"
 
 
+PAIR = "tab=changes&shot=checkout/cart&viewport=1280x800&mode=side"
 PAGES = ["home", "checkout/cart", "checkout/address", "account/sign-in"]
 
 
@@ -135,7 +145,7 @@ class Demo:
     def trust(self, project_id: str, issuer: str, **claims: str) -> None:
         self._ask("POST", f"/projects/{project_id}/trusts", issuer=issuer, claims=claims)
 
-    def shots(self, accent: str) -> dict[tuple[str, str], bytes]:
+    def shots(self, accent: str) -> Shots:
         """Take screenshots like a CI job does."""
         taken = {}
         for viewport, (width, height) in VIEWPORTS.items():
@@ -146,12 +156,25 @@ class Demo:
             page.close()
         return taken
 
-    def upload(self, token: str, pr_number: int, commit: str, shots: dict[tuple[str, str], bytes]) -> None:
+    def upload(self, token: str, pr_number: int, commit: str, shots: Shots) -> None:
         with httpx.Client(base_url=self.service["api"], headers={"Authorization": f"Bearer {token}"}) as ci:
             for (name, viewport), image in shots.items():
                 fields = {"name": name, "pr_number": pr_number, "commit_sha": commit, "viewport": viewport}
                 files = {"image": ("shot.png", image, "image/png")}
                 ci.post("/v1/upload", data=fields, files=files, timeout=60).raise_for_status()
+
+    def compare(self, token: str, pr_number: int, commit: str, base: str, baselines: Shots) -> None:
+        """Upload baselines, and compare a pull request with them, as CI does on main and on a pull request."""
+        headers = {"Authorization": f"Bearer {token}"}
+        with httpx.Client(base_url=self.service["api"], headers=headers, timeout=60) as ci:
+            for (name, viewport), image in baselines.items():
+                fields = {"name": name, "viewport": viewport, "commit_sha": base, "branch": "main"}
+                files = {"image": ("shot.png", image, "image/png")}
+                ci.post("/v1/baseline", data=fields, files=files).raise_for_status()
+            body = {"branch": "main", "commit_sha": base}
+            ci.post("/v1/baseline/complete", json=body).raise_for_status()
+            body = {"pr_number": pr_number, "commit_sha": commit, "branch": "main"}
+            ci.post("/v1/compare", json=body | {"commits": [base], "complete": True}).raise_for_status()
 
     def close_pull_request(self, token: str, pr_number: int) -> None:
         headers = {"Authorization": f"Bearer {token}"}
@@ -188,7 +211,9 @@ def fill(demo: Demo) -> dict[str, str]:
     for number in (1030, 1033, 1036):
         demo.close_pull_request(token, number)
     demo.upload(token, 1042, secrets.token_hex(20), before)
-    demo.upload(token, 1042, secrets.token_hex(20), after)
+    newest = secrets.token_hex(20)
+    demo.upload(token, 1042, newest, after)
+    demo.compare(token, 1042, newest, secrets.token_hex(20), before)
     demo.grow_older(shop, 3)
     demo.trust(
         shop, "https://token.actions.githubusercontent.com", repository="granary/shop", ref="refs/pull/*"
@@ -215,8 +240,11 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
     for name, address in {
         "projects": f"{web}/",
         "pulls": shop,
-        "pull": f"{shop}/prs/1042",
+        "changes": f"{shop}/prs/1042",
+        "pair": f"{shop}/prs/1042?{PAIR}",
+        "pull": f"{shop}/prs/1042?tab=all",
         "comment": f"{shop}/prs/1042?tab=comment",
+        "baselines": f"{shop}/baselines",
         "tokens": f"{shop}/tokens",
         "keyless": f"{shop}/tokens?kind=keyless",
         "settings": f"{shop}/settings",
@@ -226,9 +254,9 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
         "not-found": f"{web}/nothing",
     }.items():
         page.goto(address)
-        take(page, name, look, whole=name != "comment" and f"{name} {look}" not in FOR_README)
+        take(page, name, look, whole=name not in {"comment", "pair"} and f"{name} {look}" not in FOR_README)
     walk_dialogs(page, shop, look)
-    page.goto(f"{shop}/prs/1042")
+    page.goto(f"{shop}/prs/1042?tab=all")
     page.get_by_role("link", name=re.compile("checkout.cart")).last.click()
     take(page, "lightbox", look)
     page.close()
@@ -236,7 +264,7 @@ def walk(context: BrowserContext, web: str, places: dict[str, str], look: str) -
 
 def walk_dialogs(page: Page, shop: str, look: str) -> None:
     """Open each dialog. Confirm none of them."""
-    page.goto(f"{shop}/prs/1042")
+    page.goto(f"{shop}/prs/1042?tab=all")
     page.get_by_role("button", name=re.compile("2 commits")).first.click()
     take(page, "older-commits", look)
     page.get_by_role("button", name="More actions").click()
