@@ -1,11 +1,13 @@
 """What the event of a job does not name, asked of a server that answers as the forge does."""
 
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from prshots.client.ci import ForgeKind, Job, Lookup
+from prshots.client.forges import Merge, forge_of
 from prshots.client.lookup import with_head, with_pull_request
 from prshots.contract.errors import InvalidInputError
 from support.http_server import QuietHandler, serving
@@ -56,3 +58,31 @@ def test_the_forge_names_what_the_event_does_not(case: dict[str, Any]) -> None:
 def test_a_job_whose_event_names_everything_asks_nothing() -> None:
     job = Job(ci="GitHub Actions", pr_number=12, commit_sha=HEAD)  # without a forge, asking would fail
     assert with_head(with_pull_request(job), 12) == job
+
+
+OF_GITHUB = "/repos/octo/app/pulls/12"
+OF_GITLAB = "/projects/octo%2Fapp/merge_requests/12"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "said", "merge"),
+    [
+        ("github", OF_GITHUB, {"merged": True, "merge_commit_sha": HEAD}, HEAD),
+        ("gitea", OF_GITHUB, {"merged": True, "merge_commit_sha": HEAD}, HEAD),
+        # While it is open, it is the trial merge.
+        ("github", OF_GITHUB, {"merged": False, "merge_commit_sha": HEAD}, None),
+        ("github", OF_GITHUB, {"merged": True, "merge_commit_sha": None}, None),
+        ("gitlab", OF_GITLAB, {"state": "merged", "merge_commit_sha": HEAD, "sha": "1" * 40}, HEAD),
+        ("gitlab", OF_GITLAB, {"state": "merged", "merge_commit_sha": None, "squash_commit_sha": HEAD}, HEAD),
+        ("gitlab", OF_GITLAB, {"state": "merged", "merge_commit_sha": None, "sha": HEAD}, HEAD),
+        ("gitlab", OF_GITLAB, {"state": "closed", "sha": HEAD}, None),
+    ],
+)
+def test_the_forge_names_the_commit_of_a_merge(
+    kind: str, path: str, said: dict[str, Any], merge: str | None
+) -> None:
+    branch = {"base": {"ref": "main"}, "target_branch": "main"}
+    with serving(answering({path: branch | said})) as url:
+        job = Job(forge=ForgeKind(kind), forge_api=url, repository="octo/app", forge_token="secret")
+        with closing(forge_of(job)) as forge:
+            assert forge.merge_of(12) == (Merge(merge, "main") if merge else None)
