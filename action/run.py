@@ -76,6 +76,9 @@ def main() -> int:
     if job.closed:
         return expire(job)
     check_gate()
+    if has_failed() and not is_for_pull_request():
+        words = "A step before this one failed, so its screenshots are no baselines. Nothing was uploaded."
+        return annotated("notice", words, code=0)
     return complete(job) if flag_input("complete") else upload(job)
 
 
@@ -243,7 +246,12 @@ def text_input(name: str) -> str:
 
 def is_partial() -> bool:
     """Return whether a shot that is missing may come from another shard, or from a test that failed."""
-    return flag_input("partial") or os.environ.get("PRSHOTS_JOB_STATUS") in {"failure", "cancelled"}
+    return flag_input("partial") or has_failed()
+
+
+def has_failed() -> bool:
+    """Return whether a step before this one failed."""
+    return os.environ.get("PRSHOTS_JOB_STATUS") in {"failure", "cancelled"}
 
 
 def compares() -> bool:

@@ -410,6 +410,11 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     main = work.commit()
     work.push("main")
     of_main = (push("main", main), "refs/heads/main", main)
+    failed = step.run(*of_main, status="failure", PATHS="home.png")
+    assert (failed.succeeded, failed.seen) == (True, {})
+    assert failed.annotations[0][1].startswith(
+        "A step before this one failed, so its screenshots are no baselines"
+    )
     for paths in ("home.png\ncart.png", "old.png"):
         assert step.run(*of_main, PATHS=paths, PARTIAL="true").succeeded
     done = step.run(*of_main, COMPLETE="true")
