@@ -1,6 +1,7 @@
 """Runs jobs on images in worker processes: started when needed, reused, and replaced when they die."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +34,14 @@ class Limits:
     """Greater than 0, others of this machine that need a processor go first."""
 
 
-COMPARING = Limits(cpu_seconds=30, memory_bytes=800 * 1024**2, seconds=180.0, niceness=10)
+COMPARING = Limits(
+    # One processor stays free: with all of them busy, even at a low priority, an upload takes twice as long.
+    workers=max(1, min(2, (os.cpu_count() or 1) - 1)),
+    cpu_seconds=30,
+    memory_bytes=800 * 1024**2,
+    seconds=180.0,
+    niceness=10,
+)
 """For `PictureWorkers.compare`. Two PNGs of 40 megapixels take 580 MB, two progressive CMYK JPEGs 740 MB."""
 
 
