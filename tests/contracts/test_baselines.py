@@ -13,16 +13,8 @@ from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import (
-    NO_PULL_REQUEST,
-    Base,
-    ComparisonRequest,
-    Image,
-    PlannedShot,
-    Project,
-    ShotKey,
-    ShotResult,
-)
+from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project, ShotKey
 from prshots.server.domain.ports import BaselineRecords
 from support.port_watch import PortWatch
 from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener

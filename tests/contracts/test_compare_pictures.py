@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
-from prshots.server.domain.models import PairResult
+from prshots.server.domain.comparison_models import PairResult
 from prshots.server.domain.ports import ComparePictures
 from support.nasty_pictures import (
     animated,

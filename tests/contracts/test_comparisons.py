@@ -8,15 +8,8 @@ import pytest
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import (
-    NO_PULL_REQUEST,
-    Base,
-    ComparisonRequest,
-    Image,
-    PlannedShot,
-    Project,
-    ShotResult,
-)
+from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
 from prshots.server.domain.ports import ComparisonRecords
 from support.port_watch import PortWatch
 from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener

@@ -22,17 +22,8 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords, _add
 from prshots.server.adapters.sql.row_locks import lock_pull
-from prshots.server.domain.models import (
-    LOCAL_ORGANIZATION,
-    NO_PULL_REQUEST,
-    Base,
-    ComparisonRequest,
-    Image,
-    PlannedShot,
-    Project,
-    Role,
-    User,
-)
+from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot
+from prshots.server.domain.models import LOCAL_ORGANIZATION, NO_PULL_REQUEST, Image, Project, Role, User
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import NOW, a_project, an_image, empty_database
 

@@ -18,7 +18,8 @@ from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import images
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comparing import Comparisons
-from prshots.server.domain.models import NO_PULL_REQUEST, ComparisonRequest, Image, Project
+from prshots.server.domain.comparison_models import ComparisonRequest
+from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
 from support.drawn_pages import drawn_page, sha
 from support.migrations import upgrade_to
 from support.stores_and_records import NOW, a_project, an_image, image_service

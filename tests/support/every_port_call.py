@@ -12,9 +12,9 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.domain.comparison_models import ComparisonRequest
 from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
-    ComparisonRequest,
     LoginState,
     Organization,
     Role,

@@ -19,7 +19,8 @@ from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.domain import comparing
 from prshots.server.domain.comparing import STALE_SECONDS, Comparisons
-from prshots.server.domain.models import NO_PULL_REQUEST, ComparisonRequest, Image, PairResult
+from prshots.server.domain.comparison_models import ComparisonRequest, PairResult
+from prshots.server.domain.models import NO_PULL_REQUEST, Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 
 BASE, HEAD = "b" * 40, "a" * 40

@@ -26,16 +26,14 @@ from prshots.contract.errors import (
 from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.domain import comparison
 from prshots.server.domain.comparison import Pair, Plan, Work, planned
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import (
+from prshots.server.domain.comparison_models import (
     ComparisonRequest,
-    Image,
     PairResult,
-    Project,
-    ShotKey,
     ShotResult,
     StoredComparison,
 )
+from prshots.server.domain.images import Images
+from prshots.server.domain.models import Image, Project, ShotKey
 from prshots.server.domain.ports import BaselineRecords, ComparePictures, ComparisonRecords, ObjectStore
 
 ENGINE = 1

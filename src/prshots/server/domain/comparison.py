@@ -12,15 +12,14 @@ from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
 from prshots.contract.natural_order import shot_key
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
-from prshots.server.domain.models import (
+from prshots.server.domain.comparison_models import (
     Bases,
     ComparisonRequest,
-    Image,
     PlannedShot,
-    ShotKey,
     ShotResult,
     StoredComparison,
 )
+from prshots.server.domain.models import Image, ShotKey
 from prshots.server.domain.upload_checks import branch_of, matching, pr_number_from_json
 
 BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"

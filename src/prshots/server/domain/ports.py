@@ -9,18 +9,22 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState
-from prshots.server.domain.models import (
+from prshots.server.domain.comparison_models import (
     BaselineCommit,
     Bases,
     ComparisonRequest,
+    PairResult,
+    PlannedShot,
+    ShotResult,
+    StoredComparison,
+)
+from prshots.server.domain.models import (
     DayOfUploads,
     Identity,
     Image,
     LoginState,
     Member,
     Organization,
-    PairResult,
-    PlannedShot,
     Project,
     ProjectSummary,
     PullRequest,
@@ -28,8 +32,6 @@ from prshots.server.domain.models import (
     Session,
     Shot,
     ShotKey,
-    ShotResult,
-    StoredComparison,
     ThumbnailState,
     Trust,
     UploadToken,

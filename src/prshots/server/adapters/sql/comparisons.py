@@ -25,15 +25,14 @@ from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, project_gone_as
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import compared_shots, comparisons, images, pair_results
-from prshots.server.domain.models import (
+from prshots.server.domain.comparison_models import (
     Base,
     ComparisonRequest,
-    Image,
     PlannedShot,
-    ShotKey,
     ShotResult,
     StoredComparison,
 )
+from prshots.server.domain.models import Image, ShotKey
 
 SHORTEST_SHA = 7
 KEPT_SECONDS = 600

@@ -18,18 +18,16 @@ from prshots.server.api.dashboard.view_types import (
 )
 from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.comparison import has_diff, in_display_order
+from prshots.server.domain.comparison_models import BaselineCommit, PlannedShot, StoredComparison
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import (
-    BaselineCommit,
     DayOfUploads,
     Image,
     Member,
     Organization,
-    PlannedShot,
     ProjectSummary,
     PullRequest,
     Role,
-    StoredComparison,
     Trust,
     UploadToken,
     User,
