@@ -71,6 +71,10 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
             raise NotFoundError("not found")
         return JSONResponse(as_json(found))
 
+    async def compare_or_latest(request: Request) -> JSONResponse:
+        """One route for both methods, so that another one gets a 405 that names them."""
+        return await (compare if request.method == "POST" else latest)(request)
+
     async def describe(request: Request) -> JSONResponse:
         access, body = await body_of(request)
         described = description_from_json(body)
@@ -80,8 +84,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
     return [
         _post("/v1/baseline/known", known),
         _post("/v1/baseline/complete", complete),
-        _post("/v1/compare", compare),
-        Route("/v1/compare", latest, methods=["GET"]),
+        Route("/v1/compare", compare_or_latest, methods=["GET", "POST"]),
         _post("/v1/pull", describe),
     ]
 

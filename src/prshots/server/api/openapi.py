@@ -211,10 +211,11 @@ _EXPIRE_BODY = object_of({"pr_number": PR_NUMBER})
 _EXPIRE_BODY["properties"] |= {
     "merged_as": A_FULL_COMMIT
     | {
+        "type": ["string", "null"],
         "description": "The merge commit. Changed, moved and new images become its baselines. The reply then "
-        "also has `baselines`, their number."
+        "also has `baselines`, their number.",
     },
-    "branch": A_BRANCH | {"description": "The branch that it was merged into."},
+    "branch": A_BRANCH | {"type": ["string", "null"], "description": "The branch that it was merged into."},
 }
 
 _EXPIRE: dict[str, Any] = {

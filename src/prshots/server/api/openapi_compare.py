@@ -25,6 +25,7 @@ from prshots.server.api.openapi_parts import (
     json_reply,
     object_of,
 )
+from prshots.server.domain.names import MAX_ADDRESS
 
 NOT_ITS_BRANCH = error_reply("The token came from a CI job, which cannot write baselines of this branch.")
 
@@ -33,7 +34,7 @@ _NO_URL = {"type": ["string", "null"], "format": "uri"}
 _NO_COMMIT = {"type": ["string", "null"]}
 _SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _KNOWN_SHOT = object_of({"name": NAME, "viewport": A_VIEWPORT, "sha256": _SHA256})
-_KNOWN_SHOT["properties"]["theme"] = A_THEME
+_KNOWN_SHOT["properties"]["theme"] = {"type": ["string", "null"], "enum": [None, *A_THEME["enum"]]}
 
 _SHOT = object_of(
     {
@@ -119,11 +120,20 @@ _COMPARE_BODY["properties"] |= {
         "description": "These are all shots of the run, so that a missing one was removed.",
     },
 }
-_TEXT = {"type": "string"}
+_TEXT = {"type": ["string", "null"]}
 _PULL_BODY = object_of({"pr_number": PR_NUMBER})
 _PULL_BODY["properties"] |= {
-    "repository": _TEXT | {"description": "The web address of the repository."},
-    "url": _TEXT | {"description": "The web address of the pull request, below `repository`."},
+    "repository": _TEXT
+    | {
+        "pattern": "^(https?://[a-z0-9.-]{1,60}(/[A-Za-z0-9._~-]{1,60}){0,4})?$",
+        "description": "The web address of the repository.",
+    },
+    "url": _TEXT
+    | {
+        "minLength": 0,
+        "maxLength": MAX_ADDRESS,
+        "description": "The web address of the pull request. Ignored unless it is below `repository`.",
+    },
     "title": _TEXT,
     "source_branch": _TEXT,
     "author": _TEXT,

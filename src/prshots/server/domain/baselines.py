@@ -177,10 +177,10 @@ def baseline_commit_from_json(body: Mapping[str, Any]) -> tuple[str, str]:
 
 def merged_as_from_json(body: Mapping[str, Any]) -> tuple[str, str | None] | None:
     """Return the merge commit and the branch, if it is given; None without one. Raises InvalidInputError."""
+    branch = None if body.get("branch") is None else branch_of(body)
     if body.get("merged_as") is None:
         return None
-    merged_as = matching(FULL_COMMIT_SHA, body["merged_as"], BAD_MERGED_AS)
-    return merged_as, None if body.get("branch") is None else branch_of(body)
+    return matching(FULL_COMMIT_SHA, body["merged_as"], BAD_MERGED_AS), branch
 
 
 def _known_shot(shot: object) -> tuple[ShotKey, str]:

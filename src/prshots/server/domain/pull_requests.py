@@ -57,12 +57,11 @@ def description_from_json(body: Mapping[str, Any]) -> Description:
     repository, url = _text(body, "repository", MAX_ADDRESS).rstrip("/"), _text(body, "url", MAX_ADDRESS)
     if repository:
         check_repository(repository)
-    if url and not (repository and url.startswith(f"{repository}/")):
-        raise InvalidInputError("url must be an address below repository")
+    is_below = repository and url.startswith(f"{repository}/")
     return Description(
         pr_number,
         repository,
-        url.removeprefix(repository),
+        url.removeprefix(repository) if is_below else "",  # of another place, there is nothing to link to
         *(_text(body, name, MAX_TEXT) for name in ("title", "source_branch", "author")),
     )
 
