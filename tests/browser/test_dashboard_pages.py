@@ -249,6 +249,7 @@ class TestGallery:
         expect(comment.get_by_role("img")).to_have_attribute("alt", NASTY)
         expect(comment.get_by_role("link")).to_have_count(0)
 
+    @pytest.mark.slow
     def test_new_and_deleted_shots_update_without_a_reload(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:
@@ -591,6 +592,7 @@ def addresses(service: Service, ann: Person) -> dict[str, str]:
 class TestEveryPage:
     """Open each page once in light and once in dark mode, and run all checks there."""
 
+    @pytest.mark.slow
     def test_in_light_mode_passes_axe_and_has_a_title_and_one_heading(
         self, new_context: Callable[..., BrowserContext], addresses: dict[str, str]
     ) -> None:
@@ -637,6 +639,7 @@ def test_the_compressed_scripts_stay_within_the_size_limit() -> None:
 
 
 class TestWhenTheApiIsDown:
+    @pytest.mark.slow
     def test_the_page_shows_a_notice_keeps_its_content_and_recovers(
         self, running_browser: Browser, tmp_path: Path
     ) -> None:

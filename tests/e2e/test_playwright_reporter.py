@@ -210,6 +210,7 @@ def suite(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> S
     return Suite(tmp_path, shared_service, github)
 
 
+@pytest.mark.slow
 def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:
@@ -254,6 +255,7 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     ]
 
 
+@pytest.mark.slow
 def test_a_run_passes_when_the_forge_is_down(
     suite: Suite, shared_service: Service, github: GitHubLookAlike
 ) -> None:

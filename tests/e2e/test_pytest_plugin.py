@@ -205,6 +205,7 @@ def test_is_called_wrongly(shot):
     ]
 
 
+@pytest.mark.slow
 def test_browser_screenshots_are_uploaded_during_the_run(
     tmp_path: Path, job: Job, shared_service: Service, github: GitHubLookAlike
 ) -> None:

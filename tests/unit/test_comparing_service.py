@@ -97,6 +97,11 @@ class Place:
         request = ComparisonRequest(self.project.id, 7, HEAD, "main", (BASE,))
         return await (service or self.service).compare(self.project, request, seconds)
 
+    async def until_comparing(self, pairs: int = 1) -> None:
+        async with asyncio.timeout(20):
+            while self.compared < pairs:
+                await asyncio.sleep(0.01)
+
     async def until_compared(self, service: Comparisons) -> Comparison:
         async with asyncio.timeout(20):
             while (found := await service.latest(self.project, 7)) is None or found.state == "running":
@@ -128,6 +133,7 @@ async def test_an_abandoned_comparison_is_repeated_by_whoever_asks(place: Place)
     await place.fill()
     place.may_answer.clear()
     await place.ask(seconds=0)
+    await place.until_comparing()
     other = place.another_process()
     assert (await other.latest(place.project, 7)).state is ComparisonState.RUNNING  # type: ignore[union-attr]
     assert place.compared == 1  # someone works on it
@@ -142,6 +148,7 @@ async def test_a_process_that_stops_leaves_it_to_the_next(place: Place) -> None:
     await place.fill()
     place.may_answer.clear()
     await place.ask(seconds=0)
+    await place.until_comparing()
     await place.service.close()
     place.may_answer.set()
     other = place.another_process()
@@ -153,12 +160,10 @@ async def test_a_second_request_replaces_the_first_one_and_both_get_its_result(p
     await place.fill()
     place.may_answer.clear()
     first = asyncio.create_task(place.ask())
-    while not place.compared:
-        await asyncio.sleep(0.01)
+    await place.until_comparing()
     await place.push(name="late", viewport="1x1", sha256="f" * 64)
     second = asyncio.create_task(place.ask())
-    while place.compared < 2:
-        await asyncio.sleep(0.01)
+    await place.until_comparing(2)
     place.may_answer.set()
     assert [len((await each).shots) for each in (first, second)] == [2, 2]
 
@@ -236,6 +241,7 @@ async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place
     await place.fill()
     place.may_answer.clear()
     await place.ask(seconds=0)
+    await place.until_comparing()
     await place.records.close_pr(place.project.id, 7, NOW, schedule=True)
     place.may_answer.set()
     for _ in range(500):
