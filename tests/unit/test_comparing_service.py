@@ -253,7 +253,7 @@ async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place
 
 
 async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
-    await place.fill(shots=30)
+    await place.fill(shots=8)
     other = Place(place.folder)
     other.service, other.store = place.service, place.store
     await other.fill()
