@@ -139,6 +139,7 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     loaded(viewer(page).get_by_role("img", name="step-2: marked difference"))
 
 
+@pytest.mark.slow
 def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
     for picture in viewer(page).locator(".picture img:not(.stand-in)").all():

@@ -139,6 +139,7 @@ class TestPullRequests:
         page.get_by_role("searchbox").fill("zebra")
         expect(page.get_by_text("No results")).to_be_visible()
 
+    @pytest.mark.slow
     def test_new_uploads_appear_without_a_reload(self, page: Page, ci: httpx.Client, project: str) -> None:
         shot(ci, pr_number=21)
         page.goto(f"/projects/{project}")
@@ -194,6 +195,7 @@ class TestGallery:
         buttons.first.click()
         expect(buttons.first).not_to_have_attribute("aria-controls", re.compile("."))
 
+    @pytest.mark.slow
     def test_rows_load_as_one_scrolls_with_small_thumbnails_and_no_layout_shift(
         self, page: Page, ci: httpx.Client, project: str
     ) -> None:

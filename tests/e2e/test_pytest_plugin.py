@@ -127,6 +127,7 @@ def entries(job: Job) -> list[str]:
     return sorted(f"{name} {viewport}" for name, viewport in found)
 
 
+@pytest.mark.slow
 def test_two_workers_upload_every_kind_of_screenshot_into_one_comment(
     tmp_path: Path, job: Job, github: GitHubLookAlike
 ) -> None:
