@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from prshots.contract.errors import (
     DamagedPictureError,
     PictureWorkerDiedError,
     PictureWorkerError,
+    RecordsError,
     StoreError,
     StoreFullError,
 )
@@ -54,6 +56,9 @@ class Place:
         self.project = a_project()
         self.now = float(NOW)
         self.compared = 0
+        self.before = b"before"
+        self.order: list[bytes] = []
+        """What was compared, by its bytes before."""
         self.answer: Callable[[], PairResult] = lambda: CHANGED
         self.may_answer = asyncio.Event()
         self.may_answer.set()
@@ -71,8 +76,9 @@ class Place:
         )
 
     async def compare(self, before: bytes, after: bytes) -> PairResult:
-        assert (before, after) == (b"before", b"after")
+        assert (before.removeprefix(b"other "), after) == (b"before", b"after")
         self.compared += 1
+        self.order.append(before)
         await self.may_answer.wait()
         return self.answer()
 
@@ -83,7 +89,7 @@ class Place:
             base = an_image(
                 self.project, **common, pr_number=NO_PULL_REQUEST, commit_sha=BASE, sha256=f"{number:064}"
             )
-            await self.store.put(base.key, [b"before"])
+            await self.store.put(base.key, [self.before])
             await self.records.add_image(base, "main")
             await self.push(**common, sha256=f"{number + 1000:064}")
 
@@ -219,6 +225,47 @@ async def test_a_pair_that_cannot_be_compared_fails_alone(
     assert (place.compared == 0) == is_remembered
 
 
+async def test_what_could_not_be_recorded_at_once_is_recorded_later(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that fails for a moment must not leave a comparison that looks whole and lacks a verdict."""
+    monkeypatch.setattr(comparing, "ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr(comparing, "PAIRS_AT_ONCE", 1)
+    await place.fill(shots=2)
+    records, failed = place.service._records, asyncio.Event()
+    record = records.record
+
+    async def record_later(*given: Any, **named: Any) -> bool:
+        if given[2] and not failed.is_set():
+            failed.set()
+            raise RecordsError("the database did not answer")
+        return await record(*given, **named)
+
+    monkeypatch.setattr(records, "record", record_later)
+
+    def answer() -> PairResult:
+        if place.compared == 1:
+            place.may_answer.clear()  # the second pair waits until the first one's result was lost
+        return CHANGED
+
+    place.answer = answer
+    asked = asyncio.create_task(place.ask())
+    await asyncio.wait_for(failed.wait(), 20)
+    place.may_answer.set()
+    reply = await asked
+    assert (reply.state, len(reply.shots)) == (ComparisonState.COMPARED, 2)
+
+
+async def test_a_run_that_has_nothing_to_do_stops_the_one_before(place: Place) -> None:
+    await place.fill()
+    place.may_answer.clear()
+    await place.ask(seconds=0)
+    await place.until_comparing()
+    await place.push(name="shot-0", viewport="1x1", sha256=f"{0:064}")  # the baseline's bytes
+    reply = await asyncio.wait_for(place.ask(), 10)
+    assert (reply.state, reply.counts["unchanged"]) == (ComparisonState.COMPARED, 1)
+
+
 async def test_a_store_that_does_not_answer_fails_the_comparison(place: Place) -> None:
     await place.fill()
     place.store.refuses_to_read = True
@@ -255,15 +302,16 @@ async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place
 async def test_large_runs_take_turns_with_small_ones(place: Place) -> None:
     await place.fill(shots=8)
     other = Place(place.folder)
-    other.service, other.store = place.service, place.store
+    other.service, other.store, other.before = place.service, place.store, b"other before"
     await other.fill()
-    order: list[str] = []
+    place.may_answer.clear()
     large = asyncio.create_task(place.ask())
-    large.add_done_callback(lambda _: order.append("large"))
-    while place.compared < 3:
-        await asyncio.sleep(0)
-    small = asyncio.create_task(other.ask(place.service))
-    small.add_done_callback(lambda _: order.append("small"))
+    await place.until_comparing(2)
+    small = asyncio.create_task(other.ask())
+    async with asyncio.timeout(20):
+        while len(place.service._running) < 2:
+            await asyncio.sleep(0.01)
+    place.may_answer.set()
     await asyncio.gather(large, small)
-    assert order[0] == "small"
+    assert b"other before" in place.order[:5]
     await other.records.close()

@@ -1,6 +1,5 @@
 """Baselines: upload them, reuse known ones, and adopt those of a merged pull request."""
 
-import asyncio
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from prshots.contract.limits import FULL_COMMIT_SHA, MAX_KNOWN_SHOTS, SHA256, VI
 from prshots.contract.replies import Uploaded, Verdict
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, ShotKey
-from prshots.server.domain.ports import BaselineRecords, ComparisonRecords, ObjectStore
+from prshots.server.domain.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.projects import Access
 from prshots.server.domain.upload_checks import (
     UploadForm,
@@ -47,13 +46,11 @@ class Baselines:
         *,
         records: BaselineRecords,
         comparisons: ComparisonRecords,
-        store: ObjectStore,
         images: Images,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
         self._comparisons = comparisons
-        self._store = store
         self._images = images
         self._clock = clock
 
@@ -116,7 +113,7 @@ class Baselines:
         return sum(adopted)
 
     async def _adopted(self, image: Image, merged_as: str, branch: str) -> bool:
-        original = await self._store.read(image.key)
+        original = await self._images.content(image)
         if original is None:
             return False
         copy = replace(
@@ -129,17 +126,7 @@ class Baselines:
             thumbnail=None,
             diff_base=None,
         )
-        return await asyncio.shield(self._keep_copy(copy, original, branch))
-
-    async def _keep_copy(self, copy: Image, content: bytes, branch: str) -> bool:
-        await self._store.put(copy.key, [content])
-        kept = False
-        try:
-            kept = await self._records.adopt(copy, branch)
-        finally:
-            if not kept:
-                await self._store.delete([copy.key])
-        return kept
+        return await self._images.keep_if(lambda: self._records.adopt(copy, branch), copy, [original])
 
     def _now(self) -> int:
         return int(self._clock())

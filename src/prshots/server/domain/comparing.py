@@ -32,6 +32,7 @@ from prshots.server.domain.comparison_models import (
     ShotResult,
     StoredComparison,
 )
+from prshots.server.domain.derived_objects import store_derived
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import Image, Project, ShotKey
 from prshots.server.domain.ports import BaselineRecords, ComparePictures, ComparisonRecords, ObjectStore
@@ -78,6 +79,7 @@ class _Run:
     results: dict[ShotKey, ShotResult] = field(default_factory=dict)
     pairs: dict[Pair, ShotResult] = field(default_factory=dict)
     recorded_at: float = field(default_factory=time.monotonic)
+    recording: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Comparisons:
@@ -165,6 +167,7 @@ class Comparisons:
                 missing=plan.missing,
                 now=int(self._clock()),
             ):
+                self._stop(request)
                 if work:
                     self._start(run, work)
                 return
@@ -181,10 +184,13 @@ class Comparisons:
         plan = planned(images, bases, is_complete=request.is_complete)
         return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
 
+    def _stop(self, request: ComparisonRequest) -> None:
+        """Stop this process's earlier run: another one has replaced it."""
+        if replaced := self._running.pop(_key(request), None):
+            replaced.cancel()
+
     def _start(self, run: _Run, work: Sequence[Work]) -> None:
         key = _key(run.request)
-        if replaced := self._running.get(key):
-            replaced.cancel()
         task = self._running[key] = asyncio.create_task(self._run(run, work))
 
         def forget(ended: "asyncio.Task[None]") -> None:
@@ -238,14 +244,24 @@ class Comparisons:
     async def _record(
         self, run: _Run, state: ComparisonState | None = None, *, is_abandoned: bool = False
     ) -> None:
-        """Record what is known by now. Raises _ReplacedError if another run has begun."""
-        results, run.results = run.results, {}
-        pairs, run.pairs = run.pairs, {}
-        run.recorded_at = time.monotonic()
-        now = 0 if is_abandoned else int(self._clock())
-        if not await self._records.record(
-            run.request, run.id, results, pairs, engine=ENGINE, state=state, now=now
-        ):
+        """Record what is known by now. Raises _ReplacedError if another run has begun.
+
+        One call at a time, so that the final state comes last. What could not be recorded is kept for the
+        next one.
+        """
+        async with run.recording:
+            results, run.results = run.results, {}
+            pairs, run.pairs = run.pairs, {}
+            run.recorded_at = time.monotonic()
+            now = 0 if is_abandoned else int(self._clock())
+            try:
+                is_current = await self._records.record(
+                    run.request, run.id, results, pairs, engine=ENGINE, state=state, now=now
+                )
+            except BaseException:
+                run.results, run.pairs = results | run.results, pairs | run.pairs
+                raise
+        if not is_current:
             raise _ReplacedError
 
     # One shot
@@ -294,20 +310,14 @@ class Comparisons:
         raise _UndecidableError(reason)
 
     async def _store_diff(self, image: Image, base: Image, marked: bytes) -> None:
-        """Store the bytes, then record them, unless the image is scheduled for expiry by then.
-
-        Without room for it, the comparison goes on: the verdict says what matters.
-        """
-        recorded = False
+        """Store a difference. Without room for it, the comparison goes on: the verdict says what matters."""
         try:
-            await self._store.put(image.diff_key, [marked])
-            recorded = await self._records.set_diff(image.id, base.id)
+            await store_derived(
+                self._store, image.diff_key, marked, lambda: self._records.set_diff(image.id, base.id)
+            )
         except StoreError as error:
             if not error.count_request:
                 _log.error("difference not stored", image=image.id, reason=str(error))
-        finally:
-            if not recorded and await self._store.delete([image.diff_key]):
-                _log.error("difference without an image left for the sweep", image=image.id)
 
 
 def _key(request: ComparisonRequest) -> _Key:

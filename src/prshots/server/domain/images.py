@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -37,6 +37,9 @@ from prshots.server.domain.upload_checks import (
 )
 
 EXPIRE_BATCH = 1000
+
+Recording = Callable[[], Awaitable[bool | None]]
+"""Records an image whose bytes are stored. Returns False to refuse it."""
 
 _log = structlog.get_logger()
 
@@ -217,18 +220,25 @@ class Images:
 
     async def keep(self, image: Image, file: UploadedFile, branch: str = "") -> None:
         """Store an image, or nothing. With a branch, it becomes the baseline of its shot there."""
-        # If the client disconnects now, bytes and record must still both be written.
-        await asyncio.shield(self._keep(image, file.chunks, branch))
+        await self.keep_if(lambda: self._records.add_image(image, branch), image, file.chunks)
 
-    async def _keep(self, image: Image, chunks: Sequence[bytes], branch: str) -> None:
+    async def keep_if(self, record: Recording, image: Image, chunks: Sequence[bytes]) -> bool:
+        """Store an image and record it, or do neither. Return whether it was recorded."""
+        # If the client disconnects now, bytes and record must still both be written.
+        return await asyncio.shield(self._keep(image, chunks, record))
+
+    async def _keep(self, image: Image, chunks: Sequence[bytes], record: Recording) -> bool:
         await self._store.put(image.key, chunks)
         try:
-            await self._records.add_image(image, branch)
+            is_refused = await record() is False
         except RecordsUnsureError:
             raise  # the record may exist, so keep the bytes; if it does not, the sweep deletes them
         except BaseException:
             await self._discard(image)
             raise
+        if is_refused:
+            await self._discard(image)
+        return not is_refused
 
     async def _discard(self, image: Image) -> None:
         """Delete the bytes again. If that fails, which the store logs, the sweep deletes them."""

@@ -14,6 +14,7 @@ from prshots.contract.errors import (
     RecordsError,
     StoreError,
 )
+from prshots.server.domain.derived_objects import store_derived
 from prshots.server.domain.models import Image, ThumbnailState
 from prshots.server.domain.ports import ObjectStore, Records, RenderThumbnail
 
@@ -135,18 +136,13 @@ class Thumbnails:
             return await self._render_thumbnail(original, tallness=height / width)
 
     async def _store_thumbnail(self, image: Image, thumbnail: bytes) -> ThumbnailState | None:
-        """Store the bytes, then record them, unless the image is scheduled for expiry by then.
-
-        Expiry schedules the image before it deletes its bytes, so it also deletes every recorded thumbnail.
-        """
-        await self._store.put(image.thumbnail_key, [thumbnail])
-        recorded = False
-        try:
-            recorded = await self._records.set_thumbnail(image.id, "made")
-        finally:
-            if not recorded and await self._store.delete([image.thumbnail_key]):
-                _log.error("thumbnail without an image left for the sweep", image=image.id)
-        return "made" if recorded else None
+        is_stored = await store_derived(
+            self._store,
+            image.thumbnail_key,
+            thumbnail,
+            lambda: self._records.set_thumbnail(image.id, "made"),
+        )
+        return "made" if is_stored else None
 
 
 def _answer(task: "asyncio.Task[ThumbnailAnswer | None]") -> ThumbnailAnswer | None:

@@ -225,9 +225,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         services=PublicServices(
             accounts=accounts,
             images=images,
-            baselines=Baselines(
-                records=baseline_records, comparisons=comparison_records, store=store, images=images
-            ),
+            baselines=Baselines(records=baseline_records, comparisons=comparison_records, images=images),
             comparisons=comparisons,
             comments=comments,
             pull_requests=PullRequests(records, images),
