@@ -1,8 +1,8 @@
 """Runs comparisons: plans them, has pairs of images compared outside this process, and records the verdicts.
 
-A comparison is recorded as running before the first pair is compared. If this process dies, the next one that
-is asked for it sees that nobody works on it any more, and repeats it. Pairs that were compared before are not
-compared again.
+A comparison is recorded as running before the first pair is compared. If this process dies, its record is no
+longer updated, and the next request for it repeats it. Pairs that were compared before are not compared
+again.
 """
 
 import asyncio
@@ -131,7 +131,7 @@ class Comparisons:
         return stored
 
     async def close(self) -> None:
-        """Stop. Whoever asks next repeats what was running."""
+        """Stop. The next request, of any process, repeats what was running."""
         for task in list(self._running.values()):
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
