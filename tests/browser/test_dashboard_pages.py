@@ -548,7 +548,9 @@ class TestOrganization:
         expect(page.get_by_text("Added bob.")).to_be_visible()
         page.get_by_label("Role of bob").select_option("owner")
         expect(page.get_by_text("bob is now an owner.")).to_be_visible()
-        page.get_by_role("button", name="Remove bob").click()
+        removing = page.get_by_role("button", name="Remove bob")
+        expect(removing).to_have_attribute("aria-busy", "false")  # while busy, it ignores clicks
+        removing.click()
         page.get_by_role("dialog").get_by_role("button", name="Remove bob").click()
         expect(page.get_by_text("Removed bob.")).to_be_visible()
         expect(page.get_by_label("Role of bob")).to_have_count(0)
