@@ -15,6 +15,7 @@ import pytest
 from PIL import Image as Picture
 
 from support.drawn_pages import drawn_page, sha
+from support.raw_requests import send
 from support.service import SHA, Service, png, upload
 from support.signed_in_people import Person, sign_in
 from support.stores_and_records import an_image, open_all
@@ -323,6 +324,19 @@ class TestGallery:
         reply = ann.ask("GET", path)
         last.rmdir()
         assert (reply.status_code, reply.json()) == (503, {"error": "storage unavailable, retry later"})
+
+    @pytest.mark.parametrize("body", [b"GET / HTTP/1.1\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n", b"zz"])
+    def test_a_zip_is_refused_for_a_request_with_a_body(
+        self, ann: Person, shared_service: Service, project: str, ci: httpx.Client, body: bytes
+    ) -> None:
+        uploaded(ci)
+        head = [
+            f"GET /v1/dashboard/projects/{project}/pulls/7/zip HTTP/1.1",
+            *("Host: localhost", f"Cookie: {ann.headers['cookie']}", "Transfer-Encoding: chunked", "", ""),
+        ]
+        for _ in range(10):  # the reply and the broken body raced
+            reply = send(shared_service, "\r\n".join(head).encode(), body)
+            assert (reply.status, reply.error) == (400, "this request must have no body")
 
     def test_an_image_has_its_url_and_markdown(self, ann: Person, project: str, ci: httpx.Client) -> None:
         reply = upload(ci, name="a [name]").json()

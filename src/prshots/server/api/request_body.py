@@ -53,6 +53,17 @@ async def json_object(
     return value
 
 
+async def refuse_body(request: Request) -> None:
+    """Refuse a request with a body.
+
+    A reply that is streamed waits for the client to disconnect, and a broken body looks like that: without
+    this, such a request would get no reply at all.
+    """
+    refusal = "this request must have no body"
+    if await received(_bounded(request, 0), seconds=JSON_SECONDS, incomplete=refusal):
+        raise InvalidInputError(refusal)
+
+
 async def received(reading: Coroutine[Any, Any, T], *, seconds: float, incomplete: str) -> T:
     """Refuse a body that takes too long or is incomplete."""
     try:

@@ -7,6 +7,7 @@ from starlette.responses import Response, StreamingResponse
 
 from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard.routing import Call, pull_request_route
+from prshots.server.api.request_body import refuse_body
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import Image, Project
 from prshots.server.domain.ports import Overview
@@ -17,6 +18,7 @@ PIECE_BYTES = 64 * 1024
 
 
 async def download_zip(call: Call, project: Project, number: int) -> Response:
+    await refuse_body(call.request)
     newest = await _newest_images(call.services.overview, project, number)
     if not newest:
         raise NotFoundError("not found")
