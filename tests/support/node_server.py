@@ -10,7 +10,8 @@ from pathlib import Path
 def node_server(script: Path, *arguments: str, pass_fds: Sequence[int] = ()) -> Iterator[None]:
     """Run a script that prints "ready" when it listens. It also ends when its standard input does: when tests are killed."""
     with subprocess.Popen(
-        ["node", script, *arguments],
+        # V8's helper threads can deadlock with the main one (nodejs/node#54918), and a test would wait forever.
+        ["node", "--single-threaded", script, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -22,4 +23,4 @@ def node_server(script: Path, *arguments: str, pass_fds: Sequence[int] = ()) -> 
             assert process.stdout.readline() == "ready\n", f"{script.name} did not start"
             yield
         finally:
-            process.kill()  # Node can hang while it starts or ends, and nothing would end the wait for it
+            process.kill()  # not asked to end: Node can hang while it does
