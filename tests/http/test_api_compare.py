@@ -365,8 +365,9 @@ class TestBadInput:
 
     def test_nothing_was_uploaded(self, project):
         project.build("1", cart=PLAIN)
-        reply = project.compare("p", "1")
-        assert (reply["state"], reply["shots"]) == ("incomplete", [])
+        for commits, complete in ([("1",), False], [(), False], [(), True]):
+            reply = project.compare("p", *commits, complete=complete)
+            assert (reply["state"], reply["shots"]) == ("incomplete", [])
 
 
 class TestTheEnd:

@@ -251,7 +251,7 @@ def test_a_base_that_is_not_an_ancestor_is_marked_wherever_the_shot_is():
         (
             ComparisonState.INCOMPLETE,
             "incomplete",
-            "Some screenshots of the base are missing in this run: run `prshots compare --complete` after the last upload.",
+            "No screenshots were uploaded for this commit: run the job that takes them again.",
         ),
         (
             ComparisonState.RUNNING,
@@ -273,10 +273,20 @@ def test_another_state_says_what_is_missing_and_is_never_no_changes(state, headi
     assert f"\n\n{sentence}\n\n" in text.markdown
     assert f"[dashboard]({DASHBOARD})" in text.markdown
     assert {image for image, _ in Page(text.markdown).images} == {shot.url for shot in shots}
-    if state in {ComparisonState.INCOMPLETE, ComparisonState.RUNNING, ComparisonState.FAILED}:
+    if state in {ComparisonState.RUNNING, ComparisonState.FAILED}:
         text = changes_view(HTML, comparison([compared("home", Verdict.UNCHANGED)], state), NOTHING)
         assert text.heading == f"### 1 screenshot, {heading}: 1 unchanged"
         assert f"\n\n{sentence}\n" in text.markdown
+
+
+def test_an_incomplete_run_says_how_to_complete_it():
+    incomplete = comparison([compared("home", Verdict.UNCHANGED)], ComparisonState.INCOMPLETE)
+    text = changes_view(HTML, incomplete, NOTHING)
+    assert text.heading == "### 1 screenshot, incomplete: 1 unchanged"
+    assert (
+        "\n\nSome screenshots of the base are missing in this run: run `prshots compare --complete` after the last "
+        "upload.\n"
+    ) in text.markdown
 
 
 # --- folds and columns ---

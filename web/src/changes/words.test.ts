@@ -20,13 +20,17 @@ test.each<[Partial<ComparedShot>, string]>([
 });
 
 test("every state but compared says what is missing, and all but running what to do", () => {
-  const words = (state: ComparisonState) => stateWords(comparison({ state, missing: 12 }));
+  const words = (state: ComparisonState) => stateWords(comparison({ state, missing: 12, shots: [comparedShot()] }));
   expect(words("compared")).toBeNull();
   expect(words("running")?.title).toBe("Comparing…");
   expect(words("no_baseline")?.command).toBe("prshots upload --baseline");
   expect(words("incomplete")?.text).toContain("12 shots");
   expect(words("incomplete")?.command).toBe("prshots compare --complete");
   expect(words("failed")?.command).toBe("prshots compare");
+});
+
+test("a run without screenshots is not one that lacks some", () => {
+  expect(stateWords(comparison({ state: "incomplete" }))?.text).toContain("No screenshots were uploaded");
 });
 
 test("a running comparison counts what it has", () => {

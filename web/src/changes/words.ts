@@ -58,6 +58,11 @@ export function stateWords(comparison: Comparison): StateWords | null {
         command: "prshots upload --baseline",
       };
     case "incomplete":
+      if (shots.length === 0)
+        return {
+          title: "Incomplete",
+          text: `No screenshots were uploaded for commit ${shortSha(commit_sha)}. Run the job that takes them again.`,
+        };
       return {
         title: "Incomplete",
         text: `This run lacks ${formatCount(missing, "shot")} of its base. Wait for the jobs that upload them. If they were removed, say that the run is complete:`,

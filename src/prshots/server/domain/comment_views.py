@@ -156,6 +156,8 @@ def _what_is_missing(comparison: Comparison) -> str:
         case ComparisonState.NO_BASELINE:
             branch = _branch(comparison)
             return f"There is no baseline for {branch} yet: run `prshots upload --baseline` on a push to it."
+        case ComparisonState.INCOMPLETE if not comparison.shots:
+            return "No screenshots were uploaded for this commit: run the job that takes them again."
         case ComparisonState.INCOMPLETE:
             return (
                 "Some screenshots of the base are missing in this run: "

@@ -81,7 +81,9 @@ class Plan:
         """The state once every shot has its verdict."""
         if not self.has_baseline:
             return ComparisonState.NO_BASELINE
-        return ComparisonState.INCOMPLETE if self.missing else ComparisonState.COMPARED
+        if self.missing or not self.shots:  # a run that uploaded nothing is not one without changes
+            return ComparisonState.INCOMPLETE
+        return ComparisonState.COMPARED
 
 
 def planned(images: Collection[Image], bases: Bases, *, is_complete: bool) -> Plan:
