@@ -5,22 +5,12 @@ import { pullRequestPage } from "./ci/forge_addresses.js";
 import type { Say } from "./ci/git.js";
 import type { Job } from "./ci/job.js";
 import { CallError, InvalidInputError } from "./errors.js";
-import type { Service } from "./service.js";
+import type { Comparison, Service } from "./service.js";
 
 const WAIT_SECONDS = 600;
 const POLL_SECONDS = 1;
 
-export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
 const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
-
-export interface Comparison {
-  state: State;
-  branch: string;
-  commitSha: string;
-  baseCommit: string;
-  counts: Record<string, number>;
-  dashboardUrl: string;
-}
 
 /**
  * Compare with the base that git finds, on the given branch or the pull request's target, and wait until the result is

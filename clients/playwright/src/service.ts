@@ -1,6 +1,5 @@
 /** The routes of the public API that a run needs. */
 import { createHash } from "node:crypto";
-import type { Comparison, State } from "./comparing.js";
 import { CallError, InvalidInputError, ServiceTooOldError, UnauthorizedError } from "./errors.js";
 import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
@@ -17,6 +16,17 @@ const NEW_ROUTES = /^\/v1\/(baseline|compare|pull)\b/;
 /** What the comment shows. */
 export const VIEWS = ["all", "latest", "changes"] as const;
 export type View = (typeof VIEWS)[number];
+
+export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
+
+export interface Comparison {
+  state: State;
+  branch: string;
+  commitSha: string;
+  baseCommit: string;
+  counts: Record<string, number>;
+  dashboardUrl: string;
+}
 
 export interface Shot {
   image: Buffer;

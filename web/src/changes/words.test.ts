@@ -20,7 +20,8 @@ test.each<[Partial<ComparedShot>, string]>([
 });
 
 test("every state but compared says what is missing, and all but running what to do", () => {
-  const words = (state: ComparisonState) => stateWords(comparison({ state, missing: 12, shots: [comparedShot()] }));
+  const words = (state: ComparisonState) =>
+    stateWords(comparison({ state, missing: 12, shots: [comparedShot()] }));
   expect(words("compared")).toBeNull();
   expect(words("running")?.title).toBe("Comparing…");
   expect(words("no_baseline")?.command).toBe("prshots upload --baseline");

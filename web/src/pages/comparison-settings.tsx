@@ -4,7 +4,12 @@ import { useState } from "preact/hooks";
 import { send } from "../lib/api";
 import type { Project } from "../lib/types";
 import { Button, Field, type FieldAttributes, toast, useAct } from "../ui";
-import type { PartProps } from "./settings";
+
+/** What each part of the settings page gets. */
+export interface PartProps {
+  project: Project;
+  onSaved: () => Promise<void>;
+}
 
 interface SettingProps extends PartProps {
   title: string;

@@ -25,7 +25,7 @@ import {
   toast,
   useAct,
 } from "../ui";
-import { Baselines, Repository } from "./comparison-settings";
+import { Baselines, type PartProps, Repository } from "./comparison-settings";
 import { DeleteProject } from "./delete-project";
 
 export function SettingsPage({ projectId }: { projectId: string }) {
@@ -46,11 +46,6 @@ export function SettingsPage({ projectId }: { projectId: string }) {
       )}
     </>
   );
-}
-
-export interface PartProps {
-  project: Project;
-  onSaved: () => Promise<void>;
 }
 
 function Name({ project, onSaved }: PartProps) {
