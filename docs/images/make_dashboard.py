@@ -25,13 +25,7 @@ from browser import launched
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "screenshots"
-FOR_README = {
-    "changes light": "changes.png",
-    "pair light": "pair.png",
-    "pull light": "gallery.png",
-    "lightbox dark": "lightbox.png",
-    "projects light": "projects.png",
-}
+FOR_README = {"changes light": "changes.png", "pair light": "pair.png"}
 LOOKS = {"light": (1280, 800), "dark": (1280, 800), "narrow": (360, 740)}
 VIEWPORTS = {"1280x800": (1280, 800), "768x1024": (768, 1024), "375x812": (375, 812)}
 DAY = 86_400
