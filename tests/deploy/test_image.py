@@ -103,6 +103,7 @@ def test_unhealthy_when_nothing_listens() -> None:
     assert (done.returncode, done.stderr) == (1, "no component listens in this container\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("component", ["web", "sweep"])
 def test_unhealthy_when_one_component_hangs(component: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as hanging:

@@ -95,6 +95,7 @@ def statuses(replies: list[httpx.Response]) -> Counter[int]:
     return Counter(reply.status_code for reply in replies)
 
 
+@pytest.mark.slow
 def test_three_processes_together_accept_exactly_the_limit(service: Service, valkey: Valkey) -> None:
     with api_processes(service, valkey.url, counter_seconds=3600):
         replies = burst(service, service.new_token())
@@ -127,9 +128,8 @@ def not_limited(service: Service) -> int:
     return int(float(found[1]))
 
 
-@pytest.mark.parametrize(
-    ("how", "counter_seconds"), [("stopped", 3600), pytest.param("frozen", 2, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "counter_seconds"), [("stopped", 3600), ("frozen", 2)])
 def test_uploads_are_unlimited_while_valkey_is_down_and_limited_again_after(
     service: Service, how: str, counter_seconds: float
 ) -> None:

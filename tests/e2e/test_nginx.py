@@ -300,6 +300,7 @@ CACHED = {
 }
 
 
+@pytest.mark.slow
 def test_nginx_sends_images_from_a_bucket(front: Nginx, seaweedfs: SeaweedFS, tmp_path: Path) -> None:
     """Without a cache a delete applies immediately, with a cache when the entry expires."""
     bucket = seaweedfs.new_bucket()

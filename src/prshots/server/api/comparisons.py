@@ -15,10 +15,7 @@ from prshots.server.api.query import only_value
 from prshots.server.api.request_body import MAX_JSON_BYTES, bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
-from prshots.server.domain.baselines import (
-    baseline_commit_from_json,
-    known_shots_from_json,
-)
+from prshots.server.domain.baselines import baseline_commit_from_json, known_shots_from_json
 from prshots.server.domain.comparison import as_json, request_from_json
 from prshots.server.domain.projects import Access
 from prshots.server.domain.pull_requests import description_from_json
