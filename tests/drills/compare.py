@@ -1,9 +1,11 @@
 """Kill -9 while pull requests are compared: a comparison is repeated or says `failed`, and is never half.
 
-A client pushes commits whose verdicts it knows, asks for comparisons, and looks at them while processes die. Every
-final answer must have exactly these verdicts. At the end the pull requests expire, and of them nothing is left.
+A client pushes commits whose verdicts it knows and asks for comparisons, another one looks at them all the time, while
+processes die. Every final answer must have exactly these verdicts, and every answer before it some of them. At the end
+the pull requests expire, and of them nothing is left.
 """
 
+import contextlib
 import random
 import threading
 import time
@@ -20,6 +22,8 @@ from support.service import upload
 from support.waiting import wait_until
 
 SHOTS = 10
+SCALE = 6
+"""Pictures so large that a comparison takes about 2 s: long enough to be seen and killed halfway."""
 PATIENCE_SECONDS = 90
 """How long a comparison may take while processes die. One that was abandoned is repeated after 20 s."""
 
@@ -33,28 +37,32 @@ class CompareDrill:
     seed: int
     say: Say = print
     wrong: list[str] = field(default_factory=list)
-    finals: int = 0
-    partials: int = 0
+    seen: int = 0
+    halfway: int = 0
 
     def run(self, engines: str) -> Result:
         self._rng = random.Random(self.seed)
         progress = Progress(self.rounds, "comparisons", self.say)
         token = self.site.replicas[0].new_token()
-        self._client = httpx.Client(
-            base_url=self.site.replicas[-1].web_url,
-            headers={"Authorization": f"Bearer {token}"},
-            trust_env=False,
-            timeout=60,
-        )
+        self._client, watching = [
+            httpx.Client(
+                base_url=self.site.replicas[-1].web_url,
+                headers={"Authorization": f"Bearer {token}"},
+                trust_env=False,
+                timeout=60,
+            )
+            for _ in range(2)
+        ]
         self._shown: dict[int, list[str]] = {}
-        with self._client:
+        with self._client, watching:
+            self._watching = watching
             self._upload_baselines()
             for number in range(1, self.rounds + 1):
                 self._compare_and_kill(number)
                 progress.note(number, len(self.wrong))
             self.site.wait_until_up()
             self._expire_everything()
-        figures = {"final answers": self.finals, "answers before the end": self.partials}
+        figures = {"answers checked": self.seen, "of them halfway": self.halfway}
         return result_of(f"compare {engines}", progress, self.seed, figures, self.wrong)
 
     def _upload_baselines(self) -> None:
@@ -65,7 +73,7 @@ class CompareDrill:
                 "commit_sha": sha("base"),
                 "branch": "main",
             }
-            files = {"image": ("shot.png", drawn_page(f"{shot}"), "image/png")}
+            files = {"image": ("shot.png", drawn_page(f"{shot}", scale=SCALE), "image/png")}
             assert self._client.post("/v1/baseline", data=form, files=files).status_code == 200
 
     def _compare_and_kill(self, number: int) -> None:
@@ -75,27 +83,43 @@ class CompareDrill:
         }
         self._push(number, verdicts)
         kind = self._rng.choice(["picture", *self.site.kinds])
-        killer = threading.Thread(target=self._kill, args=(kind, self._rng.uniform(0.0, 0.6)))
+        killer = threading.Thread(target=self._kill, args=(kind, self._rng.uniform(0.0, 2.0)))
+        done = threading.Event()
+        watcher = threading.Thread(target=self._watch, args=(number, verdicts, done))
         killer.start()
-        self._until_compared(number, verdicts)
-        killer.join()
+        watcher.start()
+        try:
+            self._until_compared(number, verdicts)
+        finally:
+            done.set()
+            watcher.join()
+            killer.join()
         self.site.wait_until_up()
+
+    def _watch(self, number: int, verdicts: dict[str, str], done: threading.Event) -> None:
+        """Look at the comparison, as a dashboard does."""
+        while not done.wait(0.05):
+            with contextlib.suppress(httpx.TransportError):
+                reply = self._watching.get("/v1/compare", params={"pr_number": number})
+                if reply.status_code == 200:
+                    self._check(number, reply.json(), verdicts)
 
     def _push(self, number: int, verdicts: dict[str, str]) -> None:
         for name, verdict in verdicts.items():
             label = name.partition("-")[2]
             drawn = {
-                "changed": lambda label=label: drawn_page(label, button=f"#{number % 200 + 20:02x}2000"),
-                "moved": lambda label=label: drawn_page(label, banner=10 + number % 40),
-                "unchanged": lambda label=label: drawn_page(label, compress=1 + number % 9),
-            }[verdict]()
+                "changed": {"button": f"#{number % 200 + 20:02x}2000"},
+                "moved": {"banner": 10 + number % 40},
+                "unchanged": {"compress": 2 + number % 8},
+            }[verdict]
             fields = {
                 "name": name,
                 "pr_number": number,
                 "commit_sha": sha(str(number)),
                 "viewport": "320x240",
             }
-            self._patiently(lambda drawn=drawn, fields=fields: upload(self._client, drawn, **fields))
+            image = drawn_page(label, scale=SCALE, **drawn)
+            self._patiently(lambda image=image, fields=fields: upload(self._client, image, **fields))
 
     def _kill(self, kind: str, after: float) -> None:
         time.sleep(after)
@@ -139,10 +163,10 @@ class CompareDrill:
         died = {name for name, verdict in told.items() if verdict == "failed"}
         if any(verdicts[name] != verdict for name, verdict in told.items() if name not in died):
             self.wrong.append(f"pull request {number}: {told} instead of {verdicts}")
+        self.seen += 1
         if reply["state"] != "compared":
-            self.partials += 1
+            self.halfway += 0 < len(told) < len(verdicts)
             return
-        self.finals += 1
         if told.keys() != verdicts.keys():
             self.wrong.append(f"pull request {number} is compared, but has only {sorted(told)}")
         lacking = [

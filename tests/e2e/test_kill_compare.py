@@ -8,7 +8,7 @@ import pytest
 from drills.compare import CompareDrill
 from drills.sites import running_site
 
-ROUNDS = {"embedded": 20, "shared": 15}
+ROUNDS = {"embedded": 15, "shared": 10}
 
 
 @pytest.mark.slow
@@ -20,4 +20,5 @@ def test_a_comparison_is_repeated_or_says_that_it_failed(engines: str, tmp_path:
     with running_site(engines, tmp_path) as site:
         result = CompareDrill(site, ROUNDS[engines], seed).run(engines)
     assert result.violations == 0, result
-    assert result.figures["final answers"] >= ROUNDS[engines]
+    assert result.figures["answers checked"] > ROUNDS[engines]
+    assert result.figures["of them halfway"] > 0

@@ -14,7 +14,13 @@ def sha(text: str) -> str:
 
 
 def drawn_page(
-    label: str = "", *, button: str = "#0060df", banner: int = 0, encoding: str = "PNG", compress: int = 1
+    label: str = "",
+    *,
+    button: str = "#0060df",
+    banner: int = 0,
+    encoding: str = "PNG",
+    compress: int = 1,
+    scale: int = 1,
 ) -> bytes:
     """Draw a page with text and a button. A banner pushes both down. Other encodings have the same pixels."""
     picture = Image.new("RGB", (WIDTH, HEIGHT + banner), "white")
@@ -24,6 +30,7 @@ def drawn_page(
     for line in range(6):
         draw.text((20, banner + 12 + 22 * line), f"{label} line {line} of the page", fill="#222222")
     draw.rectangle((20, banner + 180, 120, banner + 210), fill=button)
+    picture = picture.resize((picture.width * scale, picture.height * scale), Image.Resampling.NEAREST)
     buffer = io.BytesIO()
     picture.save(
         buffer, encoding, **({"quality": 95} if encoding == "JPEG" else {"compress_level": compress})
