@@ -32,12 +32,12 @@ CHANGED = PairResult("changed", 12, [(1, 2, 3, 4)], marked=b"\xff\xd8marked")
 class Store(DiskStore):
     """A disk that can refuse to store differences, or to read."""
 
-    refuses_differences = False
+    refuses_differences: StoreError | None = None
     refuses_to_read = False
 
     async def put(self, key: str, chunks: object) -> None:
         if self.refuses_differences and key.endswith(".diff.jpg"):
-            raise StoreFullError("the disk is full")
+            raise self.refuses_differences
         await super().put(key, chunks)  # type: ignore[arg-type]
 
     async def read(self, key: str) -> bytes | None:
@@ -276,12 +276,23 @@ async def test_a_store_that_does_not_answer_fails_the_comparison(place: Place) -
 
 async def test_without_room_for_the_difference_there_is_still_a_verdict(place: Place) -> None:
     await place.fill()
-    place.store.refuses_differences = True
+    place.store.refuses_differences = StoreFullError("the disk is full")
     (shot,) = (await place.ask()).shots
     assert (shot.verdict, shot.diff_url) == (Verdict.CHANGED, None)
-    place.store.refuses_differences = False
+    place.store.refuses_differences = None
     (shot,) = (await place.ask()).shots
     assert shot.diff_url
+
+
+async def test_a_store_that_does_not_answer_fails_the_comparison_and_the_next_one_is_whole(
+    place: Place,
+) -> None:
+    await place.fill()
+    place.store.refuses_differences = StoreError("the store did not answer")
+    assert (await place.ask()).state is ComparisonState.FAILED
+    place.store.refuses_differences = None
+    found = await place.ask()
+    assert (found.state, bool(found.shots[0].diff_url)) == (ComparisonState.COMPARED, True)
 
 
 async def test_an_image_that_expires_meanwhile_leaves_no_difference(place: Place) -> None:

@@ -21,7 +21,7 @@ from prshots.contract.errors import (
     PictureWorkerError,
     PrshotsError,
     RecordsError,
-    StoreError,
+    StoreFullError,
 )
 from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.domain import comparison
@@ -310,12 +310,15 @@ class Comparisons:
         raise _UndecidableError(reason)
 
     async def _store_diff(self, image: Image, base: Image, marked: bytes) -> None:
-        """Store a difference. Without room for it, the comparison goes on: the verdict says what matters."""
+        """Store a difference. Without room for it, the comparison goes on: the verdict says what matters.
+
+        If the store does not answer, the comparison fails, and the next one stores what is missing.
+        """
         try:
             await store_derived(
                 self._store, image.diff_key, marked, lambda: self._records.set_diff(image.id, base.id)
             )
-        except StoreError as error:
+        except StoreFullError as error:
             if not error.count_request:
                 _log.error("difference not stored", image=image.id, reason=str(error))
 

@@ -1,0 +1,59 @@
+"""An object that is made from an image and its record agree, whatever happens while they are written."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.domain.derived_objects import store_derived
+
+KEY = "ab/abcdef.diff.jpg"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> DiskStore:
+    return DiskStore(tmp_path)
+
+
+@pytest.mark.parametrize("is_recorded", [True, False])
+async def test_bytes_stay_only_if_they_are_recorded(store: DiskStore, is_recorded: bool) -> None:
+    async def record() -> bool:
+        return is_recorded
+
+    assert await store_derived(store, KEY, b"marked", record) is is_recorded
+    assert (await store.read(KEY) is not None) is is_recorded
+
+
+@pytest.mark.parametrize(("error", "is_kept"), [(RecordsError, False), (RecordsUnsureError, True)])
+async def test_bytes_that_may_be_recorded_stay(
+    store: DiskStore,
+    error: type[RecordsError],
+    is_kept: bool,
+) -> None:
+    async def record() -> bool:
+        raise error("the database is gone")
+
+    with pytest.raises(error):
+        await store_derived(store, KEY, b"marked", record)
+    assert (await store.read(KEY) is not None) is is_kept
+
+
+async def test_a_caller_that_is_cancelled_does_not_separate_them(store: DiskStore) -> None:
+    recording, may_commit, committed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def record() -> bool:
+        recording.set()
+        await may_commit.wait()
+        committed.set()
+        return True
+
+    storing = asyncio.create_task(store_derived(store, KEY, b"marked", record))
+    await recording.wait()
+    storing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await storing
+    may_commit.set()
+    await committed.wait()
+    assert await store.read(KEY) == b"marked"
