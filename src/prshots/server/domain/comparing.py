@@ -32,10 +32,10 @@ from prshots.server.domain.comparison_models import (
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.derived_objects import store_derived
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import Image, Project, ShotKey
 from prshots.server.domain.ports import BaselineRecords, ComparePictures, ComparisonRecords, ObjectStore
+from prshots.server.domain.recorded_objects import store_and_record
 
 ENGINE = 1
 """The version of the rules that decide about a pair. A higher one compares every pair again."""
@@ -315,8 +315,8 @@ class Comparisons:
         If the store does not answer, the comparison fails, and the next one stores what is missing.
         """
         try:
-            await store_derived(
-                self._store, image.diff_key, marked, lambda: self._records.set_diff(image.id, base.id)
+            await store_and_record(
+                self._store, image.diff_key, [marked], lambda: self._records.set_diff(image.id, base.id)
             )
         except StoreFullError as error:
             if not error.count_request:

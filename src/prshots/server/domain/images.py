@@ -1,10 +1,9 @@
 """The image service: upload, delete, expire."""
 
-import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -16,7 +15,6 @@ from prshots.contract.errors import (
     RateLimitedError,
     RecordsError,
     RecordsFullError,
-    RecordsUnsureError,
     StoreError,
 )
 from prshots.contract.limits import COMMIT_SHA, Policy
@@ -26,6 +24,7 @@ from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
+from prshots.server.domain.recorded_objects import Recording, store_and_record
 from prshots.server.domain.upload_checks import (
     CheckedUpload,
     UploadedFile,
@@ -37,9 +36,6 @@ from prshots.server.domain.upload_checks import (
 )
 
 EXPIRE_BATCH = 1000
-
-Recording = Callable[[], Awaitable[bool | None]]
-"""Records an image whose bytes are stored. Returns False to refuse it."""
 
 _log = structlog.get_logger()
 
@@ -224,25 +220,7 @@ class Images:
 
     async def keep_if(self, record: Recording, image: Image, chunks: Sequence[bytes]) -> bool:
         """Store an image and record it, or do neither. Return whether it was recorded."""
-        # If the client disconnects now, bytes and record must still both be written.
-        return await asyncio.shield(self._keep(image, chunks, record))
-
-    async def _keep(self, image: Image, chunks: Sequence[bytes], record: Recording) -> bool:
-        await self._store.put(image.key, chunks)
-        try:
-            is_refused = await record() is False
-        except RecordsUnsureError:
-            raise  # the record may exist, so keep the bytes; if it does not, the sweep deletes them
-        except BaseException:
-            await self._discard(image)
-            raise
-        if is_refused:
-            await self._discard(image)
-        return not is_refused
-
-    async def _discard(self, image: Image) -> None:
-        """Delete the bytes again. If that fails, which the store logs, the sweep deletes them."""
-        await self._store.delete([image.key])
+        return await store_and_record(self._store, image.key, chunks, record)
 
     def _signed(self, image: Image, ext: str, later: int = 0) -> str:
         expires_at = image.url_expires_at(self._now()) + later

@@ -14,9 +14,9 @@ from prshots.contract.errors import (
     RecordsError,
     StoreError,
 )
-from prshots.server.domain.derived_objects import store_derived
 from prshots.server.domain.models import Image, ThumbnailState
 from prshots.server.domain.ports import ObjectStore, Records, RenderThumbnail
+from prshots.server.domain.recorded_objects import store_and_record
 
 _log = structlog.get_logger()
 
@@ -136,10 +136,10 @@ class Thumbnails:
             return await self._render_thumbnail(original, tallness=height / width)
 
     async def _store_thumbnail(self, image: Image, thumbnail: bytes) -> ThumbnailState | None:
-        is_stored = await store_derived(
+        is_stored = await store_and_record(
             self._store,
             image.thumbnail_key,
-            thumbnail,
+            [thumbnail],
             lambda: self._records.set_thumbnail(image.id, "made"),
         )
         return "made" if is_stored else None
