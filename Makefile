@@ -5,15 +5,15 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 
 # The dashboard's sources: the Python build makes the dashboard of them (hatch_build.py).
 WEB := hatch_build.py $(shell find web -name node_modules -prune -o -type f -print)
-REPORTER := clients/playwright
+NODE_CLIENT := clients/node
 BENCH_PEERS := bench/node_peers/node_modules/.package-lock.json
-NODE_PACKAGES := web/node_modules/.package-lock.json $(REPORTER)/node_modules/.package-lock.json
+NODE_PACKAGES := web/node_modules/.package-lock.json $(NODE_CLIENT)/node_modules/.package-lock.json
 # Node from .venv, where the machine has none that is new enough; else from the machine.
 WITH_NODE := PATH="$(CURDIR)/$(BIN):$$PATH"
 # The dashboard's TypeScript types, made from the API's.
 WEB_TYPES := $(BIN)/python -m prshots.server.api.dashboard.typescript
 NPM := $(WITH_NODE) npm --prefix web
-NPM_REPORTER := $(WITH_NODE) npm --prefix $(REPORTER)
+NPM_CLIENT := $(WITH_NODE) npm --prefix $(NODE_CLIENT)
 NEW_ENOUGH := const [major, minor] = process.versions.node.split("."); process.exit(Number(major * 100 + +minor < 2019))
 
 # A file at a time to each worker, in the order of the folders: the long files come first. Three workers for two
@@ -36,7 +36,7 @@ install: .venv/server  ## install the service into .venv without starting it
 
 test: programs .venv/dev $(NODE_PACKAGES)  ## install what the tests need, and run all but the slow ones
 	$(NPM) test
-	$(NPM_REPORTER) test
+	$(NPM_CLIENT) test
 	@$(WITH_NODE) bash tests/install-tools
 	$(PYTEST) -m "not slow" $(TESTS)
 
@@ -59,15 +59,15 @@ lint: .venv/dev $(NODE_PACKAGES)  ## check style, types and import rules
 	@$(WEB_TYPES) | diff web/src/lib/types.ts - || { echo "web/src/lib/types.ts is out of date: run make format"; exit 1; }
 	$(NPM) run check
 	$(NPM) run lint
-	$(NPM_REPORTER) run check
-	$(NPM_REPORTER) run lint
+	$(NPM_CLIENT) run check
+	$(NPM_CLIENT) run lint
 
 format: .venv/dev $(NODE_PACKAGES)  ## format the code and apply safe fixes
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(WEB_TYPES) > web/src/lib/types.new && mv web/src/lib/types.new web/src/lib/types.ts
 	$(NPM) run format
-	$(NPM_REPORTER) run format
+	$(NPM_CLIENT) run format
 
 bench: .venv/bench $(BENCH_PEERS)  ## compare prshots with other servers; options go into BENCH='--only start --json FILE'
 	$(WITH_NODE) $(BIN)/python -m bench $(BENCH)
@@ -79,7 +79,7 @@ screenshots: programs .venv/dev  ## take screenshots of every dashboard page int
 	$(WITH_NODE) $(BIN)/python docs/images/make_dashboard.py
 
 clean:  ## delete everything that was installed or built
-	rm -rf .venv web/node_modules bench/node_peers/node_modules $(REPORTER)/node_modules $(REPORTER)/dist src/prshots/server/web/dashboard
+	rm -rf .venv web/node_modules bench/node_peers/node_modules $(NODE_CLIENT)/node_modules $(NODE_CLIENT)/dist src/prshots/server/web/dashboard
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "prshots needs Python 3.11 or newer; set PYTHON=…")'

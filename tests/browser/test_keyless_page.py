@@ -138,9 +138,7 @@ def test_snippets_on_the_setup_page_use_only_existing_commands(
         for way in ("GitHub Actions", "Playwright", "pytest"):
             check_workflow(shown[way][-1], keyless=access != "With a token")
         check_include(shown["GitLab CI"][0])
-    assert (
-        json.loads((ROOT / "clients/playwright/package.json").read_text())["name"] in shown["Playwright"][0]
-    )
+    assert json.loads((ROOT / "clients/node/package.json").read_text())["name"] in shown["Playwright"][0]
     pytestconfig.getoption("--prshots-post")
     assert "--prshots-post" in shown["pytest"][-1]
     assert (

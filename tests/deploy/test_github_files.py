@@ -107,5 +107,5 @@ def test_dependabot_covers_every_package_folder() -> None:
 def test_all_packages_have_the_same_version() -> None:
     """The release workflow compares each of these with the tag."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    reporter = json.loads((ROOT / "clients" / "playwright" / "package.json").read_text())
+    reporter = json.loads((ROOT / "clients" / "node" / "package.json").read_text())
     assert project["version"] == reporter["version"] == __version__

@@ -14,7 +14,7 @@ from support.deploy_checkers import ROOT
 
 PAGES = sorted(
     path
-    for place in ("README.md", "docs/use", "docs/run", "templates", "deploy", "action", "action.yml", "clients/playwright/README.md")
+    for place in ("README.md", "docs/use", "docs/run", "templates", "deploy", "action", "action.yml", "clients/node/README.md")
     for path in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*"))
     if path.is_file() and path.suffix in {".md", ".yml", ".yaml", ".sh", ".py", ".service", ".txt", ".tpl", ".env"}
 )  # fmt: skip
@@ -25,7 +25,7 @@ PYTHON_PACKAGE = re.compile(
 INSTALLS_IT = re.compile(
     r"pip install (?P<what>[^`|;&\n]*)|uvx (?:--from )?(?P<from>\S+)|package:? to (?P<input>\S+)"
 )
-NPM_PACKAGE = re.compile(r"npm (?:install|i|add)\b[^`\n]*?@prshots/playwright(?P<pin>@\S+)?")
+NPM_PACKAGE = re.compile(r"npm (?:install|i|add)\b[^`\n]*?\bprshots(?P<pin>@\S+)?")
 ACTION = re.compile(r"prshots/prshots@(?P<pin>[\w.<>-]+)")
 TEMPLATE = re.compile(r"prshots/prshots/(?P<pin>[\w.]+)/templates/")
 
@@ -55,7 +55,7 @@ def test_the_check_sees_what_is_not_pinned() -> None:
         "pip install --quiet 'prshots[server]'",
         ".prshots/bin/pip install --quiet prshots",
         "uvx --from 'prshots[server]' prshots serve",
-        "npm install --save-dev @prshots/playwright",
+        "npm install --save-dev prshots",
         "- uses: prshots/prshots@v0",
         "remote: https://example.org/prshots/prshots/v0/templates/prshots.yml",
     ):
@@ -76,7 +76,7 @@ def test_the_gitlab_template_installs_this_version_without_the_tokens() -> None:
 
 def test_every_package_has_this_version() -> None:
     python = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    node = json.loads((ROOT / "clients/playwright/package.json").read_text())["version"]
+    node = json.loads((ROOT / "clients/node/package.json").read_text())["version"]
     chart = yaml.safe_load((ROOT / "deploy/helm/prshots/Chart.yaml").read_text())
     assert {python, node, chart["version"], chart["appVersion"]} == {__version__}
     dashboard = (ROOT / "web/src/lib/version.ts").read_text()

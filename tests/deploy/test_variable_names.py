@@ -7,7 +7,7 @@ from prshots.contract.variables import unknown_variables
 from prshots.server.config.settings import SETTINGS
 from support.deploy_checkers import ROOT
 
-PLACES = ("src", "clients/playwright/src", "action", "action.yml", "templates", "deploy", "docs", "README.md",
+PLACES = ("src", "clients/node/src", "action", "action.yml", "templates", "deploy", "docs", "README.md",
           "Dockerfile", "Makefile", "hatch_build.py", "web/src")  # fmt: skip
 EXAMPLES = {"PRSHOTS_API_PROT", "PRSHOTS_ALOWED_USERS", "PRSHOTS_API_SERVICE_HOST"}
 """Unknown names that the docs use as examples."""

@@ -21,13 +21,13 @@ from support.git_repositories import ALONE, Repository, checkout_of
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
-PACKAGE = Path(__file__).parents[2] / "clients" / "playwright"
+PACKAGE = Path(__file__).parents[2] / "clients" / "node"
 
 CONFIG = """
 import { defineConfig } from "@playwright/test";
 export default defineConfig({
   workers: 1,
-  reporter: [["line"], ["@prshots/playwright", %(options)s]],
+  reporter: [["line"], ["prshots/playwright", %(options)s]],
   use: {
     viewport: { width: 320, height: 200 },
     screenshot: "only-on-failure",
@@ -79,7 +79,7 @@ test("attaches", async () => {
 """
 
 ONE_TEST_TWO_RUNS = """
-import Reporter from "@prshots/playwright";
+import Reporter from "prshots/playwright";
 const body = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64");
 const test = { titlePath: () => ["", "", "a.spec.ts", "b"], repeatEachIndex: 0, expectedStatus: "passed" };
@@ -94,7 +94,7 @@ for (const name of ["one", "two"]) {
 
 ONE_TEST_PER_PICTURE = """
 import { readdirSync } from "node:fs";
-import Reporter from "@prshots/playwright";
+import Reporter from "prshots/playwright";
 const { SHARD, RESULT = "passed" } = process.env;
 const reporter = new Reporter({ tries: 1 });
 reporter.onBegin({ projects: [{}], shard: SHARD ? { current: 1, total: 2 } : null });
@@ -130,8 +130,8 @@ class Suite:
         self.folder = folder
         self.pr_number = github.new_pr()
         self.token = service.new_token()
-        (folder / "node_modules" / "@prshots").mkdir(parents=True)
-        (folder / "node_modules" / "@prshots" / "playwright").symlink_to(PACKAGE)
+        (folder / "node_modules").mkdir()
+        (folder / "node_modules" / "prshots").symlink_to(PACKAGE)
         (folder / "node_modules" / "@playwright").symlink_to(PACKAGE / "node_modules" / "@playwright")
         (folder / "package.json").write_text('{"type": "module"}')
         repo = {"full_name": github.repository}

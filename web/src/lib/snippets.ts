@@ -207,7 +207,7 @@ function playwrightSnippets(setup: Setup): Snippet[] {
       title: "Install the reporter",
       about:
         "Uploads the screenshots that tests attach during the run, and posts the comment at the end. Without a pull request, for example on your own machine, it does nothing.",
-      code: `npm install --save-dev --save-exact @prshots/playwright@${VERSION}`,
+      code: `npm install --save-dev --save-exact prshots@${VERSION}`,
     },
     {
       title: "Add it to the configuration",
@@ -217,7 +217,7 @@ function playwrightSnippets(setup: Setup): Snippet[] {
       code: `import { defineConfig } from "@playwright/test";
 
 export default defineConfig({
-  reporter: [["list"], ["@prshots/playwright", { url: "${setup.baseUrl}" }]],
+  reporter: [["list"], ["prshots/playwright", { url: "${setup.baseUrl}" }]],
   use: { screenshot: "on" },
 });`,
     },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted, titleOf, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
+import { titleOf } from "../dist/playwright/titles.js";
+import { fitted, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
 import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
 import { testCases } from "./support/vectors.js";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import Reporter from "../dist/index.js";
+import Reporter from "../dist/playwright/index.js";
 import { PICTURES } from "./support/pictures.js";
 import { served } from "./support/servers.js";
 

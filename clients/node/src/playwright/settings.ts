@@ -1,11 +1,11 @@
 /** What to do: the options in playwright.config.ts, then the environment, then what the CI says. */
-import { detected } from "./ci/detection.js";
-import { type Environ, FORGES, type ForgeKind, type Job, settled } from "./ci/job.js";
-import { withForge } from "./ci/overrides.js";
-import * as validate from "./ci/validate.js";
-import { InvalidInputError } from "./errors.js";
-import { TRIES } from "./sending.js";
-import { VIEWS, type View } from "./service.js";
+import { detected } from "../ci/detection.js";
+import { type Environ, FORGES, type ForgeKind, type Job, settled } from "../ci/job.js";
+import { withForge } from "../ci/overrides.js";
+import * as validate from "../ci/validate.js";
+import { InvalidInputError } from "../errors.js";
+import { TRIES } from "../sending.js";
+import { VIEWS, type View } from "../service.js";
 
 export interface PrshotsOptions {
   /** The service's address; default PRSHOTS_URL. Without one, the reporter does nothing. */

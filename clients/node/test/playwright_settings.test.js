@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { jobAtForge, settingsOf } from "../dist/settings.js";
+import { jobAtForge, settingsOf } from "../dist/playwright/settings.js";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const ENVIRON = {

@@ -12,12 +12,18 @@ import {
 import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
-import type { Attachment, Title } from "./shot_names.js";
+import type { Title } from "./shot_names.js";
 import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
 /** After this many failed requests in a row, the rest is not uploaded. */
 const FAILURES_IN_A_ROW = 3;
+/** An image: its bytes, or the file that has them. */
+export interface Picture {
+  body?: Buffer;
+  path?: string;
+}
+
 const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
 
 export class Uploads {
@@ -41,14 +47,14 @@ export class Uploads {
     this.#queue = new Queue(atOnce);
   }
 
-  add(attachment: Attachment, name: string, viewport: string, theme = ""): void {
+  add(picture: Picture, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
       if (this.#givenUp) {
         this.#notTried += 1;
         return;
       }
       try {
-        const shot = await shotOf(attachment, { name, viewport, theme }, await this.service.maxImageBytes());
+        const shot = await shotOf(picture, { name, viewport, theme }, await this.service.maxImageBytes());
         if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
         await this.#send(shot);
         this.uploaded += 1;
@@ -91,11 +97,11 @@ export function screenshots(count: number): string {
 
 /** Return what to upload. Throws InvalidInputError if the service would refuse it. */
 async function shotOf(
-  attachment: Attachment,
+  picture: Picture,
   { name, viewport, theme }: Title,
   maxImageBytes: number,
 ): Promise<Shot> {
-  const image = await bytesOf(attachment, maxImageBytes);
+  const image = await bytesOf(picture, maxImageBytes);
   const contentType = contentTypeOf(image);
   if (contentType === undefined)
     throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
@@ -113,7 +119,7 @@ function cutOffWarning(contentType: ContentType): string {
   return `the file is cut off (damaged ${label}); uploading it anyway. Take the screenshot again`;
 }
 
-async function bytesOf({ body, path }: Attachment, maxImageBytes: number): Promise<Buffer> {
+async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<Buffer> {
   const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
   if (size >= maxImageBytes)
     throw new InvalidInputError(

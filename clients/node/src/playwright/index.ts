@@ -1,18 +1,19 @@
 /** A Playwright reporter: it uploads screenshots while the tests run and comments on the pull request at the end. */
 import type { FullConfig, FullResult, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
-import { compareWithBase, describe, summary } from "./comparing.js";
-import { messageOf, ServiceTooOldError } from "./errors.js";
-import { forgeOf } from "./forges/index.js";
-import { tokenSource } from "./keyless.js";
-import { post } from "./posting.js";
-import { redacted, secretsOf } from "./redaction.js";
-import { Sender } from "./sending.js";
-import { Service } from "./service.js";
+import { compareWithBase, describe, summary } from "../comparing.js";
+import { messageOf, ServiceTooOldError } from "../errors.js";
+import { forgeOf } from "../forges/index.js";
+import { tokenSource } from "../keyless.js";
+import { post } from "../posting.js";
+import { redacted, secretsOf } from "../redaction.js";
+import { Sender } from "../sending.js";
+import { Service } from "../service.js";
+import { UniqueNames } from "../shot_names.js";
+import { nameOf, type Target, targetOf } from "../target.js";
+import { screenshots, Uploads } from "../uploading.js";
+import { misspelledVariables } from "../variables.js";
 import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
-import { titleOf, UniqueNames } from "./shot_names.js";
-import { nameOf, type Target, targetOf } from "./target.js";
-import { screenshots, Uploads } from "./uploading.js";
-import { misspelledVariables } from "./variables.js";
+import { titleOf } from "./titles.js";
 
 export type { PrshotsOptions } from "./settings.js";
 
