@@ -95,6 +95,20 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
         for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second
             refused = upload(client, PNG + bytes(size - len(PNG)))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
+        for path, limit, words in (
+            ("/v1/staged", 2 * MAX_BYTES + 1024**2, "5MB"),
+            ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
+            ("/v1/put", MAX_BYTES + 1024**2, "5MB"),
+            ("/v1/baseline/known", 4 * 1024**2, "4MB"),
+        ):
+            assert client.post(path, content=bytes(limit)).json() != {
+                "error": f"payload too large (max {words})"
+            }
+            refused = client.post(path, content=bytes(limit + 1))
+            assert (refused.status_code, refused.json()) == (
+                413,
+                {"error": f"payload too large (max {words})"},
+            )
         for path in ("/v1/expire", "/v1/comment", "/"):
             refused = client.post(path, content=bytes(64 * 1024 + 1))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 64KB)"})

@@ -76,8 +76,18 @@ def test_a_large_body_is_413_in_json_except_for_an_upload(tmp_path: Path, progra
         component.close()
 
 
-def test_an_upload_reaches_the_api_up_to_a_megabyte_over_the_image_limit(
-    tmp_path: Path, program: Path
+@pytest.mark.parametrize(
+    ("path", "limit", "words"),
+    [
+        ("/v1/upload", 2 * MAX_BYTES + 1024**2, "5MB"),
+        ("/v1/staged", 2 * MAX_BYTES + 1024**2, "5MB"),
+        ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
+        ("/v1/put", MAX_BYTES + 1024**2, "5MB"),
+        ("/v1/baseline/known", 4 * 1024**2, "4MB"),
+    ],
+)
+def test_what_the_api_takes_reaches_it(
+    tmp_path: Path, program: Path, path: str, limit: int, words: str
 ) -> None:
     component = HangsUp()
     try:
@@ -85,10 +95,13 @@ def test_an_upload_reaches_the_api_up_to_a_megabyte_over_the_image_limit(
             running_nginx(in_front_of(tmp_path, [component.port], program)) as front,
             httpx.Client(base_url=front.url, timeout=30) as client,
         ):
-            assert upload(client, PNG + bytes(MAX_BYTES)).status_code == 502  # the component's doing
+            assert client.post(path, content=bytes(limit)).status_code == 502  # the component's doing
             assert len(component.requests) == 1
-            refused = upload(client, PNG + bytes(MAX_BYTES + 1024**2))
-            assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
+            refused = client.post(path, content=bytes(limit + 1))
+            assert (refused.status_code, refused.json()) == (
+                413,
+                {"error": f"payload too large (max {words})"},
+            )
             assert len(component.requests) == 1
     finally:
         component.close()
