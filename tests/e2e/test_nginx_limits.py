@@ -13,7 +13,7 @@ import pytest
 
 from support.free_ports import free_port
 from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started
-from support.service import MAX_BYTES, PNG, upload
+from support.service import MAX_BYTES, upload
 
 ANOTHER_ADDRESS = "127.0.0.2"
 
