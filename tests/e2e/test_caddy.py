@@ -98,7 +98,7 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
         for path, limit, words in (
             ("/v1/staged", 2 * MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
-            ("/v1/put", MAX_BYTES + 1024**2, "5MB"),
+            ("/v1/put/0a1b2c", MAX_BYTES + 1024**2, "5MB"),
             ("/v1/baseline/known", 4 * 1024**2, "4MB"),
         ):
             assert client.post(path, content=bytes(limit)).json() != {
@@ -128,6 +128,7 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
     logged = log.read_text()
     assert made["id"] in logged
     assert "token=" not in logged
+    assert "0a1b2c" not in logged
     assert "Bearer" not in logged
 
 

@@ -82,7 +82,7 @@ def test_a_large_body_is_413_in_json_except_for_an_upload(tmp_path: Path, progra
         ("/v1/upload", 2 * MAX_BYTES + 1024**2, "5MB"),
         ("/v1/staged", 2 * MAX_BYTES + 1024**2, "5MB"),
         ("/v1/baseline", MAX_BYTES + 1024**2, "5MB"),
-        ("/v1/put", MAX_BYTES + 1024**2, "5MB"),
+        ("/v1/put/0a1b2c", MAX_BYTES + 1024**2, "5MB"),
         ("/v1/baseline/known", 4 * 1024**2, "4MB"),
     ],
 )
@@ -103,6 +103,7 @@ def test_what_the_api_takes_reaches_it(
                 {"error": f"payload too large (max {words})"},
             )
             assert len(component.requests) == 1
+            assert "0a1b2c" not in front.logs
     finally:
         component.close()
 
