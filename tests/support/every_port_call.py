@@ -39,6 +39,7 @@ REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_image": lambda records: records.add_image(an_image(PROJECT)),
     "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
+    "befores": lambda records: records.befores([IMAGE_ID]),
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
     "newest_of_shots": lambda records: records.newest_of_shots(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule([IMAGE_ID], NOW),
@@ -149,6 +150,7 @@ COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
     "begin": lambda comparisons: comparisons.begin(
         REQUEST, "run", [], state=ComparisonState.COMPARED, base_commit=None, missing=0, now=NOW
     ),
+    "pairs_at": lambda comparisons: comparisons.pairs_at(PROJECT.id, 7, COMMIT),
     "was_complete": lambda comparisons: comparisons.was_complete(PROJECT.id, 7, COMMIT),
     "known_pairs": lambda comparisons: comparisons.known_pairs(PROJECT.id, [(SHA256, SHA256)], 1),
     "record": lambda comparisons: comparisons.record(REQUEST, "run", {}, {}, engine=1, state=None, now=NOW),

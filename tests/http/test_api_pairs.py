@@ -1,0 +1,226 @@
+"""POST /v1/upload with a before: the reply, each check of the before, and that the pair is one image."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from prshots.client.service import Client
+from support.drawn_pages import drawn_page, sha
+from support.raw_requests import body_of, image_part, part, post_body, text_part, text_parts
+from support.service import JPEG, MAX_BYTES, SHA, Service, png
+
+FIELDS = {"name": "checkout/cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
+
+
+def upload_pair(
+    client: httpx.Client,
+    before: bytes,
+    content_type: str = "image/png",
+    image: bytes | None = None,
+    path: str = "/v1/upload",
+    **fields: str,
+) -> httpx.Response:
+    files = {
+        "image": ("after.png", png() if image is None else image, "image/png"),
+        "before": ("before", before, content_type),
+    }
+    return client.post(path, data=FIELDS | fields, files=files)
+
+
+def test_the_reply_has_the_urls_of_both(client: httpx.Client, shared_service: Service) -> None:
+    before, after = JPEG + png(500), png()
+    reply = upload_pair(client, before, "image/jpeg", after)
+    assert reply.status_code == 200
+    uploaded = reply.json()
+    assert list(uploaded) == ["id", "view_url", "markdown", "before_url"]
+    assert uploaded["markdown"] == f"![checkout/cart]({uploaded['view_url']})"
+    assert uploaded["before_url"].startswith(f"{shared_service.img_url}/i/")
+    for url, image, content_type in (
+        (uploaded["view_url"], after, "image/png"),
+        (uploaded["before_url"], before, "image/jpeg"),
+    ):
+        delivered = httpx.get(url)
+        assert (delivered.content, delivered.headers["content-type"]) == (image, content_type)
+
+
+def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_service: Service) -> None:
+    with shared_service.client(shared_service.new_token()) as mine:
+        uploaded = upload_pair(mine, png()).json()
+        comment = mine.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
+        assert comment.splitlines()[1] == "### 1 screenshot"
+        assert uploaded["before_url"] not in comment
+        assert mine.delete(f"/v1/images/{uploaded['id']}").json() == {"ok": True, "id": uploaded["id"]}
+    assert httpx.get(uploaded["view_url"]).status_code == 410
+    assert httpx.get(uploaded["before_url"]).status_code == 410
+
+
+@pytest.mark.parametrize(
+    ("before", "content_type", "status", "message"),
+    [
+        (png(MAX_BYTES), "image/png", 413, "before: payload too large (max 5MB)"),
+        (png(), "image/gif", 415, "before: unsupported content-type (png/jpeg/webp)"),
+        (
+            JPEG,
+            "image/png",
+            415,
+            "before: declared image/png, but the file content is not a valid PNG",
+        ),
+        (b"", "image/png", 415, "before: declared image/png, but the file content is not a valid PNG"),
+    ],
+)
+def test_a_bad_before_is_refused_with_the_image(
+    client: httpx.Client, before: bytes, content_type: str, status: int, message: str
+) -> None:
+    reply = upload_pair(client, before, content_type)
+    assert (reply.status_code, reply.json()) == (status, {"error": message})
+
+
+def test_the_image_is_checked_first(client: httpx.Client) -> None:
+    bad = upload_pair(client, b"", image=JPEG)
+    assert bad.json() == {"error": "declared image/png, but the file content is not a valid PNG"}
+    assert upload_pair(client, b"", image=png(MAX_BYTES)).json() == {"error": "payload too large (max 5MB)"}
+    assert upload_pair(client, b"", name="").json() == {"error": "name required"}
+
+
+def test_two_images_just_below_the_limit_fit(client: httpx.Client) -> None:
+    assert upload_pair(client, png(MAX_BYTES - 1), image=png(MAX_BYTES - 1)).status_code == 200
+
+
+BEFORE = 'form-data; name="before"; filename="before.png"'
+A_BEFORE = part(BEFORE, png(), "Content-Type: image/png")
+
+
+def test_a_before_without_an_image_is_400(shared_service: Service, token: str) -> None:
+    reply = post_body(shared_service, token, body_of([A_BEFORE, *text_parts()]))
+    assert (reply.status, reply.error) == (400, "image file required")
+
+
+def test_two_befores_are_400(shared_service: Service, token: str) -> None:
+    reply = post_body(shared_service, token, body_of([image_part(), A_BEFORE, A_BEFORE, *text_parts()]))
+    assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
+
+
+def test_the_path_of_a_before_in_the_place_of_the_file_is_415(shared_service: Service, token: str) -> None:
+    reply = post_body(
+        shared_service, token, body_of([image_part(), text_part("before", "a.png"), *text_parts()])
+    )
+    assert (reply.status, reply.error) == (415, "before: unsupported content-type (png/jpeg/webp)")
+
+
+@pytest.mark.parametrize(
+    "nothing", [text_part("before", ""), part('form-data; name="before"; filename=""', b"")]
+)
+def test_an_empty_before_field_is_none(shared_service: Service, token: str, nothing: bytes) -> None:
+    reply = post_body(shared_service, token, body_of([image_part(), nothing, *text_parts()]))
+    assert reply.status == 200
+    assert b"before_url" not in reply.body
+
+
+def test_a_baseline_has_no_before(client: httpx.Client) -> None:
+    reply = upload_pair(client, b"ignored, as every unknown field", path="/v1/baseline", branch="main")
+    assert reply.status_code == 200
+    assert list(reply.json()) == ["id", "view_url", "markdown"]
+
+
+def test_the_client_sends_pairs(shared_service: Service, token: str) -> None:
+    about = {"name": "cart", "pr_number": 9, "commit_sha": SHA, "viewport": "1x1"}
+    before = JPEG + png(100)
+    with Client(shared_service.base_url, token) as client:
+        pair = client.upload(
+            png(), **about, content_type="image/png", before=before, before_content_type="image/jpeg"
+        )
+        alone = client.upload(png(), **about, content_type="image/png")
+    assert pair.before_url is not None
+    assert httpx.get(pair.before_url).content == before
+    assert alone.before_url is None
+
+
+# Compared
+
+
+PLAIN, RED = drawn_page(), drawn_page(button="#d70022")
+
+
+@pytest.fixture
+def mine(shared_service: Service) -> Iterator[httpx.Client]:
+    """Return a client of a new project."""
+    with shared_service.client(shared_service.new_token()) as client:
+        yield client
+
+
+def push(client: httpx.Client, commit: str, name: str, image: bytes, before: bytes | None = None) -> None:
+    fields = FIELDS | {"name": name, "commit_sha": sha(commit)}
+    files = {"image": ("after.png", image, "image/png")}
+    if before is not None:
+        files["before"] = ("before.png", before, "image/png")
+    assert client.post("/v1/upload", data=fields, files=files).status_code == 200
+
+
+def build(client: httpx.Client, commit: str, name: str, image: bytes) -> None:
+    fields = {"name": name, "viewport": "1280x800", "commit_sha": sha(commit), "branch": "main"}
+    files = {"image": ("shot.png", image, "image/png")}
+    assert client.post("/v1/baseline", data=fields, files=files).status_code == 200
+
+
+def compare(client: httpx.Client, commit: str, **fields: object) -> dict[str, Any]:
+    asked = {"pr_number": 7, "commit_sha": sha(commit), "branch": "main", "commits": [sha("base")]}
+    reply = client.post("/v1/compare", json=asked | fields, timeout=60)
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def test_a_pair_is_compared_without_baselines(mine: httpx.Client) -> None:
+    push(mine, "one", "cart", RED, before=PLAIN)
+    found = compare(mine, "one")
+    (shot,) = found["shots"]
+    assert (found["state"], found["base_commit"], found["pairs"]) == ("compared", None, 1)
+    assert (shot["verdict"], shot["pair"], shot["base_commit"]) == ("changed", "manual", None)
+    assert {"ancestor", "commit_sha"}.isdisjoint(shot)
+    assert httpx.get(shot["before_url"]).content == PLAIN
+    assert httpx.get(shot["view_url"]).content == RED
+    assert httpx.get(shot["diff_url"]).status_code == 200
+
+    comment = mine.get("/v1/comment", params={"pr_number": 7, "view": "changes"}).json()["markdown"]
+    assert "before and after uploaded together" in comment
+    assert shot["before_url"].replace("&", "&amp;") in comment
+
+
+def test_a_pair_stays_until_its_shot_is_uploaded_again(mine: httpx.Client) -> None:
+    build(mine, "base", "cart", PLAIN)
+    push(mine, "one", "cart", RED, before=PLAIN)
+    push(mine, "one", "menu", RED, before=PLAIN)
+    push(mine, "two", "cart", PLAIN)
+    found = compare(mine, "two", complete=True)
+    cart, menu = sorted(found["shots"], key=lambda shot: str(shot["name"]))
+    assert (cart["verdict"], cart["base_commit"], "pair" in cart) == ("unchanged", sha("base"), False)
+    assert (menu["verdict"], menu["pair"], menu["commit_sha"]) == ("changed", "manual", sha("one"))
+    assert (found["state"], found["counts"]["removed"]) == ("compared", 0)
+
+    push(mine, "three", "menu", PLAIN)
+    assert [shot["verdict"] for shot in compare(mine, "three")["shots"]] == ["new"]
+
+
+def test_deleting_the_pair_takes_it_out_of_the_comparison(mine: httpx.Client) -> None:
+    uploaded = upload_pair(mine, PLAIN, image=RED, commit_sha=sha("one")).json()
+    assert compare(mine, "one")["pairs"] == 1
+    mine.delete(f"/v1/images/{uploaded['id']}")
+    assert compare(mine, "one")["state"] == "no_baseline"
+    assert httpx.get(uploaded["before_url"]).status_code == 410
+
+
+def test_a_merge_adopts_a_pair_only_if_the_branch_has_its_shot(mine: httpx.Client) -> None:
+    build(mine, "base", "cart", PLAIN)
+    for name in ("cart", "by hand"):
+        push(mine, "one", name, RED, before=PLAIN)
+    compare(mine, "one")
+    merged = mine.post("/v1/expire", json={"pr_number": 7, "merged_as": sha("merge"), "branch": "main"})
+    assert merged.json()["baselines"] == 1
+    push(mine, "two", "cart", RED)
+    push(mine, "two", "by hand", RED)
+    found = compare(mine, "two", commits=[sha("merge"), sha("base")])
+    assert {shot["name"]: shot["verdict"] for shot in found["shots"]} == {
+        "cart": "unchanged",
+        "by hand": "new",
+    }
