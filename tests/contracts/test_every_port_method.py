@@ -28,7 +28,9 @@ from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comparison_models import ComparisonRequest, PlannedShot, ShotResult
@@ -36,9 +38,12 @@ from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     LoginState,
     Organization,
+    Place,
+    PutUrl,
     Role,
     Session,
     ShotKey,
+    StagedImage,
     Trust,
     User,
 )
@@ -51,9 +56,11 @@ from prshots.server.domain.ports import (
     ObjectStore,
     Overview,
     People,
+    PutUrlRecords,
     RateCounter,
     Records,
     RemoteReader,
+    StagedRecords,
     TrustRecords,
     Upkeep,
 )
@@ -71,6 +78,7 @@ LATER = 3600
 
 WATCHED_HERE = {
     *("Records", "Overview", "People", "TrustRecords", "Upkeep", "BaselineRecords", "ComparisonRecords"),
+    *("StagedRecords", "PutUrlRecords"),
     *("FileReader", "RemoteReader", "ObjectStore", "RateCounter", "KeySource"),
 }
 WITHOUT_AN_ENGINE = {"RenderThumbnail", "ComparePictures"}
@@ -101,6 +109,8 @@ class TestDatabase:
             watch.over(SqlBaselines(database), BaselineRecords),
             watch.over(SqlComparisons(database), ComparisonRecords),
         )
+        await self._stage(records, watch.over(SqlStaged(database), StagedRecords))
+        await self._put(records, watch.over(SqlPutUrls(database), PutUrlRecords))
         await self._expire(records)
         await self._look_after(records, watch.over(SqlUpkeep(database), Upkeep))
         await records.close()
@@ -243,6 +253,29 @@ class TestDatabase:
         assert await comparisons.discard_old_pairs(NOW + 1, 10) == 1
         assert await records.describe_pull(project.id, 7, title="t", source_branch="b", author="a", path="")
         await records.set_repository(project.id, "https://forge.example/acme/shop")
+
+    async def _stage(self, records: Records, staged: StagedRecords) -> None:
+        project, place = a_project(), Place("fix", "")
+        await records.add_project(project)
+        for _ in range(2):
+            await staged.add(StagedImage(an_image(project, pr_number=0), place, NOW + 1))
+        assert await staged.find(project.id, NOW, limit=10)
+        assert await staged.count(project.id, "fix", NOW) == 2
+        assert await staged.move(project.id, place, 7, NOW, 1) == 1
+        assert await staged.schedule_expired(NOW + 1, 10) == 1
+
+    async def _put(self, records: Records, put_urls: PutUrlRecords) -> None:
+        project = a_project()
+        await records.add_project(project)
+        await records.add_token(token := a_token(project))
+        about = ("cart", "0" * 40, "1x1", "", "image/png", NOW + 1)
+        put_url = PutUrl(SHA256, project.id, token.id, 7, Place("", ""), *about, before_sha256="1" * 64)
+        await put_urls.add(put_url)
+        await put_urls.add(replace(put_url, sha256="2" * 64, before_sha256=None))
+        assert await put_urls.find(SHA256, NOW)
+        assert await put_urls.use_before(put_url, an_image(project, pr_number=-1))
+        assert await put_urls.use(put_url, an_image(project), None)
+        assert await put_urls.discard_expired(NOW + 1, 10) == 1
 
     async def _expire(self, records: Records) -> None:
         project = a_project(retain_days=1)

@@ -9,7 +9,9 @@ from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comparison_models import ComparisonRequest
@@ -17,9 +19,12 @@ from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     LoginState,
     Organization,
+    Place,
+    PutUrl,
     Role,
     Session,
     ShotKey,
+    StagedImage,
     Trust,
     User,
     WrongTotal,
@@ -34,6 +39,8 @@ ORGANIZATION = Organization("o", "acme", personal=False, created_at=NOW)
 SHA256 = "0" * 64
 COMMIT = "0" * 40
 SHOT = ShotKey("cart", "1280x800", "")
+PLACE = Place("fix", "acme/shop")
+PUT_URL = PutUrl(SHA256, PROJECT.id, "0", 7, PLACE, *SHOT[:1], COMMIT, *SHOT[1:], "image/png", NOW)
 REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
@@ -160,6 +167,20 @@ COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
     "of_commit": lambda comparisons: comparisons.of_commit(PROJECT.id, 7, COMMIT),
     "discard_old_pairs": lambda comparisons: comparisons.discard_old_pairs(NOW, 10),
 }
+STAGED: dict[str, Callable[[SqlStaged], Awaitable[object]]] = {
+    "add": lambda staged: staged.add(StagedImage(an_image(PROJECT, pr_number=0), PLACE, NOW)),
+    "find": lambda staged: staged.find(PROJECT.id, NOW, branch="fix", repository="", before=9, limit=10),
+    "count": lambda staged: staged.count(PROJECT.id, "fix", NOW),
+    "move": lambda staged: staged.move(PROJECT.id, PLACE, 7, NOW, 10),
+    "schedule_expired": lambda staged: staged.schedule_expired(NOW, 10),
+}
+PUT_URLS: dict[str, Callable[[SqlPutUrls], Awaitable[object]]] = {
+    "add": lambda put_urls: put_urls.add(PUT_URL),
+    "find": lambda put_urls: put_urls.find(SHA256, NOW),
+    "use": lambda put_urls: put_urls.use(PUT_URL, an_image(PROJECT), None),
+    "use_before": lambda put_urls: put_urls.use_before(PUT_URL, an_image(PROJECT, pr_number=-1)),
+    "discard_expired": lambda put_urls: put_urls.discard_expired(NOW, 10),
+}
 STORES = {
     SqlRecords: RECORDS,
     SqlPeople: PEOPLE,
@@ -168,6 +189,8 @@ STORES = {
     SqlUpkeep: UPKEEP,
     SqlBaselines: BASELINES,
     SqlComparisons: COMPARISONS,
+    SqlStaged: STAGED,
+    SqlPutUrls: PUT_URLS,
 }
 EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
     f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]

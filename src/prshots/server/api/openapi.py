@@ -30,6 +30,7 @@ from prshots.server.api.openapi_parts import (
     json_reply,
     object_of,
 )
+from prshots.server.api.openapi_staged import staging_paths
 from prshots.server.domain.baselines import BAD_MERGED_AS
 from prshots.server.domain.upload_checks import BAD_LIMIT, BAD_MARKER, BAD_THEME, BAD_VIEW, payload_too_large
 
@@ -355,6 +356,7 @@ def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, 
             "/v1/expire": {"post": _EXPIRE},
             "/v1/baseline": {"post": _upload(max_image_bytes, of_branch=True)},
             **COMPARISON_PATHS,
+            **staging_paths(_upload(max_image_bytes)),
             "/v1/limits": {"get": _LIMITS},
             "/v1/oidc/token": {"post": _EXCHANGE},
             "/healthz": {"get": _HEALTH},

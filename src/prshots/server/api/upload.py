@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -40,6 +41,8 @@ _RESULTS: dict[type[Exception], str] = {
 Take = Callable[[Access, UploadForm], Awaitable[Uploaded]]
 """Validates and stores an upload."""
 
+Handler = Callable[[Request], Awaitable[JSONResponse]]
+
 
 def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     def of_pull_request(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
@@ -48,13 +51,31 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
     def of_branch(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
         return services.baselines.upload(access, form)
 
+    takes = {"/v1/upload": of_pull_request, "/v1/baseline": of_branch}
     return [
-        _upload_route("/v1/upload", of_pull_request, services.accounts, slots, max_image_bytes),
-        _upload_route("/v1/baseline", of_branch, services.accounts, slots, max_image_bytes),
+        Route(path, upload_by(take, services.accounts, slots, max_image_bytes), methods=["POST"])
+        for path, take in takes.items()
     ]
 
 
-def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Route:
+def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Handler:
+    """Return the handler of a route that takes an upload's form."""
+
+    async def take_upload(request: Request) -> JSONResponse:
+        token = bearer(request)
+        access = await accounts.authenticate(token)
+        async with slots.reserved(token, declared_length(request)):
+            form = await _upload_form(request, max_image_bytes)
+            uploaded = await take(access, form)
+        metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
+        return JSONResponse(upload_reply(uploaded))
+
+    return counted(take_upload)
+
+
+def counted(take_upload: Handler) -> Handler:
+    """Count every upload by its result."""
+
     async def upload(request: Request) -> JSONResponse:
         try:
             response = await take_upload(request)
@@ -64,19 +85,10 @@ def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, m
         metrics.UPLOADS.labels("stored").inc()
         return response
 
-    async def take_upload(request: Request) -> JSONResponse:
-        token = bearer(request)
-        access = await accounts.authenticate(token)
-        async with slots.reserved(token, declared_length(request)):
-            form = await _upload_form(request, max_image_bytes)
-            uploaded = await take(access, form)
-        metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
-        return JSONResponse(_reply(uploaded))
-
-    return Route(path, upload, methods=["POST"])
+    return upload
 
 
-def _reply(uploaded: Uploaded) -> dict[str, str]:
+def upload_reply(uploaded: Uploaded) -> dict[str, Any]:
     """Return the reply's JSON. It has `before_url` only if there is a before."""
     return {name: value for name, value in asdict(uploaded).items() if value is not None}
 

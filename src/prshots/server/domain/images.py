@@ -76,7 +76,7 @@ class Images:
         require_pr(only_pr, pr_number)
         await self.count_upload(project)
         image, before = self.new_pair(project, pr_number, checked)
-        await self.keep_pair(image, before, checked)
+        await self.keep_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
         return self.uploaded(image, before)
 
     def uploaded(self, image: Image, before: Image | None = None) -> Uploaded:
@@ -98,6 +98,14 @@ class Images:
 
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
+
+    def staged_page_of(self, project: Project) -> str:
+        return f"{self._web_url}/projects/{project.id}/staged"
+
+    async def before_of(self, image: Image) -> Image | None:
+        """Return the before that it was uploaded with; None if it has none any more."""
+        found = await self._records.befores([image.before_id]) if image.before_id else []
+        return found[0] if found else None
 
     async def content(self, image: Image) -> bytes | None:
         """Return the image's bytes; None if it is deleted. Raises StoreError."""
@@ -227,18 +235,17 @@ class Images:
         """Store an image, or nothing. With a branch, it becomes the baseline of its shot there."""
         await self.keep_if(lambda: self._records.add_image(image, branch), image, file.chunks)
 
-    async def keep_pair(self, image: Image, before: Image | None, checked: CheckedUpload) -> None:
-        """Store an image of a pull request and its before, if it has one: both or neither."""
+    async def keep_pair(
+        self, record: Recording, image: Image, before: Image | None, checked: CheckedUpload
+    ) -> bool:
+        """Store an image and its before, if it has one, and record them: all or nothing."""
+
+        def keep_image() -> Awaitable[bool]:
+            return self.keep_if(record, image, checked.file.chunks)
+
         if before is None or checked.before is None:
-            return await self.keep(image, checked.file)
-
-        def with_before() -> Awaitable[bool]:
-            return self.keep_if(
-                lambda: self._records.add_image(image, before=before), image, checked.file.chunks
-            )
-
-        await self.keep_if(with_before, before, checked.before.file.chunks)
-        return None
+            return await keep_image()
+        return await self.keep_if(keep_image, before, checked.before.file.chunks)
 
     async def keep_if(self, record: Recording, image: Image, chunks: Sequence[bytes]) -> bool:
         """Store an image and record it, or do neither. Return whether it was recorded."""

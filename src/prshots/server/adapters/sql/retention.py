@@ -15,6 +15,7 @@ from prshots.server.adapters.sql.schema import (
     images,
     projects,
     pulls,
+    staged,
 )
 from prshots.server.domain.models import NO_PULL_REQUEST
 
@@ -99,21 +100,22 @@ _is_shown = (
     .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
     .exists()
 )
+_is_staged = select(staged.c.image_id).where(staged.c.image_id == images.c.id).exists()
+_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged
 _UNUSED = (
     select(images.c.seq)
     .where(
         images.c.project_id == bindparam("project_id"),
         images.c.pr_number == NO_PULL_REQUEST,
         ACTIVE,
-        ~_is_baseline,
-        ~_is_shown,
+        _IS_UNUSED,
     )
     .order_by(images.c.seq)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
 # Decided again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), ~_is_baseline, ~_is_shown)
+_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), _IS_UNUSED)
 
 
 async def release(database: Database, now: int, limit: int) -> int:
