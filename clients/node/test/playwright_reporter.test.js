@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Reporter from "../dist/playwright/index.js";
 import { PICTURES } from "./support/pictures.js";
+import { aProject, aTest } from "./support/playwright_tests.js";
 import { served } from "./support/servers.js";
 
 /** Return the reporter's output while `use` runs, in an environment without CI or service. */
@@ -89,10 +90,7 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
         });
         const reporter = new Reporter({ url, token, comment: false });
         const attachment = { name: "home", contentType: "image/png", body: PICTURES.png };
-        reporter.onTestEnd(
-          { titlePath: () => ["", "", "a.spec.ts", "works"], parent: {}, title: "works" },
-          { status: "passed", retry: 0, attachments: [attachment] },
-        );
+        reporter.onTestEnd(aTest("works"), { status: "passed", retry: 0, attachments: [attachment] });
         await reporter.onEnd({ status: "passed" });
       }),
     );
@@ -103,4 +101,93 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
     );
   }
   rmSync(folder, { recursive: true });
+});
+
+/** Return the names and viewports that arrive at a service in a pull request's run, and what the reporter says. */
+async function arrived(options, use) {
+  const shots = [];
+  const said = await written(() =>
+    served(
+      ({ url }, content) => {
+        if (url !== "/v1/upload") return url === "/v1/pull" ? { status: 404 } : {};
+        const field = (name) => content.toString("latin1").match(`name="${name}"\r\n\r\n(.*)\r\n`)?.[1];
+        shots.push([field("name"), field("viewport"), field("theme")].filter(Boolean).join(" "));
+        return {};
+      },
+      async (url) => {
+        const token = `msr_${"0f".repeat(32)}`;
+        const reporter = new Reporter({
+          url,
+          token,
+          prNumber: 7,
+          commit: "0123456",
+          comment: false,
+          ...options,
+        });
+        use(reporter);
+        await reporter.onEnd({ status: "passed" });
+      },
+    ),
+  );
+  return { shots: shots.sort(), said };
+}
+
+const result = (status, retry, ...names) => ({
+  status,
+  retry,
+  attachments: names.map((name) => ({ name, contentType: "image/png", body: PICTURES.png })),
+});
+
+test("only the last result of a test is uploaded", async () => {
+  const { shots } = await arrived({}, (reporter) => {
+    const flaky = aTest("flaky", { retries: 2 });
+    reporter.onTestEnd(flaky, result("failed", 0, "early", "both"));
+    reporter.onTestEnd(flaky, result("passed", 1, "both", "both"));
+    const broken = aTest("broken", { retries: 1 });
+    reporter.onTestEnd(broken, result("failed", 0, "first"));
+    reporter.onTestEnd(broken, result("timedOut", 1, "second"));
+    reporter.onTestEnd(aTest("stopped", { retries: 2 }), result("failed", 0, "only"));
+    const serial = aTest("serial", { retries: 1 }); // it passed, but another one of its group did not
+    reporter.onTestEnd(serial, result("passed", 0, "same"));
+    reporter.onTestEnd(serial, result("passed", 1, "same"));
+  });
+  assert.deepEqual(shots, [
+    "shop/broken/second 1280x720",
+    "shop/flaky/both 1280x720",
+    "shop/flaky/both-2 1280x720",
+    "shop/serial/same 1280x720",
+    "shop/serial/same 1280x720",
+    "shop/stopped/only 1280x720",
+  ]);
+});
+
+test("projects become viewport and theme, and a label only where these are the same", async () => {
+  const projects = [
+    aProject("chromium"),
+    aProject("firefox"),
+    aProject("mobile", { viewport: { width: 390, height: 844 } }),
+    aProject("dark", { colorScheme: "dark" }),
+  ];
+  const tests = projects.map((project) => aTest("cart", { project }));
+  const { shots } = await arrived({}, (reporter) => {
+    reporter.onBegin({ projects }, { allTests: () => tests });
+    for (const test of tests) reporter.onTestEnd(test, result("passed", 0, "screenshot"));
+  });
+  assert.deepEqual(shots, [
+    "shop/cart (firefox) 1280x720",
+    "shop/cart 1280x720",
+    "shop/cart 1280x720 dark",
+    "shop/cart 390x844",
+  ]);
+});
+
+test("a function that fails is named once, and default names are used", async () => {
+  const name = () => {
+    throw new Error("no such title");
+  };
+  const { shots, said } = await arrived({ name }, (reporter) => {
+    reporter.onTestEnd(aTest("cart"), result("passed", 0, "a", "b"));
+  });
+  assert.deepEqual(shots, ["shop/cart/a 1280x720", "shop/cart/b 1280x720"]);
+  assert.equal(said.split("the function name failed, so default names are used: no such title").length, 2);
 });
