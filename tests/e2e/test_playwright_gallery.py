@@ -9,6 +9,7 @@ from PIL import Image
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.playwright_suites import Suite, build_reporter
 from support.service import Service
+from support.signed_in_people import Person, sign_in
 
 pytestmark = pytest.mark.slow
 
@@ -78,13 +79,72 @@ def github() -> Iterator[GitHubLookAlike]:
         yield running
 
 
+class Gallery:
+    """A project of somebody who is signed in, and a suite that uploads to it."""
+
+    def __init__(self, suite: Suite, person: Person) -> None:
+        self.suite = suite
+        self._person = person
+        self._project_id = person.project()
+        suite.token = suite.environ["PRSHOTS_TOKEN"] = person.token(self._project_id)
+        suite.secrets.append(suite.token)
+
+    def shots(self) -> list[str]:
+        """Return each shot's name, viewport and theme."""
+        found = self._person.get_json(f"/projects/{self._project_id}/pulls/{self.suite.pr_number}/shots")
+        assert found["next"] is None
+        newest = [shot["newest"] for shot in found["shots"]]
+        return sorted(f"{shot['name']} {shot['viewport']} {shot['theme']}".strip() for shot in newest)
+
+
 @pytest.fixture
-def suite(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Suite:
+def gallery(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Iterator[Gallery]:
     build_reporter()
-    return Suite(tmp_path, shared_service, github)
+    with sign_in(shared_service) as person:
+        yield Gallery(Suite(tmp_path, shared_service, github), person)
 
 
-def shots(suite: Suite, service: Service) -> list[str]:
-    """Return name, viewport and theme of each shot of the pull request."""
-    found = service.shots_of(suite.token, suite.pr_number)
-    return sorted(" ".join(filter(None, [shot["name"], shot["viewport"], shot["theme"]])) for shot in found)
+def test_projects_stand_beside_each_other_as_viewport_and_theme(gallery: Gallery) -> None:
+    gallery.suite.write(checkout=CHECKOUT, setup='import "@playwright/test";')
+    done = gallery.suite.run(config=PROJECTS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    test = "checkout/the cart of a visitor/shows \N{DIVISION SLASH}cart\N{DIVISION SLASH}total"
+    screens = ["320x200", "320x200 dark", "390x664"]  # of desktop, dark and phone
+    expected = [f"{test}/{name} {screen}" for name in ("headline", "whole") for screen in screens]
+    expected += [f"{test}/{name} (german) 320x200" for name in ("headline", "whole")]
+    expected += [f"{test}/whole{project} 500x300" for project in ("", " (german)", " (phone)")]
+    expected += [f"{test}/whole 500x300 dark"]
+    assert gallery.shots() == sorted(expected)
+
+    # A template makes the names.
+    gallery.suite.run({"name": "{project}/{test}/{attachment}"}, "test", "--project=dark", config=PROJECTS)
+    ours = "dark/shows \N{DIVISION SLASH}cart\N{DIVISION SLASH}total"
+    added = set(gallery.shots()) - set(expected)
+    assert added == {
+        f"{ours}/headline 320x200 dark",
+        f"{ours}/whole 320x200 dark",
+        f"{ours}/whole 500x300 dark",
+    }
+
+
+def test_only_the_last_retry_counts(gallery: Gallery) -> None:
+    gallery.suite.write(shop=RETRIED)
+    gallery.suite.run(config="retries: 1,")
+    assert gallery.shots() == [
+        "failed/shop/never works 320x200",
+        "shop/in a row/first/page 320x200",
+        "shop/works at the second attempt/page 320x200",
+    ]
+
+
+def test_to_have_screenshot_is_one_shot(gallery: Gallery) -> None:
+    gallery.suite.write(home=COMPARED)
+    snapshot = gallery.suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
+    snapshot.parent.mkdir()
+    Image.new("RGB", (320, 200), "white").save(snapshot)
+    gallery.suite.run()
+    assert gallery.shots() == [
+        "failed/home/looks as it did 320x200",
+        "home/looks as it did/first 320x200",
+        "home/looks as it did/home 320x200",
+    ]

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { screenshotsIn } from "../dist/playwright/attachments.js";
-import { labeledProjects, screenOf } from "../dist/playwright/projects.js";
+import { Projects, screenOf } from "../dist/playwright/projects.js";
 import { titleOf } from "../dist/playwright/titles.js";
 import { aProject, aTest } from "./support/playwright_tests.js";
 
-const NO_SCREEN = { viewport: "", theme: "" };
-const DESKTOP = { viewport: "1280x720", theme: "" };
+const NO_TESTS = { allTests: () => [] };
+const MOBILE = { viewport: { width: 390, height: 844 } };
+const OWN = { viewport: "", theme: "" };
 
-function titled(name, { of = {}, title = "says so", screen = NO_SCREEN, labeled = [], naming, failed } = {}) {
-  const given = aTest(title, { groups: ["empty"], file: "shop/cart.spec.ts", ...of });
-  return titleOf(given, { name, isOfFailure: failed ?? false }, screen, new Set(labeled), naming);
+function titled(name, { of = {}, title = "says so", projects = [], naming, failed = false } = {}) {
+  const { project = aProject("", { viewport: null }) } = of;
+  const given = aTest(title, { groups: ["empty"], file: "shop/cart.spec.ts", ...of, project });
+  const known = new Projects([...projects, project], NO_TESTS, false);
+  return titleOf(given, { name, isOfFailure: failed }, known, naming);
 }
 
 test("a screenshot is named after its test and its attachment", () => {
@@ -22,8 +25,8 @@ test("a screenshot is named after its test and its attachment", () => {
 });
 
 test("the viewport and theme are the attachment's own, otherwise the project's", () => {
-  const screen = { viewport: "1280x720", theme: "dark" };
-  const at = (name) => Object.values(titled(name, { screen })).slice(1).join(" ");
+  const of = { project: aProject("dark", { colorScheme: "dark" }) };
+  const at = (name) => Object.values(titled(name, { of })).slice(1).join(" ");
   assert.equal(at("cart"), "1280x720 dark");
   assert.equal(at("cart@390x844"), "390x844 dark");
   assert.equal(at("cart@390x844@2x.light.png"), "390x844 light");
@@ -35,17 +38,17 @@ test("a name has one line, no white space runs, and no folder that a title's sla
   assert.equal(titled("checkout / total").name, "shop/cart/empty/says so/checkout/total");
 });
 
-test("a project that needs a label is named at the end", () => {
+test("a project is named at the end if an earlier one has the same shot", () => {
   const of = { project: aProject("fire/fox"), repeatEachIndex: 1 };
-  const labeled = ["fire/fox"];
-  assert.equal(titled("a", { of, labeled }).name, "shop/cart/empty/says so/a (fire∕fox, repeat 1)");
-  assert.equal(titled("a", { of, labeled: ["webkit"] }).name, "shop/cart/empty/says so/a (repeat 1)");
+  const projects = [aProject("chromium")];
+  assert.equal(titled("a", { of, projects }).name, "shop/cart/empty/says so/a (fire∕fox, repeat 1)");
+  assert.equal(titled("a", { of }).name, "shop/cart/empty/says so/a (repeat 1)");
 });
 
 test("the option name makes names by a template or a function", () => {
   const of = { project: aProject("firefox") };
-  const labeled = ["firefox"];
-  const by = (naming, more) => titled("a@1x1", { of, labeled, naming, ...more }).name;
+  const projects = [aProject("chromium")];
+  const by = (naming, more) => titled("a@1x1", { of, projects, naming, ...more }).name;
   assert.equal(by("{test}/{attachment}"), "says so/a (firefox)");
   assert.equal(by("{project}/{groups}/{test}"), "firefox/empty/says so");
   assert.equal(by("all/{file}"), "all/shop/cart (firefox)");
@@ -71,28 +74,32 @@ test("a project's viewport and theme are what its pages have", () => {
   assert.equal(screen({ viewport: null, colorScheme: "light" }), " light");
   assert.equal(screen({ contextOptions: { viewport: null, colorScheme: "dark" } }), " dark");
   assert.equal(screen({}, true), " "); // a merged report does not say
-  assert.deepEqual(screenOf(undefined, false), DESKTOP);
 });
 
-test("a project needs a label if an earlier one has the same viewport, theme and tests", () => {
-  const labeled = (projects, tests = []) => [
-    ...labeledProjects({ projects }, { allTests: () => tests }, false),
-  ];
-  const mobile = { viewport: { width: 390, height: 844 } };
+test("a shot is ambiguous if an earlier project has the same viewport, theme and tests", () => {
+  const ambiguous = (projects, tests = [], own = OWN) => {
+    const known = new Projects(projects, { allTests: () => tests }, false);
+    return projects.map(({ name }) => name).filter((name) => known.isAmbiguous(name, own));
+  };
   const browsers = ["chromium", "firefox", "webkit"].map((name) => aProject(name));
-  assert.deepEqual(labeled([...browsers, aProject("mobile", mobile)]), ["firefox", "webkit"]);
-  assert.deepEqual(labeled([aProject("desktop"), aProject("mobile", mobile)]), []);
-  assert.deepEqual(labeled([aProject("light"), aProject("dark", { colorScheme: "dark" })]), []);
-  const sharp = aProject("sharp", { ...mobile, deviceScaleFactor: 2 });
-  assert.deepEqual(labeled([aProject("mobile", mobile), sharp]), ["sharp"]);
+  assert.deepEqual(ambiguous([...browsers, aProject("mobile", MOBILE)]), ["firefox", "webkit"]);
+  const dark = aProject("dark", { colorScheme: "dark" });
+  assert.deepEqual(ambiguous([aProject("desktop"), aProject("mobile", MOBILE), dark]), []);
+  const sharp = aProject("sharp", { ...MOBILE, deviceScaleFactor: 2 });
+  assert.deepEqual(ambiguous([aProject("mobile", MOBILE), sharp]), ["sharp"]);
+
+  // A viewport in the attachment's name is the same in each project.
+  const three = [aProject("desktop"), aProject("mobile", MOBILE), dark];
+  assert.deepEqual(ambiguous(three, [], { viewport: "500x300", theme: "" }), ["mobile"]);
+  assert.deepEqual(ambiguous(three, [], { viewport: "500x300", theme: "light" }), ["mobile", "dark"]);
 
   // A setup project has other tests, unless a test is in both.
   const setup = aProject("setup", {}, { testMatch: /setup/ });
   const chromium = aProject("chromium");
-  assert.deepEqual(labeled([setup, chromium]), []);
+  assert.deepEqual(ambiguous([setup, chromium]), []);
   const both = [aTest("signs in", { project: setup }), aTest("signs in", { project: chromium })];
-  assert.deepEqual(labeled([setup, chromium], both), ["chromium"]);
-  assert.deepEqual(labeled([setup, chromium], [both[0], aTest("buys", { project: chromium })]), []);
+  assert.deepEqual(ambiguous([setup, chromium], both), ["chromium"]);
+  assert.deepEqual(ambiguous([setup, chromium], [both[0], aTest("buys", { project: chromium })]), []);
 });
 
 test("the images of a toHaveScreenshot are one screenshot with the one before", () => {

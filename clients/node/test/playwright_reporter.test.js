@@ -89,6 +89,7 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
           GITHUB_TOKEN: "of_the_job",
         });
         const reporter = new Reporter({ url, token, comment: false });
+        reporter.onBegin({ projects: [aProject("")] }, { allTests: () => [] });
         const attachment = { name: "home", contentType: "image/png", body: PICTURES.png };
         reporter.onTestEnd(aTest("works"), { status: "passed", retry: 0, attachments: [attachment] });
         await reporter.onEnd({ status: "passed" });
@@ -104,7 +105,7 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
 });
 
 /** Return the names and viewports that arrive at a service in a pull request's run, and what the reporter says. */
-async function arrived(options, use) {
+async function arrived(options, use, projects = [aProject("")]) {
   const shots = [];
   const said = await written(() =>
     served(
@@ -124,6 +125,7 @@ async function arrived(options, use) {
           comment: false,
           ...options,
         });
+        reporter.onBegin({ projects }, { allTests: () => [] });
         use(reporter);
         await reporter.onEnd({ status: "passed" });
       },
@@ -169,10 +171,13 @@ test("projects become viewport and theme, and a label only where these are the s
     aProject("dark", { colorScheme: "dark" }),
   ];
   const tests = projects.map((project) => aTest("cart", { project }));
-  const { shots } = await arrived({}, (reporter) => {
-    reporter.onBegin({ projects }, { allTests: () => tests });
-    for (const test of tests) reporter.onTestEnd(test, result("passed", 0, "screenshot"));
-  });
+  const { shots } = await arrived(
+    {},
+    (reporter) => {
+      for (const test of tests) reporter.onTestEnd(test, result("passed", 0, "screenshot"));
+    },
+    projects,
+  );
   assert.deepEqual(shots, [
     "shop/cart (firefox) 1280x720",
     "shop/cart 1280x720",

@@ -20,7 +20,7 @@ import { nameOf, type Target, targetOf } from "../target.js";
 import { screenshots, Uploads } from "../uploading.js";
 import { misspelledVariables } from "../variables.js";
 import { screenshotsIn } from "./attachments.js";
-import { labeledProjects, screenOf } from "./projects.js";
+import { Projects } from "./projects.js";
 import { LastResults } from "./retries.js";
 import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
 import { DEFAULT_NAMING, type Naming, titleOf } from "./titles.js";
@@ -95,7 +95,7 @@ export default class PrshotsReporter implements Reporter {
   readonly #stop = new AbortController();
   #settings: Settings | undefined;
   #run: Promise<Run | undefined> = Promise.resolve(undefined);
-  #labeled: ReadonlySet<string> = new Set();
+  #projects: Projects | undefined;
   /** All tests of the suite have run here, and each was as expected. */
   #isComplete = true;
 
@@ -113,7 +113,7 @@ export default class PrshotsReporter implements Reporter {
   }
 
   onBegin(config: FullConfig, suite: Suite): void {
-    this.#labeled = labeledProjects(config, suite, IS_MERGED);
+    this.#projects = new Projects(config.projects, suite, IS_MERGED);
     if (config.shard) this.#isComplete = false;
   }
 
@@ -126,11 +126,11 @@ export default class PrshotsReporter implements Reporter {
   /** Upload the screenshots of a test's last result. Tests in serial mode have several: all run again if one fails. */
   #upload(test: TestCase, result: TestResult): void {
     const isAsExpected = result.status === test.expectedStatus;
-    if (this.#settings?.only === "failed" && isAsExpected) return;
+    const projects = this.#projects;
+    if (!projects || (this.#settings?.only === "failed" && isAsExpected)) return;
     this.#names.release(test);
-    const screen = screenOf(test.parent.project(), IS_MERGED);
     for (const shot of screenshotsIn(result.attachments)) {
-      const title = this.#title((naming) => titleOf(test, shot, screen, this.#labeled, naming));
+      const title = this.#title((naming) => titleOf(test, shot, projects, naming));
       const name = this.#names.name(title, test);
       void this.#run.then((run) => {
         const isNoBaseline = run?.target.baselineOf && !isAsExpected;

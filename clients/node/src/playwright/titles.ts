@@ -3,7 +3,7 @@ import type { TestCase } from "@playwright/test/reporter";
 import { InvalidInputError } from "../errors.js";
 import { clean, fitted, type Title, withoutSuffixes } from "../shot_names.js";
 import type { Screenshot } from "./attachments.js";
-import type { Screen } from "./projects.js";
+import type { Projects } from "./projects.js";
 
 /** What a name can be made of. */
 export interface NameParts {
@@ -49,13 +49,12 @@ export function namingOf(given: unknown): Naming {
 
 /**
  * Return a screenshot's name, viewport and theme. What Playwright takes when a test fails is under `failed/`. A project
- * that needs a label is named at the end: `checkout/cart (firefox)`.
+ * is named at the end only if its screenshot is ambiguous without: `checkout/cart (firefox)`.
  */
 export function titleOf(
   test: TestCase,
   { name, isOfFailure }: Pick<Screenshot, "name" | "isOfFailure">,
-  screen: Screen,
-  labeled: ReadonlySet<string>,
+  projects: Projects,
   naming: Naming = DEFAULT_NAMING,
 ): Title {
   const [, project = "", file = "", ...titles] = test.titlePath();
@@ -67,17 +66,16 @@ export function titleOf(
     project,
     test,
   });
-  const isLabeled = labeled.has(project) && typeof naming === "string" && !naming.includes("{project}");
+  const isLeftOut = typeof naming === "string" && !naming.includes("{project}");
   const labels = [
-    ...(isLabeled ? [inOneFolder(project)] : []),
+    ...(isLeftOut && projects.isAmbiguous(project, own) ? [inOneFolder(project)] : []),
     ...(test.repeatEachIndex ? [`repeat ${test.repeatEachIndex}`] : []),
   ];
   const parts = (isOfFailure ? `failed/${made}` : made).split("/").map(inOneLine).filter(Boolean);
   const suffix = labels.length ? ` (${labels.join(", ")})` : "";
   return {
     name: fitted(parts.join("/") + suffix),
-    viewport: own.viewport || screen.viewport,
-    theme: own.theme || screen.theme,
+    ...projects.screen(project, own),
   };
 }
 
