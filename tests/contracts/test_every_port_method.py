@@ -256,6 +256,7 @@ class TestDatabase:
         for image in images:
             await records.add_image(image)
         assert await records.image(project.id, images[0].id)
+        assert len(await records.befores([images[0].id])) == 1
         assert (await records.images_of_pr(project.id, 7, 2))[0] == 3
         assert (await records.newest_of_shots(project.id, 7, 2))[1] == 1
         assert await records.known_ids([images[0].id]) == {images[0].id}

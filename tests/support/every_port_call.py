@@ -39,6 +39,7 @@ REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_image": lambda records: records.add_image(an_image(PROJECT)),
     "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
+    "befores": lambda records: records.befores([IMAGE_ID]),
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
     "newest_of_shots": lambda records: records.newest_of_shots(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule([IMAGE_ID], NOW),

@@ -7,11 +7,12 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The reply to an upload."""
+    """The reply to an upload. An image that was uploaded with its before has a `before_url`."""
 
     id: str
     view_url: str
     markdown: str
+    before_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

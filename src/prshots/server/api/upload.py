@@ -70,10 +70,15 @@ def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, m
         async with slots.reserved(token, declared_length(request)):
             form = await _upload_form(request, max_image_bytes)
             uploaded = await take(access, form)
-        metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
-        return JSONResponse(asdict(uploaded))
+        metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
+        return JSONResponse(_reply(uploaded))
 
     return Route(path, upload, methods=["POST"])
+
+
+def _reply(uploaded: Uploaded) -> dict[str, str]:
+    """Return the reply's JSON. It has `before_url` only if there is a before."""
+    return {name: value for name, value in asdict(uploaded).items() if value is not None}
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

@@ -3,10 +3,11 @@
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from prshots.server.adapters.sql.columns import ACTIVE
 from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.schema import (
     baseline_commits,
     baselines,
@@ -112,11 +113,7 @@ _UNUSED = (
     .with_for_update(skip_locked=True, of=images)
 )
 # Decided again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = (
-    update(images)
-    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), ACTIVE, ~_is_baseline, ~_is_shown)
-    .values(scheduled_at=bindparam("now"))
-)
+_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), ~_is_baseline, ~_is_shown)
 
 
 async def release(database: Database, now: int, limit: int) -> int:
@@ -165,4 +162,4 @@ def _trim_some(connection: Connection, branch: _Branch, after: int) -> int | Non
 
 def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
     unused = connection.execute(_UNUSED, {"project_id": project_id, "most": most}).scalars().all()
-    return connection.execute(_SCHEDULE, {"seqs": unused, "now": now}).rowcount if unused else 0
+    return schedule_images(connection, _SCHEDULE, {"seqs": unused, "now": now}) if unused else 0
