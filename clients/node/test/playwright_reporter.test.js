@@ -112,7 +112,8 @@ async function arrived(options, use, projects = [aProject("")]) {
       ({ url }, content) => {
         if (url !== "/v1/upload") return url === "/v1/pull" ? { status: 404 } : {};
         const field = (name) => content.toString("latin1").match(`name="${name}"\r\n\r\n(.*)\r\n`)?.[1];
-        shots.push([field("name"), field("viewport"), field("theme")].filter(Boolean).join(" "));
+        const pair = content.includes('name="before"') && "with a before";
+        shots.push([field("name"), field("viewport"), field("theme"), pair].filter(Boolean).join(" "));
         return {};
       },
       async (url) => {
@@ -195,4 +196,27 @@ test("a function that fails is named once, and default names are used", async ()
   });
   assert.deepEqual(shots, ["shop/cart/a 1280x720", "shop/cart/b 1280x720"]);
   assert.equal(said.split("the function name failed, so default names are used: no such title").length, 2);
+});
+
+test("a toHaveScreenshot is sent with its before, unless that is the same or not readable", async () => {
+  const image = (name, body) => ({ name, body, contentType: "image/png" });
+  const other = Buffer.concat([PICTURES.png, Buffer.from("other")]);
+  const { shots, said } = await arrived({}, (reporter) => {
+    const attachments = [
+      ...[
+        image("home-expected.png", other),
+        image("home-actual.png", PICTURES.png),
+        image("home-diff.png", other),
+      ],
+      ...[image("first-expected.png", PICTURES.png), image("first-actual.png", PICTURES.png)],
+      ...[image("lost-expected.png", Buffer.from("no image")), image("lost-actual.png", PICTURES.png)],
+    ];
+    reporter.onTestEnd(aTest("looks"), { status: "failed", retry: 0, attachments });
+  });
+  assert.deepEqual(shots, [
+    "shop/looks/first 1280x720",
+    "shop/looks/home 1280x720 with a before",
+    "shop/looks/lost 1280x720",
+  ]);
+  assert.match(said, /looks\/lost: uploaded without the image to compare it with: it is not a PNG/);
 });

@@ -132,9 +132,10 @@ export default class PrshotsReporter implements Reporter {
     for (const shot of screenshotsIn(result.attachments)) {
       const title = this.#title((naming) => titleOf(test, shot, projects, naming));
       const name = this.#names.name(title, test);
+      const pictures = { ...shot.picture, ...(shot.before && { before: shot.before }) };
       void this.#run.then((run) => {
         const isNoBaseline = run?.target.baselineOf && !isAsExpected;
-        if (!isNoBaseline) run?.uploads.add(shot.picture, name, title.viewport, title.theme);
+        if (!isNoBaseline) run?.uploads.add(pictures, name, title.viewport, title.theme);
       });
     }
   }
