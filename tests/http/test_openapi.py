@@ -89,12 +89,16 @@ CONTRACT = {
         "theme must be light or dark",
     },
     ("post", "/v1/upload", 401): {"unauthorized"},
-    ("post", "/v1/upload", 413): {"payload too large (max 5MB)"},
+    ("post", "/v1/upload", 413): {f"{which}payload too large (max 5MB)" for which in ("", "before: ")},
     ("post", "/v1/upload", 415): {
-        "unsupported content-type (png/jpeg/webp)",
-        DECLARED.format("png", "PNG"),
-        DECLARED.format("jpeg", "JPEG"),
-        DECLARED.format("webp", "WEBP"),
+        which + message
+        for which in ("", "before: ")
+        for message in (
+            "unsupported content-type (png/jpeg/webp)",
+            DECLARED.format("png", "PNG"),
+            DECLARED.format("jpeg", "JPEG"),
+            DECLARED.format("webp", "WEBP"),
+        )
     },
     ("post", "/v1/upload", 429): {"rate limited"},
     ("delete", "/v1/images/{image_id}", 401): {"unauthorized"},
