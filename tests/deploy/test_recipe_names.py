@@ -15,8 +15,10 @@ RECIPES = ROOT / "docs" / "use" / "recipes"
 FAKE_CYPRESS = "module.exports.defineConfig = (config) => config;"
 AFTER_SCREENSHOT = """
 const handlers = {};
-require("./cypress.config.js").e2e.setupNodeEvents((event, handler) => { handlers[event] = handler; });
-for (const path of process.argv.slice(1)) handlers["after:screenshot"]({ path });
+const on = (event, handler) => { handlers[event] = handler; };
+require("./cypress.config.js").e2e.setupNodeEvents(on, { screenshotsFolder: `${process.cwd()}/cypress/screenshots` });
+for (const path of process.argv.slice(1))
+  handlers["after:screenshot"]({ path, testFailure: path.includes("(failed)") });
 """
 
 # `adb shell wm size` ends its lines with a carriage return.
@@ -83,9 +85,9 @@ def test_cypress(tmp_path: Path) -> None:
     program(tmp_path / "node_modules" / "cypress" / "index.js", FAKE_CYPRESS)
     run(tmp_path, "node", "-e", AFTER_SCREENSHOT, *map(str, written))
     assert shots(tmp_path / "cypress" / "screenshots") == [
+        ("failed/shop/checkout/checkout -- cart", "20x10", ""),
         ("shop/checkout/cart", "390x844", ""),
         ("shop/checkout/cart", "1280x800", ""),
-        ("shop/checkout/checkout -- cart (failed)", "20x10", ""),
     ]
 
 

@@ -62,6 +62,13 @@ test.describe.serial("in a row", () => {
 });
 """
 
+SIMPLE = """
+import { test } from "@playwright/test";
+test("home", async ({ page }) => {
+  await test.info().attach("page", { body: await page.screenshot(), contentType: "image/png" });
+});
+"""
+
 COMPARED = """
 import { expect, test } from "@playwright/test";
 
@@ -137,14 +144,26 @@ def test_only_the_last_retry_counts(gallery: Gallery) -> None:
     ]
 
 
-def test_to_have_screenshot_is_one_shot(gallery: Gallery) -> None:
+def test_to_have_screenshot_is_one_shot_with_its_before(gallery: Gallery) -> None:
     gallery.suite.write(home=COMPARED)
     snapshot = gallery.suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
     snapshot.parent.mkdir()
     Image.new("RGB", (320, 200), "white").save(snapshot)
-    gallery.suite.run()
+    done = gallery.suite.run()
+    assert "prshots: Compared with its own before: 1 changed. " in done.stderr, (
+        done.stderr
+    )  # the first.png is new
     assert gallery.shots() == [
         "failed/home/looks as it did 320x200",
         "home/looks as it did/first 320x200",
         "home/looks as it did/home 320x200",
     ]
+
+
+def test_merged_reports_do_not_say_the_viewport(gallery: Gallery) -> None:
+    gallery.suite.write(shop=SIMPLE)
+    gallery.suite.run(None, "test", "--reporter=blob", "--project=desktop", "--project=dark", config=PROJECTS)
+    assert gallery.shots() == []
+    done = gallery.suite.run(None, "merge-reports", "--reporter=prshots/playwright", "blob-report")
+    assert "prshots: 2 screenshots uploaded" in done.stderr, done.stdout + done.stderr
+    assert gallery.shots() == ["shop/home/page (dark) 320x200", "shop/home/page 320x200"]
