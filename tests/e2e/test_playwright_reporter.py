@@ -1,16 +1,13 @@
 """The Playwright reporter in real Playwright runs, with a real browser and service and the GitHub look-alike."""
 
 import json
-import os
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from support.chromium import CHROMIUM, QUIET
 from support.ci_issuer import CiIssuer
 from support.forges.bitbucket_look_alike import BitbucketLookAlike, bitbucket_look_alike
 from support.forges.forge_server import ForgeServer
@@ -18,23 +15,9 @@ from support.forges.gitea_look_alike import gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import ALONE, Repository, checkout_of
+from support.playwright_suites import Suite, build_reporter
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
-
-PACKAGE = Path(__file__).parents[2] / "clients" / "node"
-
-CONFIG = """
-import { defineConfig } from "@playwright/test";
-export default defineConfig({
-  workers: 1,
-  reporter: [["line"], ["prshots/playwright", %(options)s]],
-  use: {
-    viewport: { width: 320, height: 200 },
-    screenshot: "only-on-failure",
-    launchOptions: { executablePath: %(chromium)s, args: %(args)s },
-  },
-});
-"""
 
 SHOP = """
 import { expect, test } from "@playwright/test";
@@ -78,38 +61,55 @@ test("attaches", async () => {
 });
 """
 
-ONE_TEST_TWO_RUNS = """
+A_TEST = """
 import Reporter from "prshots/playwright";
+const project = { name: "", use: { viewport: null }, testDir: "/shop" };
+const aTest = (file, title) => ({
+  titlePath: () => ["", "", file, title],
+  parent: { project: () => project },
+  repeatEachIndex: 0,
+  retries: 0,
+  expectedStatus: "passed",
+});
+const begun = (tests, shard = null) => {
+  const reporter = new Reporter({ tries: 1 });
+  reporter.onBegin({ projects: [project], shard }, { allTests: () => tests });
+  return reporter;
+};
+"""
+
+ONE_TEST_TWO_RUNS = (
+    A_TEST
+    + """
 const body = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=", "base64");
-const test = { titlePath: () => ["", "", "a.spec.ts", "b"], repeatEachIndex: 0, expectedStatus: "passed" };
+const test = aTest("a.spec.ts", "b");
 for (const name of ["one", "two"]) {
-  const reporter = new Reporter({ tries: 1 });
-  reporter.onBegin({ projects: [{}] });
+  const reporter = begun([test]);
   reporter.onTestEnd(test, { retry: 0, status: "passed", attachments: [{ name, body, contentType: "image/png" }] });
   await reporter.onEnd({ status: "passed" });
 }
 """
+)
 
-
-ONE_TEST_PER_PICTURE = """
+ONE_TEST_PER_PICTURE = (
+    A_TEST
+    + """
 import { readdirSync } from "node:fs";
-import Reporter from "prshots/playwright";
 const { SHARD, RESULT = "passed" } = process.env;
-const reporter = new Reporter({ tries: 1 });
-reporter.onBegin({ projects: [{}], shard: SHARD ? { current: 1, total: 2 } : null });
-for (const name of readdirSync("shots")) {
-  const test = { titlePath: () => ["", "", "shop.spec.ts", name], repeatEachIndex: 0, expectedStatus: "passed" };
+const names = readdirSync("shots");
+const reporter = begun(names.map((name) => aTest("shop.spec.ts", name)), SHARD ? { current: 1, total: 2 } : null);
+for (const name of names) {
   const attachment = { name: "screenshot", path: `shots/${name}`, contentType: "image/png" };
-  reporter.onTestEnd(test, { retry: 0, status: "passed", attachments: [attachment] });
+  reporter.onTestEnd(aTest("shop.spec.ts", name), { retry: 0, status: "passed", attachments: [attachment] });
 }
 if (RESULT === "failed") {
-  const test = { titlePath: () => ["", "", "shop.spec.ts", "fails"], repeatEachIndex: 0, expectedStatus: "passed" };
   const attachment = { name: "screenshot", path: "shots/home", contentType: "image/png" };
-  reporter.onTestEnd(test, { retry: 0, status: "failed", attachments: [attachment] });
+  reporter.onTestEnd(aTest("shop.spec.ts", "fails"), { retry: 0, status: "failed", attachments: [attachment] });
 }
 await reporter.onEnd({ status: RESULT });
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -120,84 +120,7 @@ def github() -> Iterator[GitHubLookAlike]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _built() -> None:
-    subprocess.run([PACKAGE / "node_modules" / ".bin" / "tsc"], cwd=PACKAGE, check=True, timeout=60)
-
-
-class Suite:
-    """A user's folder of tests that use the reporter, and the CI job that runs them."""
-
-    def __init__(self, folder: Path, service: Service, github: GitHubLookAlike) -> None:
-        self.folder = folder
-        self.pr_number = github.new_pr()
-        self.token = service.new_token()
-        (folder / "node_modules").mkdir()
-        (folder / "node_modules" / "prshots").symlink_to(PACKAGE)
-        (folder / "node_modules" / "@playwright").symlink_to(PACKAGE / "node_modules" / "@playwright")
-        (folder / "package.json").write_text('{"type": "module"}')
-        repo = {"full_name": github.repository}
-        pull = {"number": self.pr_number, "head": {"sha": SHA, "repo": repo}, "base": {"repo": repo}}
-        (folder / "event.json").write_text(json.dumps({"action": "opened", "pull_request": pull}))
-        self.secrets = [self.token, github.token]
-        inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "PYTEST_"))
-        }
-        self.environ = inherited | {
-            "PRSHOTS_URL": service.base_url,
-            "PRSHOTS_TOKEN": self.token,
-            "EXPECTED_PR": str(self.pr_number),
-            "CI": "true",
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_API_URL": github.url,
-            "GITHUB_REPOSITORY": github.repository,
-            "GITHUB_EVENT_PATH": str(folder / "event.json"),
-            "GITHUB_SHA": "f" * 40,
-            "GITHUB_TOKEN": github.token,
-        }
-
-    def write(self, **tests: str) -> None:
-        for old in self.folder.glob("*.spec.ts"):
-            old.unlink()
-        for name, text in tests.items():
-            (self.folder / f"{name}.spec.ts").write_text(text)
-
-    def run(
-        self, options: dict[str, object] | None = None, **environ: str
-    ) -> subprocess.CompletedProcess[str]:
-        """Run the tests, and check that the output contains no secret."""
-        config = CONFIG % {
-            "options": json.dumps(options or {}),
-            "chromium": json.dumps(CHROMIUM),
-            "args": json.dumps(["--no-sandbox", *QUIET]),
-        }
-        (self.folder / "playwright.config.ts").write_text(config)
-        done = subprocess.run(
-            ["node", PACKAGE / "node_modules" / "@playwright" / "test" / "cli.js", "test"],
-            cwd=self.folder,
-            env=self.environ | environ,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        said = done.stdout + done.stderr
-        assert not [secret for secret in self.secrets if secret in said]
-        return done
-
-    def called(
-        self, script: str = ONE_TEST_TWO_RUNS, folder: Path | None = None, **environ: str
-    ) -> list[str]:
-        """Call the reporter like Playwright does, but without the slow runs, and return its output."""
-        (self.folder / "run.mjs").write_text(script)
-        done = subprocess.run(
-            ["node", self.folder / "run.mjs"],
-            cwd=folder or self.folder,
-            env=self.environ | environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        return done.stderr.splitlines()
+    build_reporter()
 
 
 def uploads_in(said: list[str]) -> list[str]:
@@ -230,7 +153,7 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     assert compared.startswith("prshots: Nothing to compare with: main has no baselines yet.")
     assert re.fullmatch(rf"prshots: Dashboard: http://\S+/prs/{suite.pr_number}", dashboard)
 
-    # A failing test uploads the actual, expected and diff images, although the service first answers 429 and 503.
+    # A failing test uploads what it saw, although the service first answers 429 and 503.
     suite.write(home=FAILING)
     snapshot = suite.folder / "home.spec.ts-snapshots" / "home-linux.png"
     snapshot.parent.mkdir()
@@ -242,15 +165,13 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
     assert failed.returncode == 1
     (comment,) = github.comments(suite.pr_number)
     assert (
-        f"prshots: 4 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}\n"
+        f"prshots: 2 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}\n"
         in failed.stderr
     )
     names = re.findall(r"<code>(.+?)</code>", comment["body"])
     assert sorted(names) == [
         "failed/home/looks as it did",
-        "home/looks as it did/home-actual",
-        "home/looks as it did/home-diff",
-        "home/looks as it did/home-expected",
+        "home/looks as it did/home",
         "shop/cart/is empty at first/empty",
     ]
 
@@ -275,14 +196,14 @@ def test_a_run_passes_when_the_forge_is_down(
         assert "prshots: the comment was not posted: GitHub answered 502: status 502" in said
     with shared_service.client(suite.token) as client:
         comment = client.get("/v1/comment", params={"pr_number": suite.pr_number}).json()["markdown"]
-    names = re.findall(r"^`(.+?)` · 1x1 ", comment, re.MULTILINE)
+    names = re.findall(r"^`(.+?)` · 320x200 ", comment, re.MULTILINE)
     assert sorted(names) == ["dots/attaches/dot", "dots/attaches/dot-2"]
     assert github.comments(suite.pr_number) == []
 
 
 def test_a_wrong_token_is_reported_once_and_not_shown(suite: Suite) -> None:
     wrong = "msr_" + "0" * 64
-    said = suite.called(PRSHOTS_TOKEN=wrong)
+    said = suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN=wrong)
     assert said[0] == f"prshots: 0 screenshots uploaded to PR {suite.pr_number}"
     assert said[1].startswith("prshots: 1 screenshot not uploaded: http://127.0.0.1:")
     assert said[1].endswith("refused the token: it is wrong, revoked, or for another service")
@@ -309,7 +230,7 @@ def test_other_forges_get_one_comment_that_is_updated(
             "PRSHOTS_REPOSITORY": forge.repository,
             "PRSHOTS_FORGE_TOKEN": forge.access_token if is_bitbucket else forge.token,
         }
-        created, updated = uploads_in(suite.called(**settings))
+        created, updated = uploads_in(suite.called(ONE_TEST_TWO_RUNS, **settings))
         *others, comment = forge.comments()
     assert [other.author for other in others] == ["somebody"] * 4
     assert comment.body.startswith(marker)
@@ -335,12 +256,12 @@ def test_a_job_without_a_secret_uploads_with_its_id_token(
         "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
         "PRSHOTS_PROJECT": "local/keyless reporter",
     }
-    said = uploads_in(suite.called(PRSHOTS_TOKEN="", **job))
+    said = uploads_in(suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN="", **job))
     assert [line.partition(",")[0] for line in said] == [
         f"prshots: 1 screenshot uploaded to PR {suite.pr_number}"
     ] * 2
     another = job | {"ACTIONS_ID_TOKEN_REQUEST_URL": ci_issuer.job_url(repository="octo/other")}
-    refused = suite.called(PRSHOTS_TOKEN="", **another)
+    refused = suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN="", **another)
     assert "did not accept this job's ID token" in refused[1]
     assert "Check that the project trusts this issuer" in refused[1]
 

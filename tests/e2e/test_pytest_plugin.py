@@ -7,23 +7,19 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 
 from prshots.client import Client, sending
 from support.chromium import CHROMIUM, QUIET
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import Repository
+from support.pytest_jobs import ONLY_OURS, Job, entries, job_of, lines, run_elsewhere
 from support.service import SHA, Service, png
 from support.unreliable_proxy import UnreliableProxy, refuse
 
 pytest_plugins = ["pytester"]
-
-ONLY_OURS = ("-p", "prshots", "-p", "no:cacheprovider")
-"""Load the plugin by its installed name, and not the other installed plugins, which are slow to load."""
 
 PICTURES = """
 import pathlib, pytest
@@ -37,15 +33,6 @@ def png(width=320, height=200):
 """
 
 
-@dataclass
-class Job:
-    """The environment of a GitHub Actions job for one pull request."""
-
-    pr_number: int
-    token: str
-    environ: dict[str, str]
-
-
 @pytest.fixture(scope="module")
 def github() -> Iterator[GitHubLookAlike]:
     with github_look_alike() as running:
@@ -54,23 +41,7 @@ def github() -> Iterator[GitHubLookAlike]:
 
 @pytest.fixture
 def job(tmp_path: Path, shared_service: Service, github: GitHubLookAlike) -> Job:
-    number, token = github.new_pr(), shared_service.new_token()
-    repo = {"full_name": github.repository}
-    pull = {"number": number, "head": {"sha": SHA, "repo": repo}, "base": {"repo": repo}}
-    event = tmp_path / "event.json"
-    event.write_text(json.dumps({"action": "opened", "pull_request": pull}))
-    environ = {
-        "PRSHOTS_URL": shared_service.base_url,
-        "PRSHOTS_TOKEN": token,
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_API_URL": github.url,
-        "GITHUB_SERVER_URL": "https://github.com",
-        "GITHUB_REPOSITORY": github.repository,
-        "GITHUB_EVENT_NAME": "pull_request",
-        "GITHUB_EVENT_PATH": str(event),
-        "GITHUB_TOKEN": github.token,
-    }
-    return Job(number, token, environ)
+    return job_of(tmp_path, shared_service, github)
 
 
 @pytest.fixture
@@ -86,45 +57,9 @@ def here(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, job: Job) -
     return pytester
 
 
-def run_elsewhere(folder: Path, job: Job, *args: str) -> tuple[int, str]:
-    """Run pytest as a process with warnings as errors, and check that its output contains no secret."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    inherited["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *ONLY_OURS, "-W", "error", *args],
-        cwd=folder,
-        env=inherited | job.environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    said = done.stdout + done.stderr
-    assert job.token not in said
-    assert job.environ["GITHUB_TOKEN"] not in said
-    return done.returncode, said
-
-
-def lines(said: str) -> list[str]:
-    """Return the plugin's lines at the end of the output."""
-    return re.findall(r"^prshots: (.+)$", said, re.MULTILINE)
-
-
 NO_BASELINES = (
     "Nothing to compare with: main has no baselines yet. Run prshots upload on main to create them."
 )
-
-
-def entries(job: Job) -> list[str]:
-    """Return the names and viewports of all images of the pull request."""
-    reply = httpx.get(
-        f"{job.environ['PRSHOTS_URL']}/v1/comment",
-        params={"pr_number": job.pr_number},
-        headers={"Authorization": f"Bearer {job.token}"},
-        trust_env=False,
-    )
-    found = re.findall(r"^`(.+?)` · (\S+) · ", reply.json()["markdown"], re.MULTILINE)
-    return sorted(f"{name} {viewport}" for name, viewport in found)
 
 
 @pytest.mark.slow
@@ -200,8 +135,8 @@ def test_is_called_wrongly(shot):
         "from/a driver 390x844",
         "from/a path 1x2",
         "from/a picture 3x4",
+        "test_shop/TestCart/test_empty 1280x800",
         "test_shop/TestCart/test_empty 320x200",
-        "test_shop/TestCart/test_empty-2 1280x800",
         "test_shop/test_kinds (small) 320x200",
     ]
 

@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 
 from prshots.client.shots import find_shots
-from prshots.pytest_plugin.taking import Camera, shortened
+from prshots.pytest_plugin.naming import ShotNames, shortened
+from prshots.pytest_plugin.taking import Camera
 from support.vectors import cases
 
 
@@ -43,7 +44,9 @@ def test_a_name_is_cleaned_and_shortened_to_200_characters(case: dict[str, Any])
 @pytest.mark.parametrize("case", cases("shot_names", "repeated"))
 def test_a_repeated_name_gets_a_number(case: dict[str, Any]) -> None:
     names: list[str] = []
-    camera = Camera(text_of(case["name"]), lambda _take, name, _viewport, _theme: names.append(name))
+    camera = Camera(
+        ShotNames(shortened(text_of(case["name"]))), {}, lambda _name, take: names.append(take().name)
+    )
     for _ in case["names"]:
         camera(b"an image")
     assert names == [text_of(name) for name in case["names"]]

@@ -38,12 +38,23 @@ export function clean(given: string): string {
 
 /** Gives the second screenshot of the same name, viewport and theme in a run the suffix -2. */
 export class UniqueNames {
-  readonly #taken = new Map<string, number>();
+  /** Who uses a name, -2, -3 and so on. */
+  readonly #taken = new Map<string, unknown[]>();
 
-  name(title: Title): string {
+  /** `owner` is what can release the name again. */
+  name(title: Title, owner: unknown = this): string {
     const key = JSON.stringify([title.name, title.viewport, title.theme]);
-    const count = (this.#taken.get(key) ?? 0) + 1;
-    this.#taken.set(key, count);
-    return count === 1 ? title.name : fitted(`${title.name}-${count}`);
+    const owners = this.#taken.get(key) ?? [];
+    const free = owners.indexOf(undefined);
+    const at = free < 0 ? owners.length : free;
+    owners[at] = owner;
+    this.#taken.set(key, owners);
+    return at === 0 ? title.name : fitted(`${title.name}-${at + 1}`);
+  }
+
+  /** Free the owner's names: a test that runs again takes the same screenshots again. */
+  release(owner: unknown): void {
+    for (const owners of this.#taken.values())
+      for (const [at, each] of owners.entries()) if (each === owner) owners[at] = undefined;
   }
 }

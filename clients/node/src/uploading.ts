@@ -24,6 +24,11 @@ export interface Picture {
   path?: string;
 }
 
+/** An image, and what it showed before, to be shown as a pair. */
+export interface Pictures extends Picture {
+  before?: Picture;
+}
+
 const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
 
 export class Uploads {
@@ -47,7 +52,7 @@ export class Uploads {
     this.#queue = new Queue(atOnce);
   }
 
-  add(picture: Picture, name: string, viewport: string, theme = ""): void {
+  add(picture: Pictures, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
       if (this.#givenUp) {
         this.#notTried += 1;
@@ -56,13 +61,26 @@ export class Uploads {
       try {
         const shot = await shotOf(picture, { name, viewport, theme }, await this.service.maxImageBytes());
         if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
-        await this.#send(shot);
+        const before = picture.before && (await this.#before(picture.before, shot));
+        await this.#send({ ...shot, ...(before && { before }) });
         this.uploaded += 1;
         this.#failures = 0;
       } catch (error) {
         this.#judge(error, name);
       }
     });
+  }
+
+  /** Return what a shot showed before; nothing if it showed the same. Without a readable one, the shot is sent alone. */
+  async #before(picture: Picture, { image, name }: Shot): Promise<Shot["before"]> {
+    try {
+      const before = await imageOf(picture, await this.service.maxImageBytes());
+      return before.image.equals(image) ? undefined : before;
+    } catch (error) {
+      const why = messageOf(error).replace(/^not uploaded: /, "");
+      this.warnings.push(`${name}: uploaded without the image to compare it with: ${why}`);
+      return undefined;
+    }
   }
 
   /** Send a shot. Of a baseline whose bytes the service has, only the hash. */
@@ -101,10 +119,7 @@ async function shotOf(
   { name, viewport, theme }: Title,
   maxImageBytes: number,
 ): Promise<Shot> {
-  const image = await bytesOf(picture, maxImageBytes);
-  const contentType = contentTypeOf(image);
-  if (contentType === undefined)
-    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
+  const { image, contentType } = await imageOf(picture, maxImageBytes);
   const size = pixelSize(image);
   if (!viewport && size === undefined)
     throw new InvalidInputError("not uploaded: the image does not contain its size, so it may be broken");
@@ -112,6 +127,17 @@ async function shotOf(
   if (!VIEWPORT.test(shown))
     throw new InvalidInputError(`not uploaded: invalid viewport ${shown}: each side takes 1 to 99999`);
   return { image, contentType, name, viewport: shown, theme };
+}
+
+async function imageOf(
+  picture: Picture,
+  maxImageBytes: number,
+): Promise<{ image: Buffer; contentType: ContentType }> {
+  const image = await bytesOf(picture, maxImageBytes);
+  const contentType = contentTypeOf(image);
+  if (contentType === undefined)
+    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
+  return { image, contentType };
 }
 
 function cutOffWarning(contentType: ContentType): string {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Reporter from "../dist/playwright/index.js";
 import { PICTURES } from "./support/pictures.js";
+import { aProject, aTest } from "./support/playwright_tests.js";
 import { served } from "./support/servers.js";
 
 /** Return the reporter's output while `use` runs, in an environment without CI or service. */
@@ -88,11 +89,9 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
           GITHUB_TOKEN: "of_the_job",
         });
         const reporter = new Reporter({ url, token, comment: false });
+        reporter.onBegin({ projects: [aProject("")] }, { allTests: () => [] });
         const attachment = { name: "home", contentType: "image/png", body: PICTURES.png };
-        reporter.onTestEnd(
-          { titlePath: () => ["", "", "a.spec.ts", "works"], parent: {}, title: "works" },
-          { status: "passed", retry: 0, attachments: [attachment] },
-        );
+        reporter.onTestEnd(aTest("works"), { status: "passed", retry: 0, attachments: [attachment] });
         await reporter.onEnd({ status: "passed" });
       }),
     );
@@ -103,4 +102,121 @@ test("a preview's pull request is asked of the forge, and the job does nothing i
     );
   }
   rmSync(folder, { recursive: true });
+});
+
+/** Return the names and viewports that arrive at a service in a pull request's run, and what the reporter says. */
+async function arrived(options, use, projects = [aProject("")]) {
+  const shots = [];
+  const said = await written(() =>
+    served(
+      ({ url }, content) => {
+        if (url !== "/v1/upload") return url === "/v1/pull" ? { status: 404 } : {};
+        const field = (name) => content.toString("latin1").match(`name="${name}"\r\n\r\n(.*)\r\n`)?.[1];
+        const pair = content.includes('name="before"') && "with a before";
+        shots.push([field("name"), field("viewport"), field("theme"), pair].filter(Boolean).join(" "));
+        return {};
+      },
+      async (url) => {
+        const token = `msr_${"0f".repeat(32)}`;
+        const reporter = new Reporter({
+          url,
+          token,
+          prNumber: 7,
+          commit: "0123456",
+          comment: false,
+          ...options,
+        });
+        reporter.onBegin({ projects }, { allTests: () => [] });
+        use(reporter);
+        await reporter.onEnd({ status: "passed" });
+      },
+    ),
+  );
+  return { shots: shots.sort(), said };
+}
+
+const result = (status, retry, ...names) => ({
+  status,
+  retry,
+  attachments: names.map((name) => ({ name, contentType: "image/png", body: PICTURES.png })),
+});
+
+test("only the last result of a test is uploaded", async () => {
+  const { shots } = await arrived({}, (reporter) => {
+    const flaky = aTest("flaky", { retries: 2 });
+    reporter.onTestEnd(flaky, result("failed", 0, "early", "both"));
+    reporter.onTestEnd(flaky, result("passed", 1, "both", "both"));
+    const broken = aTest("broken", { retries: 1 });
+    reporter.onTestEnd(broken, result("failed", 0, "first"));
+    reporter.onTestEnd(broken, result("timedOut", 1, "second"));
+    reporter.onTestEnd(aTest("stopped", { retries: 2 }), result("failed", 0, "only"));
+    const serial = aTest("serial", { retries: 1 }); // it passed, but another one of its group did not
+    reporter.onTestEnd(serial, result("passed", 0, "same"));
+    reporter.onTestEnd(serial, result("passed", 1, "same"));
+  });
+  assert.deepEqual(shots, [
+    "shop/broken/second 1280x720",
+    "shop/flaky/both 1280x720",
+    "shop/flaky/both-2 1280x720",
+    "shop/serial/same 1280x720",
+    "shop/serial/same 1280x720",
+    "shop/stopped/only 1280x720",
+  ]);
+});
+
+test("projects become viewport and theme, and a label only where these are the same", async () => {
+  const projects = [
+    aProject("chromium"),
+    aProject("firefox"),
+    aProject("mobile", { viewport: { width: 390, height: 844 } }),
+    aProject("dark", { colorScheme: "dark" }),
+  ];
+  const tests = projects.map((project) => aTest("cart", { project }));
+  const { shots } = await arrived(
+    {},
+    (reporter) => {
+      for (const test of tests) reporter.onTestEnd(test, result("passed", 0, "screenshot"));
+    },
+    projects,
+  );
+  assert.deepEqual(shots, [
+    "shop/cart (firefox) 1280x720",
+    "shop/cart 1280x720",
+    "shop/cart 1280x720 dark",
+    "shop/cart 390x844",
+  ]);
+});
+
+test("a function that fails is named once, and default names are used", async () => {
+  const name = () => {
+    throw new Error("no such title");
+  };
+  const { shots, said } = await arrived({ name }, (reporter) => {
+    reporter.onTestEnd(aTest("cart"), result("passed", 0, "a", "b"));
+  });
+  assert.deepEqual(shots, ["shop/cart/a 1280x720", "shop/cart/b 1280x720"]);
+  assert.equal(said.split("the function name failed, so default names are used: no such title").length, 2);
+});
+
+test("a toHaveScreenshot is sent with its before, unless that is the same or not readable", async () => {
+  const image = (name, body) => ({ name, body, contentType: "image/png" });
+  const other = Buffer.concat([PICTURES.png, Buffer.from("other")]);
+  const { shots, said } = await arrived({}, (reporter) => {
+    const attachments = [
+      ...[
+        image("home-expected.png", other),
+        image("home-actual.png", PICTURES.png),
+        image("home-diff.png", other),
+      ],
+      ...[image("first-expected.png", PICTURES.png), image("first-actual.png", PICTURES.png)],
+      ...[image("lost-expected.png", Buffer.from("no image")), image("lost-actual.png", PICTURES.png)],
+    ];
+    reporter.onTestEnd(aTest("looks"), { status: "failed", retry: 0, attachments });
+  });
+  assert.deepEqual(shots, [
+    "shop/looks/first 1280x720",
+    "shop/looks/home 1280x720 with a before",
+    "shop/looks/lost 1280x720",
+  ]);
+  assert.match(said, /looks\/lost: uploaded without the image to compare it with: it is not a PNG/);
 });

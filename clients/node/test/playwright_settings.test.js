@@ -57,6 +57,11 @@ test("an invalid setting is named", () => {
   refused({ only: "some" }, /"all" or "failed"/);
   refused({ branch: "my branch" }, /PRSHOTS_BRANCH\) takes the name of a branch; got "my branch"/);
   refused({ view: "some" }, /view takes one of all, latest, changes; got "some"/);
+  refused(
+    { name: "{file}/{browser}" },
+    /name takes a template with \{file\}, .*\{project\}; got "\{browser\}"/,
+  );
+  refused({ name: 7 }, /name takes a function, or a template/);
   refused({ url: "shots.test" }, /such as https:/);
   refused({ url: "https://ann:hunter2@shots.test" }, (error) => !error.message.includes("hunter2"));
 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { titleOf } from "../dist/playwright/titles.js";
 import { fitted, UniqueNames, withoutSuffixes } from "../dist/shot_names.js";
 import { Uploads } from "../dist/uploading.js";
 import { PICTURES } from "./support/pictures.js";
@@ -33,26 +32,6 @@ testCases("shot_names", "repeated", ({ name, names }) => {
   assert.deepEqual(found, names.map(textOf));
 });
 
-function titled(name, { path, project = "chromium", several = false, retry = 0, repeatEachIndex = 0 } = {}) {
-  const titlePath = () => ["", project, "shop/cart.spec.ts", "empty", "says so"];
-  const attachment = { name, path, contentType: "image/png" };
-  return titleOf({ titlePath, repeatEachIndex }, { retry }, attachment, several);
-}
-
-test("a screenshot is named after its test and its attachment", () => {
-  const test = "shop/cart/empty/says so";
-  assert.deepEqual(titled("cart.png"), { name: `${test}/cart`, viewport: "", theme: "" });
-  assert.deepEqual(titled("cart@390x844"), { name: `${test}/cart`, viewport: "390x844", theme: "" });
-  assert.deepEqual(titled("@390x844.dark"), { name: test, viewport: "390x844", theme: "dark" });
-  const finished = { path: "/out/test-finished-1.png" };
-  assert.equal(titled("screenshot", finished).name, "shop/cart/empty/says so");
-  const failed = { path: "/out/test-failed-1.png" };
-  assert.equal(titled("screenshot", failed).name, "failed/shop/cart/empty/says so");
-  assert.equal(titled("a\nb\n", { several: true }).name, "chromium/shop/cart/empty/says so/a b");
-  const again = { retry: 1, repeatEachIndex: 2 };
-  assert.equal(titled("a", again).name, "shop/cart/empty/says so (repeat 2, retry 1)/a");
-});
-
 test("the same name with another viewport or theme is not a duplicate", () => {
   const unique = new UniqueNames();
   const titles = [
@@ -65,4 +44,13 @@ test("the same name with another viewport or theme is not a duplicate", () => {
     titles.map((title) => unique.name(title)),
     ["a", "a", "a", "a-2"],
   );
+});
+
+test("names that are released are given again", () => {
+  const unique = new UniqueNames();
+  const title = { name: "a", viewport: "", theme: "" };
+  const named = (...owners) => owners.map((owner) => unique.name(title, owner));
+  assert.deepEqual(named("one", "two", "two"), ["a", "a-2", "a-3"]);
+  unique.release("two");
+  assert.deepEqual(named("two", "two", "two"), ["a-2", "a-3", "a-4"]);
 });

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from prshots.pytest_plugin.naming import ShotNames
     from prshots.pytest_plugin.run import Run
     from prshots.pytest_plugin.taking import Camera
 
@@ -46,6 +47,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini(f"prshots_{name}", words, type="bool", default=default)
     group.addoption("--prshots-dir", metavar="DIR", help="also keep the screenshots in this folder")
     parser.addini("prshots_dir", "same as --prshots-dir", default="")
+    group.addoption(
+        "--prshots-name", metavar="TEMPLATE", help="how screenshots without a name are named, such as {test}"
+    )
+    parser.addini("prshots_name", "same as --prshots-name", default="")
 
 
 def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switch or a text
@@ -55,8 +60,10 @@ def _setting(config: pytest.Config, name: str) -> Any:  # noqa: ANN401 - a switc
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the run. Raises UsageError if uploads are on and a setting is missing or invalid."""
+    from prshots.pytest_plugin.naming import check_template
     from prshots.pytest_plugin.run import Run
 
+    check_template(_setting(config, "prshots_name"))
     config.stash[_RUN] = run = Run.begun(
         mode=_setting(config, "prshots"),
         folder=_setting(config, "prshots_dir"),
@@ -76,7 +83,27 @@ def shot(request: pytest.FixtureRequest) -> "Camera":
     """Take screenshots for the pull request: `shot(page)` or `shot(png_bytes, "checkout/cart")`."""
     from prshots.pytest_plugin.taking import Camera
 
-    return Camera(request.node.nodeid, request.config.stash[_RUN].take)
+    return Camera(_names_of(request.node), request.node.funcargs, request.config.stash[_RUN].take)
+
+
+def _names_of(item: pytest.Item) -> "ShotNames":
+    from prshots.pytest_plugin.naming import DEFAULT_TEMPLATE, ShotNames
+
+    return ShotNames.of(item, _setting(item.config, "prshots_name") or DEFAULT_TEMPLATE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Upload a test's screenshots when it is over, so that only the last of its reruns counts."""
+    try:
+        return (yield)
+    finally:
+        item.config.stash[_RUN].finish_test()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.config.stash[_RUN].forget_test()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -86,7 +113,7 @@ def pytest_runtest_makereport(
     del call
     report = yield
     if report.when == "call" and report.failed:
-        item.config.stash[_RUN].take_failure(item.nodeid, getattr(item, "funcargs", {}))
+        item.config.stash[_RUN].take_failure(_names_of(item), getattr(item, "funcargs", {}))
     return report
 
 

@@ -8,14 +8,15 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 
 from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.variables import client_warnings
+from prshots.pytest_plugin.naming import ShotNames
 from prshots.pytest_plugin.report import RunReport
-from prshots.pytest_plugin.taking import name_of, shortened, way_to_take
+from prshots.pytest_plugin.taking import Taken, theme_of, viewport_of, way_to_take
 
 if TYPE_CHECKING:
     from prshots.pytest_plugin.uploads import BackgroundUploads
@@ -24,6 +25,13 @@ _BROWSERS = ("page", "driver", "selenium", "browser")
 """The fixtures to take a screenshot of when a test fails, in this order."""
 
 _NOT_IN_FILE_NAMES = re.compile(r'[<>:"|?*\\]|\A[/.]+|(?<=/)\.+')
+
+
+class _Spooled(NamedTuple):
+    """A screenshot of the test that runs, in a temporary file."""
+
+    path: Path
+    taken: Taken
 
 
 @dataclass(slots=True)
@@ -39,6 +47,8 @@ class Run:
     report: RunReport = field(default_factory=RunReport)
     _spool: Path | None = None
     _spooled: int = 0
+    _of_test: list[_Spooled] = field(default_factory=list)
+    _problems_of_test: list[str] = field(default_factory=list)
     _kept: set[Path] = field(default_factory=set)
 
     @classmethod
@@ -77,25 +87,41 @@ class Run:
         """Return whether screenshots are neither kept nor uploaded, as on a developer's machine."""
         return self.uploads is None and self.folder is None
 
-    def take(self, take: Callable[[], bytes], name: str, viewport: str = "", theme: str = "") -> None:
-        """Take a screenshot, and keep and upload it. Errors become lines of the report."""
+    def take(self, name: str, take: Callable[[], Taken]) -> None:
+        """Take a screenshot of the test that runs. Errors become lines of the report."""
         if self.is_idle:
             return
         try:
-            self._save(take(), name, viewport, theme)
+            self._spool_image(take())
         except Exception as error:  # noqa: BLE001 - a browser that is gone may raise anything
-            self.report.problems.append(f"{name}: {_words(error)}")
+            self._problems_of_test.append(f"{name}: {_words(error)}")
 
-    def take_failure(self, nodeid: str, fixtures: Mapping[str, Any]) -> None:
+    def take_failure(self, names: ShotNames, fixtures: Mapping[str, Any]) -> None:
         """Take a screenshot of a failed test's browser, if it has one. A failure is no baseline."""
         is_baseline = self.uploads is not None and self.uploads.pr_number is None
         if not self.takes_failures or self.is_idle or is_baseline:
             return
-        name = shortened(f"failed/{name_of(nodeid)}")
-        for browser in (fixtures[name] for name in _BROWSERS if name in fixtures):
+        name = names.labeled(f"failed/{names.unnamed}")
+        for browser in (fixtures[fixture] for fixture in _BROWSERS if fixture in fixtures):
             if hasattr(browser, "screenshot") or hasattr(browser, "get_screenshot_as_png"):
-                self.take(lambda browser=browser: way_to_take(browser)(), name)  # type: ignore[misc]
+                self.take(name, lambda browser=browser: _of_failure(name, browser))  # type: ignore[misc]
                 return
+
+    def forget_test(self) -> None:
+        """Drop what the test has taken: it runs again, and only its last run counts."""
+        for spooled in self._of_test:
+            spooled.path.unlink(missing_ok=True)
+        self._of_test, self._problems_of_test = [], []
+
+    def finish_test(self) -> None:
+        """Keep and upload what the test has taken. Its last run is over."""
+        self.report.problems += self._problems_of_test
+        for spooled in self._of_test:
+            try:
+                self._save(*spooled)
+            except InvalidInputError as error:
+                self.report.problems.append(f"{spooled.taken.name}: {error}")
+        self._of_test, self._problems_of_test = [], []
 
     def finish(self, *, interrupted: bool) -> None:
         """Wait for the uploads, compare, and post the comment. If the run was interrupted, do neither."""
@@ -130,22 +156,34 @@ class Run:
             except PrshotsError as error:
                 self.report.problems.append(f"the comment was not posted: {error}")
 
-    def _save(self, image: bytes, name: str, viewport: str, theme: str) -> None:
+    def _spool_image(self, taken: Taken) -> None:
+        """Write it to a temporary file: all of a run's images may not fit in memory."""
+        from prshots.contract.formats import format_of
+
+        if format_of(taken.image) is None:
+            raise InvalidInputError("is not a PNG, JPEG or WebP image" if taken.image else "is empty")
+        path = self._spool_path()
+        path.write_bytes(taken.image)
+        self._of_test.append(_Spooled(path, taken._replace(image=b"")))
+
+    def _save(self, path: Path, taken: Taken) -> None:
+        """Keep and upload a spooled image. Raises InvalidInputError."""
         from prshots.client.shots import shot_from
         from prshots.contract.formats import format_of
 
-        image_format = format_of(image)
-        if image_format is None:
-            raise InvalidInputError("is not a PNG, JPEG or WebP image" if image else "is empty")
+        _, name, viewport, theme = taken
         if self.folder is not None:
-            self._keep(self.folder, image, name, _suffix(image, viewport, theme), image_format.ext)
-        if self.uploads is not None:
-            path = self._spool_path()
-            path.write_bytes(image)
-            shot = shot_from(path, name=name, viewport=viewport, theme=theme, with_suffix=False)
-            if shot.warning:
-                self.report.warnings.append(f"{name}: {shot.warning}")
-            self.uploads.add(shot)
+            image = path.read_bytes()
+            image_format = format_of(image)
+            suffix = _suffix(image, viewport, theme)
+            self._keep(self.folder, image, name, suffix, image_format.ext if image_format else "png")
+        if self.uploads is None:
+            path.unlink()
+            return
+        shot = shot_from(path, name=name, viewport=viewport, theme=theme, with_suffix=False)
+        if shot.warning:
+            self.report.warnings.append(f"{name}: {shot.warning}")
+        self.uploads.add(shot)
 
     def _keep(self, folder: Path, image: bytes, name: str, suffix: str, ext: str) -> None:
         """Write a file that `prshots upload` gives the same name. Never overwrite a file of this run."""
@@ -163,11 +201,15 @@ class Run:
         self.report.kept += 1
 
     def _spool_path(self) -> Path:
-        """Return a temporary file for an image: all of a run's images may not fit in memory."""
+        """Return a new temporary file."""
         if self._spool is None:
             self._spool = Path(tempfile.mkdtemp(prefix="prshots-"))
         self._spooled += 1
         return self._spool / str(self._spooled)
+
+
+def _of_failure(name: str, browser: Any) -> Taken:  # noqa: ANN401 - many kinds
+    return Taken(way_to_take(browser)(), name, viewport_of(browser), theme_of(browser))
 
 
 def _suffix(image: bytes, viewport: str, theme: str) -> str:

@@ -1,29 +1,42 @@
-"""Take a screenshot of what a test passes, and name it."""
+"""Take a screenshot of what a test passes, and find out its viewport and theme."""
 
-import hashlib
+import contextlib
 import inspect
 import io
 import os
-import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from prshots.contract.limits import MAX_NAME_CHARACTERS, THEMES, VIEWPORT
+from prshots.contract.limits import THEMES, VIEWPORT
+from prshots.pytest_plugin.naming import ShotNames
 
-Develop = Callable[[Callable[[], bytes], str, str, str], None]
-"""Called with a function that takes the screenshot, its name, viewport ("" for its pixels) and theme."""
+
+class Taken(NamedTuple):
+    """A screenshot. Without a viewport, its size in pixels counts."""
+
+    image: bytes
+    name: str
+    viewport: str
+    theme: str
+
+
+Develop = Callable[[str, Callable[[], Taken]], None]
+"""Called with a name for errors, and a function that takes the screenshot."""
 
 _TAKES = "bytes, a path, an image with .save(), or an object with .screenshot() or .get_screenshot_as_png()"
+_PREFERS_DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 
 
 class Camera:
-    """The `shot` fixture of one test."""
+    """The `shot` fixture of one test. `fixtures` are the test's, which may be set up later."""
 
-    def __init__(self, nodeid: str, develop: Develop) -> None:
+    def __init__(self, names: ShotNames, fixtures: Mapping[str, object], develop: Develop) -> None:
         self._develop = develop
-        self._test = name_of(nodeid)
-        self._unnamed = 0
+        self._names = names
+        self._fixtures = fixtures
+        self._unnamed: Counter[tuple[str, str]] = Counter()
 
     def __call__(
         self,
@@ -41,12 +54,45 @@ class Camera:
             raise ValueError(f"invalid viewport {viewport!r}: use <width>x<height>, such as 1280x800")
         if theme is not None and theme not in THEMES:
             raise ValueError(f"invalid theme {theme!r}: use {' or '.join(THEMES)}")
-        if name is None:
-            self._unnamed += 1
-            name = self._test if self._unnamed == 1 else shortened(f"{self._test}-{self._unnamed}")
-        elif not name.strip():
+        if name is not None and not name.strip():
             raise ValueError("the name is empty: pass a name, or None to use the test's")
-        self._develop(take, shortened(name), viewport or "", theme or "")
+        page = _page_of(image, self._fixtures.get("page"))
+
+        def taken() -> Taken:
+            data = take()
+            screen = viewport or viewport_of(page), theme or theme_of(page)
+            return Taken(data, self._name(name, screen), *screen)
+
+        self._develop(name or self._names.unnamed, taken)
+
+    def _name(self, given: str | None, screen: tuple[str, str]) -> str:
+        if given is not None:
+            return self._names.labeled(given)
+        self._unnamed[screen] += 1
+        return self._names.numbered(self._unnamed[screen])
+
+
+def _page_of(image: object, page: object) -> object:
+    """Return the Playwright page that an image is of: itself, a locator's, or the test's."""
+    if hasattr(image, "viewport_size"):
+        return image
+    return None if hasattr(image, "get_screenshot_as_png") else getattr(image, "page", page)
+
+
+def viewport_of(page: object) -> str:
+    """Return a Playwright page's viewport; nothing for another object, or a window of any size."""
+    size = getattr(page, "viewport_size", None)
+    return f"{size['width']}x{size['height']}" if isinstance(size, dict) else ""
+
+
+def theme_of(page: object) -> str:
+    """Return dark if a Playwright page prefers that. Light is the default, so it is no theme."""
+    evaluate = getattr(page, "evaluate", None)
+    if not viewport_of(page) or not callable(evaluate) or inspect.iscoroutinefunction(evaluate):
+        return ""
+    with contextlib.suppress(Exception):  # a page that is closed, or that shows no document
+        return "dark" if evaluate(_PREFERS_DARK) is True else ""
+    return ""
 
 
 def way_to_take(image: Any) -> Callable[[], Any]:  # noqa: ANN401 - many kinds
@@ -83,27 +129,3 @@ def _saved(picture: Any) -> bytes:  # noqa: ANN401 - Pillow's, or a similar one
     file = io.BytesIO()
     picture.save(file, format="PNG")
     return file.getvalue()
-
-
-_TESTS_FOLDER = re.compile(r"\Atests?/")
-
-
-def name_of(nodeid: str) -> str:
-    """Return a readable name for a test's id.
-
-    tests/ui/test_shop.py::TestCart::test_empty[small] becomes ui/test_shop/TestCart/test_empty (small).
-    """
-    path, _, parameters = nodeid.partition("[")
-    file, *parts = path.split("::")
-    file = _TESTS_FOLDER.sub("", file.removesuffix(".py"))
-    name = "/".join([file, *parts])
-    return shortened(f"{name} ({parameters.removesuffix(']')})" if parameters else name)
-
-
-def shortened(name: str) -> str:
-    """Return a name that the service accepts. Long names that start the same stay different."""
-    name = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", name).encode(errors="replace").decode()
-    if len(name) <= MAX_NAME_CHARACTERS:
-        return name
-    mark = f"~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return name[: MAX_NAME_CHARACTERS - len(mark)] + mark

@@ -1,5 +1,12 @@
 /** A Playwright reporter: it uploads screenshots while the tests run and comments on the pull request at the end. */
-import type { FullConfig, FullResult, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
+import type {
+  FullConfig,
+  FullResult,
+  Reporter,
+  Suite,
+  TestCase,
+  TestResult,
+} from "@playwright/test/reporter";
 import { compareWithBase, describe, summary } from "../comparing.js";
 import { messageOf, ServiceTooOldError } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
@@ -8,16 +15,21 @@ import { post } from "../posting.js";
 import { redacted, secretsOf } from "../redaction.js";
 import { Sender } from "../sending.js";
 import { Service } from "../service.js";
-import { UniqueNames } from "../shot_names.js";
+import { type Title, UniqueNames } from "../shot_names.js";
 import { nameOf, type Target, targetOf } from "../target.js";
 import { screenshots, Uploads } from "../uploading.js";
 import { misspelledVariables } from "../variables.js";
+import { screenshotsIn } from "./attachments.js";
+import { Projects } from "./projects.js";
+import { LastResults } from "./retries.js";
 import { jobAtForge, type PrshotsOptions, type Settings, settingsOf } from "./settings.js";
-import { titleOf } from "./titles.js";
+import { DEFAULT_NAMING, type Naming, titleOf } from "./titles.js";
 
 export type { PrshotsOptions } from "./settings.js";
+export type { NameParts, Naming } from "./titles.js";
 
-const IMAGES = new Set(["image/png", "image/jpeg", "image/webp"]);
+/** Playwright says neither viewport nor theme of a project in the reports that it merges. */
+const IS_MERGED = process.argv.includes("merge-reports");
 
 /** The uploads, the comparison and the comment of one test run. */
 class Run {
@@ -79,10 +91,11 @@ export default class PrshotsReporter implements Reporter {
   readonly #options: PrshotsOptions;
   readonly #problems: string[] = [];
   readonly #names = new UniqueNames();
+  readonly #results = new LastResults((test, result) => this.#upload(test, result));
   readonly #stop = new AbortController();
   #settings: Settings | undefined;
   #run: Promise<Run | undefined> = Promise.resolve(undefined);
-  #severalProjects = false;
+  #projects: Projects | undefined;
   /** All tests of the suite have run here, and each was as expected. */
   #isComplete = true;
 
@@ -99,30 +112,49 @@ export default class PrshotsReporter implements Reporter {
     }
   }
 
-  onBegin(config: FullConfig): void {
-    this.#severalProjects = config.projects.length > 1;
+  onBegin(config: FullConfig, suite: Suite): void {
+    this.#projects = new Projects(config.projects, suite, IS_MERGED);
     if (config.shard) this.#isComplete = false;
   }
 
   onTestEnd(test: TestCase, result: TestResult): void {
     if (!this.#settings) return;
+    if (result.status !== test.expectedStatus) this.#isComplete = false; // it may not have come to its screenshots
+    this.#results.add(test, result);
+  }
+
+  /** Upload the screenshots of a test's last result. Tests in serial mode have several: all run again if one fails. */
+  #upload(test: TestCase, result: TestResult): void {
     const isAsExpected = result.status === test.expectedStatus;
-    if (!isAsExpected) this.#isComplete = false; // it may not have come to its screenshots
-    if (this.#settings.only === "failed" && isAsExpected) return;
-    for (const attachment of result.attachments) {
-      if (!IMAGES.has(attachment.contentType)) continue;
-      const title = titleOf(test, result, attachment, this.#severalProjects);
-      const name = this.#names.name(title);
+    const projects = this.#projects;
+    if (!projects || (this.#settings?.only === "failed" && isAsExpected)) return;
+    this.#names.release(test);
+    for (const shot of screenshotsIn(result.attachments)) {
+      const title = this.#title((naming) => titleOf(test, shot, projects, naming));
+      const name = this.#names.name(title, test);
+      const pictures = { ...shot.picture, ...(shot.before && { before: shot.before }) };
       void this.#run.then((run) => {
         const isNoBaseline = run?.target.baselineOf && !isAsExpected;
-        if (!isNoBaseline) run?.uploads.add(attachment, name, title.viewport, title.theme);
+        if (!isNoBaseline) run?.uploads.add(pictures, name, title.viewport, title.theme);
       });
+    }
+  }
+
+  /** Return the title by the option `name`; by the default rule if its function fails. */
+  #title(by: (naming: Naming) => Title): Title {
+    try {
+      return by(this.#settings?.name ?? DEFAULT_NAMING);
+    } catch (error) {
+      const problem = `the function name failed, so default names are used: ${messageOf(error)}`;
+      if (!this.#problems.includes(problem)) this.#problems.push(problem);
+      return by(DEFAULT_NAMING);
     }
   }
 
   async onEnd(result: FullResult): Promise<{ status?: FullResult["status"] } | undefined> {
     const interrupted = result.status === "interrupted";
     if (interrupted) this.#stop.abort();
+    this.#results.end();
     const run = await this.#run;
     if (result.status !== "passed") this.#isComplete = false;
     if (run) await this.#end(run, interrupted);

@@ -6,6 +6,7 @@ import * as validate from "../ci/validate.js";
 import { InvalidInputError } from "../errors.js";
 import { TRIES } from "../sending.js";
 import { VIEWS, type View } from "../service.js";
+import { type Naming, namingOf } from "./titles.js";
 
 export interface PrshotsOptions {
   /** The service's address; default PRSHOTS_URL. Without one, the reporter does nothing. */
@@ -28,6 +29,8 @@ export interface PrshotsOptions {
   view?: View;
   /** Upload the screenshots of all tests (the default) or only of failed tests, which are not compared. */
   only?: "all" | "failed";
+  /** How a screenshot is named: a template or a function; default "{file}/{titles}/{attachment}". */
+  name?: Naming;
   /** Post the comment at the end; default true. */
   comment?: boolean;
   /** Fail the run if something cannot be uploaded or posted; default false. */
@@ -54,6 +57,7 @@ export interface Settings {
   partial: boolean;
   view: View | undefined;
   only: "all" | "failed";
+  name: Naming;
   comment: boolean;
   tries: number;
   job: Job;
@@ -86,6 +90,7 @@ export function settingsOf(options: PrshotsOptions, environ: Environ): Settings 
     partial: options.partial ?? false,
     view: checked(options.view, viewIn, `view takes one of ${VIEWS.join(", ")}`),
     only,
+    name: namingOf(options.name),
     comment: options.comment ?? true,
     tries: Math.max(options.tries ?? TRIES, 1),
     job,

@@ -1,42 +1,98 @@
-/** The name of a screenshot in Playwright: its test, and the attachment's name. */
-import { basename } from "node:path";
-import type { TestCase, TestResult } from "@playwright/test/reporter";
+/** The name of a screenshot in Playwright: its test and the attachment's name, or what the option `name` makes of them. */
+import type { TestCase } from "@playwright/test/reporter";
+import { InvalidInputError } from "../errors.js";
 import { clean, fitted, type Title, withoutSuffixes } from "../shot_names.js";
+import type { Screenshot } from "./attachments.js";
+import type { Projects } from "./projects.js";
 
-export type Attachment = TestResult["attachments"][number];
+/** What a name can be made of. */
+export interface NameParts {
+  /** The test's file, relative to the test folder and without `.spec.ts`. */
+  file: string;
+  /** The titles of the groups around the test, and the test's own. */
+  titles: string[];
+  /** The attachment's name; empty for a screenshot that Playwright took itself. */
+  attachment: string;
+  /** The project's name. */
+  project: string;
+  test: TestCase;
+}
+
+/** A template such as `{file}/{test}/{attachment}`, or a function that returns the name. */
+export type Naming = string | ((parts: NameParts) => string);
+
+export const DEFAULT_NAMING = "{file}/{titles}/{attachment}";
 
 const TEST_FILE = /\.(spec|test|e2e)?\.?[cm]?[jt]sx?$/i;
+const PLACEHOLDER = /\{(\w*)\}/g;
+const FILLED: Record<string, (parts: NameParts) => string> = {
+  file: ({ file }) => file,
+  titles: ({ titles }) => titles.join("/"),
+  groups: ({ titles }) => titles.slice(0, -1).join("/"),
+  test: ({ titles }) => titles.at(-1) ?? "",
+  attachment: ({ attachment }) => attachment,
+  project: ({ project }) => project,
+};
 
-/** Playwright's name for the screenshots that it takes itself. */
-const AUTOMATIC = "screenshot";
-const TAKEN_AT_FAILURE = /^test-failed-\d+\.(png|jpe?g)$/;
+/** Return the option `name`. Throws InvalidInputError. */
+export function namingOf(given: unknown): Naming {
+  if (given === undefined || given === "") return DEFAULT_NAMING;
+  if (typeof given === "function") return given as Naming;
+  const takes = Object.keys(FILLED).map((name) => `{${name}}`);
+  if (typeof given !== "string")
+    throw new InvalidInputError(`name takes a function, or a template with ${takes.join(", ")}`);
+  const unknown = [...given.matchAll(PLACEHOLDER)].find(([, name = ""]) => !Object.hasOwn(FILLED, name));
+  if (unknown)
+    throw new InvalidInputError(`name takes a template with ${takes.join(", ")}; got "${unknown[0]}"`);
+  return given;
+}
 
 /**
- * Return an attachment's name: `file/describe/test/attachment`, after the project's name if the run has several. What
- * Playwright takes when a test fails is under `failed/`. A retry says so.
+ * Return a screenshot's name, viewport and theme. What Playwright takes when a test fails is under `failed/`. A project
+ * is named at the end only if its screenshot is ambiguous without: `checkout/cart (firefox)`.
  */
 export function titleOf(
   test: TestCase,
-  result: TestResult,
-  attachment: Attachment,
-  severalProjects: boolean,
+  { name, isOfFailure }: Pick<Screenshot, "name" | "isOfFailure">,
+  projects: Projects,
+  naming: Naming = DEFAULT_NAMING,
 ): Title {
   const [, project = "", file = "", ...titles] = test.titlePath();
-  const parts = [file.replaceAll("\\", "/").replace(TEST_FILE, ""), ...titles];
-  if (severalProjects && project) parts.unshift(project);
-  const again = [
+  const own = withoutSuffixes(name);
+  const made = nameBy(naming, {
+    file: file.replaceAll("\\", "/").replace(TEST_FILE, ""),
+    titles: titles.map(inOneFolder),
+    attachment: own.name,
+    project,
+    test,
+  });
+  const isLeftOut = typeof naming === "string" && !naming.includes("{project}");
+  const labels = [
+    ...(isLeftOut && projects.isAmbiguous(project, own) ? [inOneFolder(project)] : []),
     ...(test.repeatEachIndex ? [`repeat ${test.repeatEachIndex}`] : []),
-    ...(result.retry ? [`retry ${result.retry}`] : []),
   ];
-  if (again.length) parts.push(`${parts.pop()} (${again.join(", ")})`);
-  if (isOfFailure(attachment)) parts.unshift("failed");
-
-  const own = withoutSuffixes(attachment.name);
-  if (own.name !== AUTOMATIC) parts.push(own.name);
-  const name = parts.map((part) => clean(part).trim()).filter(Boolean);
-  return { ...own, name: fitted(name.join("/")) };
+  const parts = (isOfFailure ? `failed/${made}` : made).split("/").map(inOneLine).filter(Boolean);
+  const suffix = labels.length ? ` (${labels.join(", ")})` : "";
+  return {
+    name: fitted(parts.join("/") + suffix),
+    ...projects.screen(project, own),
+  };
 }
 
-function isOfFailure(attachment: Attachment): boolean {
-  return attachment.name === AUTOMATIC && TAKEN_AT_FAILURE.test(basename(attachment.path ?? ""));
+/** Return the name by this rule; by the default rule if a function returns none. */
+function nameBy(naming: Naming, parts: NameParts): string {
+  if (typeof naming === "string")
+    return naming.replace(PLACEHOLDER, (_, name) => FILLED[name]?.(parts) ?? "");
+  const made: unknown = naming(parts);
+  return typeof made === "string" && made.trim() ? made : nameBy(DEFAULT_NAMING, parts);
+}
+
+/** Return a title that is one part of a name: a slash in it does not start a folder, but looks the same. */
+function inOneFolder(title: string): string {
+  return inOneLine(title).replaceAll("/", "\u2215");
+}
+
+/** Return a text with one space for each line break, indentation or other white space. */
+function inOneLine(text: string): string {
+  return clean(text).replace(/\s+/g, " ").trim();
 }
