@@ -37,6 +37,13 @@ export interface Shot {
   theme: string;
 }
 
+/** The service's reply to an upload. */
+export interface Uploaded {
+  id: string;
+  viewUrl: string;
+  markdown: string;
+}
+
 export interface CommentText {
   markdown: string;
   /** How many screenshots the pull request has. */

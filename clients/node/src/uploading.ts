@@ -11,8 +11,9 @@ import {
 } from "./errors.js";
 import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
 import { Queue } from "./queue.js";
-import type { Service, Shot } from "./service.js";
+import type { Service, Shot, Uploaded } from "./service.js";
 import type { Title } from "./shot_names.js";
+import type { ShotFile } from "./shots.js";
 import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
@@ -22,6 +23,22 @@ const FAILURES_IN_A_ROW = 3;
 export interface Picture {
   body?: Buffer;
   path?: string;
+}
+
+/** The result for one screenshot: `uploaded`, or an `error`. */
+export interface UploadOutcome {
+  shot: ShotFile;
+  uploaded?: Uploaded;
+  /** Empty if it is uploaded. */
+  error: string;
+  /** For the user. */
+  note: string;
+  /** Every other upload would fail too. */
+  isFatal: boolean;
+  /** Shrinking the image would help. */
+  isTooLarge: boolean;
+  /** The service has the bytes already, so none were sent. */
+  isKnown: boolean;
 }
 
 const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
