@@ -1,7 +1,4 @@
-"""action.yml, run by act as on a GitHub runner, against the service and a GitHub look-alike.
-
-The first run installs the client from a checkout, as on a runner. The others reuse it.
-"""
+"""action.yml, run by act as on a GitHub runner, against the service and a GitHub look-alike."""
 
 import copy
 import json
@@ -10,8 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -32,34 +29,18 @@ pytestmark = pytest.mark.slow  # act starts a job for each event
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "tests" / "support" / "workflow"
 ACT = Path(sys.executable).with_name("act")
-OF_THE_ACTION = (
-    "action.yml",
-    "action",
-    "pyproject.toml",
-    "hatch_build.py",
-    "constraints.txt",
-    "README.md",
-    "src",
-)
+NODE = shutil.which("node") or "node"
+BUNDLE = ROOT / "action" / "index.mjs"
 POISONED = (
-    *(
-        "venv/__init__.py",
-        "ensurepip/__init__.py",
-        "pip/__init__.py",
-        "pip/__main__.py",
-        "prshots/__init__.py",
-    ),
-    *(
-        "typer.py",
-        "httpx.py",
-        "json.py",
-        "tempfile.py",
-        "hatchling.py",
-        "sitecustomize.py",
-        "usercustomize.py",
-    ),
+    *("index.js", "index.mjs", "action/index.mjs", "dist/action/index.js", "node_modules/prshots/index.js"),
+    *("node_modules/undici/index.js", "node_modules/fs/index.js", "node_modules/fetch/index.js"),
 )
-"""Modules that a stranger may put into a repository. Python starts one if it looks there for its own."""
+"""Modules that a stranger may put into a repository. Node starts one if it looks there for its own."""
+POISONED_PROGRAMS = ("git", "git.exe", "node", "node_modules/.bin/git", "node_modules/.bin/prshots")
+POISONED_SETTINGS = {
+    ".npmrc": "registry=http://127.0.0.1:9/\nnode-options=--require ./index.js\n",
+    "package.json": json.dumps({"type": "commonjs", "imports": {"#*": "./index.js"}, "main": "index.js"}),
+}
 
 FIRST, SECOND = "1" * 40, "2" * 40
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -108,9 +89,8 @@ class Repository:
         taken = usual | given
         variables = {
             "GITHUB_API_URL": self.github.url,
-            "PYTHONPATH": ".",  # as a project in Python may set it for its tests
+            "NODE_PATH": "node_modules",  # as a project may set it for its tests
             "DEPLOY_KEY": "secret-of-the-job",
-            "KEPT": str(self.folder / "kept"),
             "SEEN": str(self.folder / "seen.json"),
             # Not in the repository's configuration: act reads the repository's name from its remote.
             "GIT_CONFIG_COUNT": "1",
@@ -157,7 +137,7 @@ class Repository:
                 if line.get("command") in {"notice", "warning", "error"}
             ],
             summary=next((line["content"] for line in lines if line.get("command") == "summary"), ""),
-            seen=json.loads((self.folder / "seen.json").read_text()),
+            seen=dict.fromkeys(ACTION["outputs"], "") | json.loads((self.folder / "seen.json").read_text()),
         )
 
 
@@ -166,14 +146,8 @@ def repository(
     tmp_path_factory: pytest.TempPathFactory, shared_service: Service, ci_issuer: CiIssuer
 ) -> Iterator[Repository]:
     folder = tmp_path_factory.mktemp("action")
-    (folder / "checkout").mkdir()
-    for name in OF_THE_ACTION:
-        if (ROOT / name).is_file():
-            shutil.copy(ROOT / name, folder / "checkout")
-        else:
-            ignored = shutil.ignore_patterns("dashboard", "__pycache__")
-            shutil.copytree(ROOT / name, folder / "checkout" / name, ignore=ignored)
-    (folder / "kept").mkdir()
+    shutil.copytree(ROOT / "action", folder / "checkout" / "action")
+    shutil.copy(ROOT / "action.yml", folder / "checkout")
     token = shared_service.new_token("github action")
     trusted = ("--issuer", ci_issuer.url, "--claim", "repository=octocat/shop")
     shared_service.run("project", "trust", "github action", *trusted)
@@ -185,23 +159,29 @@ def repository(
         for name, size in (("phone/home", (390, 844)), ("check out/cart@1280x800", (64, 40))):
             (made.pictures / name).parent.mkdir(parents=True)
             Image.new("RGB", size, "teal").save(made.pictures / f"{name}.png")
-        for name in POISONED:
-            for place in (folder / "repository", made.pictures):
-                (place / name).parent.mkdir(exist_ok=True)
-                (place / name).write_text(
-                    f"open({str(folder / 'poisoned')!r}, 'a').write(__file__ + '\\n')\n"
-                )
-        for name in ("pip.conf", "pip.ini"):  # if pip obeyed it, it would find no package
-            (folder / "repository" / name).write_text("[global]\nindex-url = http://127.0.0.1:9/\n")
-        with (folder / "checkout" / "hatch_build.py").open("a") as build:  # pip runs it
-            environment = str(folder / "environment_of_pip.json")
-            build.write(f"\nimport json, os\njson.dump(dict(os.environ), open({environment!r}, 'w'))\n")
+        for place in (folder / "repository", made.pictures):
+            poison(place, folder / "poisoned")
         (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
         remote = f"https://github.com/{github.repository}.git"
         commit_all(folder / "repository", remote=remote)
         made.git.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote.git"))
         made.push("main")
         yield made
+
+
+def poison(place: Path, told: Path) -> None:
+    """Put files into a folder of the workspace that say so when something runs them."""
+    for name in POISONED:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(
+            f"process.getBuiltinModule('fs').appendFileSync({str(told)!r}, 'module ');\n"
+        )
+    for name in POISONED_PROGRAMS:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(f"#!/bin/sh\necho {name} >> {told}\n")
+        (place / name).chmod(0o755)
+    for name, text in POISONED_SETTINGS.items():
+        (place / name).write_text(text)
 
 
 def event(
@@ -257,8 +237,6 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     assert "### 2 screenshots" in updated["body"]  # of the second commit
     assert "Look at 2222222" in updated["body"]
     assert "### 2 screenshots" in pushed.summary
-    assert "Install the prshots client" in opened.said
-    assert "Install the prshots client" not in pushed.said
 
     closed = repository.run(event("closed", number, SECOND))
     assert closed.succeeded, closed.said
@@ -269,20 +247,16 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     assert statuses(f"{opened.seen['urls']}\n{pushed.seen['urls']}") == {410}
 
 
-def test_the_action_runs_no_file_of_the_workspace_and_pip_gets_no_secret(repository: Repository) -> None:
-    number = repository.github.new_pr()
-    shutil.rmtree(repository.folder / "kept")  # installs again
-    (repository.folder / "kept").mkdir()
-    keyless = {"id_token_url": repository.issuer.job_url(repository="octocat/shop")}
-    done = repository.run(event("opened", number), **keyless)
+def test_the_action_runs_no_file_of_the_workspace(repository: Repository) -> None:
+    done = repository.run(event("opened", repository.github.new_pr()))
     assert done.succeeded, done.said
     assert done.seen["count"] == "2"
     poisoned = repository.folder / "poisoned"
     assert not poisoned.exists(), poisoned.read_text()
-    of_pip = (repository.folder / "environment_of_pip.json").read_text()
-    secrets = (repository.token, repository.github.token, "of-the-runner", "secret-of-the-job")
-    assert [secret for secret in secrets if secret in of_pip] == []
-    assert not {name for name in json.loads(of_pip) if "TOKEN" in name}
+    # The poison works: a program that looks for its modules there does run it.
+    subprocess.run([NODE, "index.js"], cwd=repository.pictures, timeout=60, check=True)
+    assert poisoned.read_text() == "module "
+    poisoned.unlink()
 
 
 def test_the_action_asks_for_what_the_event_does_not_name(repository: Repository) -> None:
@@ -356,11 +330,12 @@ def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Reposito
 
 @dataclass
 class Step:
-    """The action's script alone, in a checkout: what act adds is not needed for this."""
+    """The action's file alone, in a checkout: what act adds is not needed for this."""
 
     folder: Path
     service: Service
     token: str
+    environ: Mapping[str, str] = field(default_factory=lambda: ALONE | {"PATH": os.environ["PATH"]})
 
     def run(self, said: dict[str, Any], ref: str, sha: str, *, status: str = "success", **inputs: str) -> Run:
         """Run the step for an event."""
@@ -368,12 +343,11 @@ class Step:
             (self.folder / name).write_text(json.dumps(said) if name == "event.json" else "")
         given = {"URL": self.service.base_url, "TOKEN": self.token, "COMMENT": "false"} | inputs
         done = subprocess.run(
-            [sys.executable, "-I", ROOT / "action" / "run.py"],
-            env=ALONE
-            | {f"PRSHOTS_INPUT_{name}": value for name, value in given.items()}
+            [NODE, BUNDLE],
+            env=self.environ
+            | {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()}
             | {
-                "PATH": os.environ["PATH"],
-                "PRSHOTS_JOB_STATUS": status,
+                "INPUT_JOB-STATUS": status,
                 "GITHUB_ACTIONS": "true",
                 "GITHUB_SERVER_URL": "https://github.com",
                 "GITHUB_REPOSITORY": "octocat/shop",
@@ -435,6 +409,17 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     assert [level for level, _ in last.annotations] == ["error"]
     assert (last.seen["comparison"], last.seen["removed"], last.seen["unchanged"]) == ("compared", "1", "2")
     assert "1 removed" in last.summary
+
+
+def test_the_action_needs_nothing_but_node(shared_service: Service, tmp_path: Path) -> None:
+    """As in a container that has no git, no Python and no shell."""
+    (tmp_path / "work").mkdir()
+    Image.new("RGB", (64, 40), "teal").save(tmp_path / "work" / "home.png")
+    step = Step(tmp_path, shared_service, shared_service.new_token(), environ={"PATH": ""})
+    done = step.run(event("opened", 7, FIRST), "refs/pull/7/merge", FIRST, PATHS="home.png")
+    assert done.succeeded, done.said
+    assert (done.seen["count"], done.annotations) == ("1", [])
+    assert "home" in done.summary
 
 
 class TestForks:

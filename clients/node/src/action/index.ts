@@ -1,0 +1,31 @@
+/** The entry point of the GitHub Action: it is bundled into action/index.mjs. */
+import type { Environ } from "../ci/job.js";
+import { messageOf } from "../errors.js";
+import { useProxy } from "../proxy.js";
+import { run } from "./action.js";
+import { Runner, textInput } from "./runner.js";
+import { clientEnviron } from "./settings.js";
+
+async function main(): Promise<boolean> {
+  const environ = taken(process.env);
+  const runner = new Runner(environ);
+  runner.mask(environ.PRSHOTS_TOKEN ?? "");
+  const warning = useProxy(environ);
+  if (warning) runner.annotate("warning", `${warning}.`);
+  try {
+    return await run(runner, environ);
+  } catch (error) {
+    runner.annotate("error", messageOf(error));
+    return false;
+  }
+}
+
+/** Return the environment of the client, and keep the tokens and files of the workspace away from git. */
+function taken(own: NodeJS.ProcessEnv): Environ {
+  const environ = clientEnviron(own);
+  for (const name of ["token", "github-token"]) if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];
+  own.NoDefaultCurrentDirectoryInExePath = "1"; // on Windows, a git.exe of the working folder does not run
+  return environ;
+}
+
+process.exitCode = (await main()) ? 0 : 1;
