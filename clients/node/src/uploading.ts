@@ -9,11 +9,11 @@ import {
   UnauthorizedError,
   UnreachableError,
 } from "./errors.js";
-import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
+import { contentTypeOf, isCutOff, pixelSize } from "./formats.js";
 import { Queue } from "./queue.js";
 import type { Service, Shot, Uploaded } from "./service.js";
-import type { Title } from "./shot_names.js";
-import type { ShotFile } from "./shots.js";
+import { type Title, VIEWPORT } from "./shot_names.js";
+import { cutOffWarning, type ShotFile } from "./shots.js";
 import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
@@ -40,8 +40,6 @@ export interface UploadOutcome {
   /** The service has the bytes already, so none were sent. */
   isKnown: boolean;
 }
-
-const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
 
 export class Uploads {
   /** What was not uploaded, one line each. */
@@ -129,11 +127,6 @@ async function shotOf(
   if (!VIEWPORT.test(shown))
     throw new InvalidInputError(`not uploaded: invalid viewport ${shown}: each side takes 1 to 99999`);
   return { image, contentType, name, viewport: shown, theme };
-}
-
-function cutOffWarning(contentType: ContentType): string {
-  const label = contentType.replace("image/", "").toUpperCase();
-  return `the file is cut off (damaged ${label}); uploading it anyway. Take the screenshot again`;
 }
 
 async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<Buffer> {
