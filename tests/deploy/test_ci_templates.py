@@ -231,8 +231,8 @@ class TestRecipes:
 
 def commands_in(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        if found := re.search(r"(?:^|[\s'/])(prshots [a-z][^|&;'#]*)", line):
-            yield found[1].strip()
+        if found := re.search(r"(?:^|[\s'/])prshots(?:@[\d.]+)? ([a-z][^|&;'#]*)", line):
+            yield f"prshots {found[1].strip()}"
 
 
 def parse(words: list[str]) -> None:
