@@ -14,8 +14,7 @@ export function useProxy(
 ): string {
   const variable = VARIABLES.find((name) => environ[name]);
   if (!variable || environ.NODE_USE_ENV_PROXY === "1") return "";
-  if (!set)
-    return `Node ${process.version} ignores the proxy of ${variable}: use Node 24.14 or newer`;
+  if (!set) return `Node ${process.version} ignores the proxy of ${variable}: use Node 24.14 or newer`;
   try {
     set(environ);
     return "";

@@ -22,9 +22,16 @@ test("inputs have hyphens, and lines without spaces around them", () => {
 });
 
 test("an input goes before the job's variable", () => {
-  const environ = { INPUT_TOKEN: "of-the-input", PRSHOTS_TOKEN: "of-the-job", PRSHOTS_URL: "https://a.example" };
+  const environ = {
+    INPUT_TOKEN: "of-the-input",
+    PRSHOTS_TOKEN: "of-the-job",
+    PRSHOTS_URL: "https://a.example",
+  };
   const { PRSHOTS_TOKEN, PRSHOTS_URL, GITHUB_TOKEN } = clientEnviron({ ...environ, INPUT_URL: "" });
-  assert.deepEqual([PRSHOTS_TOKEN, PRSHOTS_URL, GITHUB_TOKEN], ["of-the-input", "https://a.example", undefined]);
+  assert.deepEqual(
+    [PRSHOTS_TOKEN, PRSHOTS_URL, GITHUB_TOKEN],
+    ["of-the-input", "https://a.example", undefined],
+  );
 });
 
 test("after a step that failed, the screenshots are not all", () => {
@@ -72,9 +79,15 @@ test("an output is one line, and a runner without a summary gets none", () => {
 test("a proxy of the environment is used, or a warning says why not", () => {
   const used = [];
   assert.equal(useProxy({}, undefined), "");
-  assert.equal(useProxy({ https_proxy: "http://a.example:3128" }, (environ) => used.push(environ.https_proxy)), "");
+  assert.equal(
+    useProxy({ https_proxy: "http://a.example:3128" }, (environ) => used.push(environ.https_proxy)),
+    "",
+  );
   assert.deepEqual(used, ["http://a.example:3128"]);
-  assert.match(useProxy({ HTTPS_PROXY: "http://user:very-secret@a.example" }, undefined), /^Node v\S+ ignores the proxy of HTTPS_PROXY/);
+  assert.match(
+    useProxy({ HTTPS_PROXY: "http://user:very-secret@a.example" }, undefined),
+    /^Node v\S+ ignores the proxy of HTTPS_PROXY/,
+  );
   const refuse = () => {
     throw new Error("very-secret");
   };

@@ -23,7 +23,8 @@ async function main(): Promise<boolean> {
 /** Return the environment of the client, and keep the tokens and files of the workspace away from git. */
 function taken(own: NodeJS.ProcessEnv): Environ {
   const environ = clientEnviron(own);
-  for (const name of ["token", "github-token"]) if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];
+  for (const name of ["token", "github-token"])
+    if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];
   own.NoDefaultCurrentDirectoryInExePath = "1"; // on Windows, a git.exe of the working folder does not run
   return environ;
 }

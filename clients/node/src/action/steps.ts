@@ -88,7 +88,10 @@ export class Steps {
       if (!(error instanceof PrshotsError)) throw error;
       const why = posts && withoutSecrets(this.job, this.environ);
       if (!why) return this.#failed(messageOf(error));
-      this.runner.annotate("warning", `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`);
+      this.runner.annotate(
+        "warning",
+        `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`,
+      );
       return true;
     }
   }
