@@ -8,7 +8,7 @@ const VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
 type SetGlobalProxy = (environ: Environ) => unknown;
 
 /** Send requests through the environment's proxy. Return a warning if this Node can't; else an empty text. */
-export function useProxy(
+export function throughProxy(
   environ: Environ,
   set = (http as { setGlobalProxyFromEnv?: SetGlobalProxy }).setGlobalProxyFromEnv,
 ): string {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { flagInput, linesInput, Runner, textInput } from "../dist/action/runner.js";
 import { clientEnviron, settingsOf } from "../dist/action/settings.js";
-import { useProxy } from "../dist/proxy.js";
+import { throughProxy } from "../dist/proxy.js";
 
 function printed(environ = {}) {
   const texts = [];
@@ -78,18 +78,18 @@ test("an output is one line, and a runner without a summary gets none", () => {
 
 test("a proxy of the environment is used, or a warning says why not", () => {
   const used = [];
-  assert.equal(useProxy({}, undefined), "");
+  assert.equal(throughProxy({}, undefined), "");
   assert.equal(
-    useProxy({ https_proxy: "http://a.example:3128" }, (environ) => used.push(environ.https_proxy)),
+    throughProxy({ https_proxy: "http://a.example:3128" }, (environ) => used.push(environ.https_proxy)),
     "",
   );
   assert.deepEqual(used, ["http://a.example:3128"]);
   assert.match(
-    useProxy({ HTTPS_PROXY: "http://user:very-secret@a.example" }, undefined),
+    throughProxy({ HTTPS_PROXY: "http://user:very-secret@a.example" }, undefined),
     /^Node v\S+ ignores the proxy of HTTPS_PROXY/,
   );
   const refuse = () => {
     throw new Error("very-secret");
   };
-  assert.match(useProxy({ HTTP_PROXY: "very-secret" }, refuse), /^HTTP_PROXY is ignored/);
+  assert.match(throughProxy({ HTTP_PROXY: "very-secret" }, refuse), /^HTTP_PROXY is ignored/);
 });

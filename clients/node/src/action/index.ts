@@ -1,7 +1,7 @@
 /** The entry point of the GitHub Action: it is bundled into action/index.mjs. */
 import type { Environ } from "../ci/job.js";
 import { messageOf } from "../errors.js";
-import { useProxy } from "../proxy.js";
+import { throughProxy } from "../proxy.js";
 import { run } from "./action.js";
 import { Runner, textInput } from "./runner.js";
 import { clientEnviron } from "./settings.js";
@@ -10,7 +10,7 @@ async function main(): Promise<boolean> {
   const environ = taken(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");
-  const warning = useProxy(environ);
+  const warning = throughProxy(environ);
   if (warning) runner.annotate("warning", `${warning}.`);
   try {
     return await run(runner, environ);
