@@ -1,4 +1,4 @@
-/** The errors that the reporter expects. Each message says what is wrong and what to do. */
+/** The errors that users may see. Each message says what is wrong and what to do. */
 export class PrshotsError extends Error {
   override name = "PrshotsError";
 }
@@ -6,6 +6,11 @@ export class PrshotsError extends Error {
 /** A setting, an image or a request is invalid. */
 export class InvalidInputError extends PrshotsError {
   override name = "InvalidInputError";
+}
+
+/** An image is too large for the service. */
+export class PayloadTooLargeError extends InvalidInputError {
+  override name = "PayloadTooLargeError";
 }
 
 /** The service does not accept the token. */

@@ -1,14 +1,30 @@
 /** The routes of the public API that a run needs. */
 import { createHash } from "node:crypto";
-import { CallError, InvalidInputError, ServiceTooOldError, UnauthorizedError } from "./errors.js";
+import {
+  CallError,
+  InvalidInputError,
+  PayloadTooLargeError,
+  ServiceTooOldError,
+  UnauthorizedError,
+} from "./errors.js";
 import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
 import type { TokenSource } from "./keyless.js";
 import { jsonOf, type Reply, type Sender } from "./sending.js";
+import type { Title } from "./shot_names.js";
 
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 
-const HEADERS = { "User-Agent": "prshots-playwright" };
+const HEADERS = { "User-Agent": "prshots-node" };
+
+/** GitHub's limit. Counting UTF-8 bytes satisfies every forge, whatever it counts. */
+export const MAX_COMMENT_BYTES = 65_536;
+/** The shortest comment that the service writes. */
+export const MIN_COMMENT_BYTES = 1024;
+/** How many baselines one request may ask for. */
+const MAX_KNOWN_SHOTS = 1000;
+/** The service's own words. They say enough. */
+const EXPIRE_FAILED = "expire failed, retry later";
 
 /** Routes that an older service does not have. Without them, uploads and comments work as before. */
 const NEW_ROUTES = /^\/v1\/(baseline|compare|pull)\b/;
@@ -19,13 +35,32 @@ export type View = (typeof VIEWS)[number];
 
 export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
 
+export const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface ComparedShot {
+  name: string;
+  viewport: string;
+  theme: string;
+  verdict: Verdict;
+  pixels: number;
+  /** How many rows were inserted; negative if they were removed. */
+  shift: number;
+  /** False if the base may be of other work. */
+  ancestor: boolean;
+  reason: string;
+}
+
 export interface Comparison {
   state: State;
   branch: string;
   commitSha: string;
   baseCommit: string;
   counts: Record<string, number>;
+  shots: ComparedShot[];
   dashboardUrl: string;
+  /** The service's reply. */
+  json: Json;
 }
 
 export interface Shot {
@@ -46,8 +81,30 @@ export interface Uploaded {
 
 export interface CommentText {
   markdown: string;
+  heading: string;
   /** How many screenshots the pull request has. */
   count: number;
+  /** How many of them have only a line. */
+  listed: number;
+  /** How many of them are left out. */
+  omitted: number;
+}
+
+/** A shot's name and the hash of its file. */
+export interface HashedShot {
+  name: string;
+  viewport: string;
+  theme: string;
+  sha256: string;
+}
+
+export interface Expired {
+  prNumber: number;
+  policy: string;
+  marked: number;
+  expired: number;
+  /** How many images of a merged pull request became baselines. */
+  baselines: number;
 }
 
 export class Service {
@@ -59,23 +116,37 @@ export class Service {
     private readonly sender: Sender,
   ) {}
 
-  async upload(shot: Shot, prNumber: number, commitSha: string): Promise<void> {
-    await this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber), commit_sha: commitSha });
+  upload(shot: Shot, prNumber: number, commitSha: string): Promise<Uploaded> {
+    return this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber), commit_sha: commitSha });
   }
 
   /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
-  async baseline(shot: Shot, branch: string, commitSha: string): Promise<void> {
-    await this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
+  baseline(shot: Shot, branch: string, commitSha: string): Promise<Uploaded> {
+    return this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
   }
 
   /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
   async isKnownBaseline(shot: Shot, branch: string, commitSha: string): Promise<boolean> {
     const { name, viewport, theme, image } = shot;
     const sha256 = createHash("sha256").update(image).digest("hex");
-    const shots = [{ name, viewport, theme, sha256 }];
-    const { missing } = await this.#tell("/v1/baseline/known", { branch, commit_sha: commitSha, shots });
-    if (!Array.isArray(missing)) throw this.#unlike("missing");
+    const missing = await this.missingBaselines(branch, commitSha, [{ name, viewport, theme, sha256 }]);
     return missing.length === 0;
+  }
+
+  /**
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
+   * ServiceTooOldError.
+   */
+  async missingBaselines(branch: string, commitSha: string, shots: HashedShot[]): Promise<Title[]> {
+    const found: Title[] = [];
+    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
+      const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch, commit_sha: commitSha, shots: asked };
+      const { missing } = await this.#tell("/v1/baseline/known", about);
+      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      found.push(...missing);
+    }
+    return found;
   }
 
   /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
@@ -117,15 +188,33 @@ export class Service {
   /** Return the pull request's comment in at most this many bytes of markdown. */
   async comment(
     prNumber: number,
-    limit: number,
-    marker: Marker,
+    limit = MAX_COMMENT_BYTES,
+    marker: Marker = "html",
     view: View = "all", // the default, also of a service that has no views
   ): Promise<CommentText> {
     const asked = new URLSearchParams({ pr_number: String(prNumber), limit: String(limit), marker });
     if (view !== "all") asked.set("view", view);
-    const { markdown, count } = await this.#call(`/v1/comment?${asked}`, () => ({}));
+    const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
+    const { markdown, heading, count, listed, omitted } = reply;
     if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
-    return { markdown, count };
+    return {
+      markdown,
+      heading: typeof heading === "string" ? heading : "",
+      count,
+      listed: Number(listed ?? 0),
+      omitted: Number(omitted ?? 0),
+    };
+  }
+
+  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
+  async expire(prNumber: number, merge: { mergedAs: string; branch: string }): Promise<Expired> {
+    const { mergedAs, branch } = merge;
+    const merged = mergedAs && branch ? { merged_as: mergedAs, branch } : {};
+    const reply = await this.#tell("/v1/expire", { pr_number: prNumber, ...merged });
+    const { policy, marked, expired, baselines } = reply;
+    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
+      throw this.#unlike("policy, marked and expired");
+    return { prNumber, policy, marked, expired, baselines: Number(baselines ?? 0) };
   }
 
   /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
@@ -145,16 +234,20 @@ export class Service {
     }
   }
 
-  async #sendImage(path: string, shot: Shot, where: Record<string, string>): Promise<void> {
+  async #sendImage(path: string, shot: Shot, where: Record<string, string>): Promise<Uploaded> {
     const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
     const { name, viewport, theme } = shot;
     const fields = { name, viewport, ...(theme && { theme }), ...where };
-    await this.#call(path, () => {
+    const reply = await this.#call(path, () => {
       const form = new FormData();
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       form.append("image", image, "image");
       return { method: "POST", body: form };
     });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unlike("id, view_url and markdown");
+    return { id, viewUrl, markdown };
   }
 
   #tell(path: string, asked: Json): Promise<Json> {
@@ -172,13 +265,15 @@ export class Service {
       commitSha,
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
       counts: counts as Record<string, number>,
+      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
       dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      json: value,
     };
   }
 
   #unlike(missing: string): CallError {
     return new CallError(
-      `${this.url} answered without ${missing}: is it a prshots API, and not older than this reporter?`,
+      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`,
     );
   }
 
@@ -218,7 +313,22 @@ export class Service {
     if (value === null || typeof value !== "object" || status === 404)
       throw new CallError(`${this.url} answered ${status}: is it the address of a prshots API?`);
     if (status === 200 || status === 202) return value;
+    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
     const words = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
-    throw [400, 413, 415].includes(status) ? new InvalidInputError(words) : new CallError(words);
+    if (status === 413) throw new PayloadTooLargeError(words);
+    throw [400, 415].includes(status) ? new InvalidInputError(words) : new CallError(words);
   }
+}
+
+function comparedShot(value: Json): ComparedShot {
+  return {
+    name: String(value.name),
+    viewport: String(value.viewport),
+    theme: String(value.theme),
+    verdict: value.verdict as Verdict,
+    pixels: Number(value.pixels ?? 0),
+    shift: Number(value.shift ?? 0),
+    ancestor: value.ancestor !== false,
+    reason: String(value.reason ?? ""),
+  };
 }

@@ -5,7 +5,7 @@
  * shrinks to the same bytes: it stays equal to its baseline.
  */
 import { InvalidInputError } from "./errors.js";
-import { contentTypeOf, LABELS } from "./formats.js";
+import { type ContentType, contentTypeOf, LABELS } from "./formats.js";
 import { type Bitmap, decoded, encoded } from "./png.js";
 
 /** About 400 MB when decoded. Larger images are not decoded. */
@@ -16,8 +16,14 @@ const SHADES = [8, 5, 4];
 /** Fewer shades seldom save more than this factor. Then half the pixels are the next try. */
 const HOPELESS = 4;
 
-/** Return the PNG in less than `limit` bytes. Throws InvalidInputError. */
-export async function shrunk(image: Buffer, limit: number): Promise<Buffer> {
+export interface Shrunk {
+  image: Buffer;
+  contentType: ContentType;
+  label: string;
+}
+
+/** Return the image in less than `limit` bytes. Throws InvalidInputError if that is not possible. */
+export async function shrunk(image: Buffer, limit: number): Promise<Shrunk> {
   const contentType = contentTypeOf(image);
   if (contentType !== "image/png")
     throw new InvalidInputError(
@@ -30,7 +36,7 @@ export async function shrunk(image: Buffer, limit: number): Promise<Buffer> {
   for (;;) {
     for (const bits of SHADES) {
       const attempt = await encoded(withShades(bitmap, bits));
-      if (attempt.length < limit) return attempt;
+      if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
       if (attempt.length > HOPELESS * limit) break;
     }
     if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");

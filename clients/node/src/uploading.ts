@@ -1,44 +1,20 @@
 /** The uploads of one run, in the background. */
 import { readFile, stat } from "node:fs/promises";
-import {
-  CallError,
-  InvalidInputError,
-  messageOf,
-  RateLimitedError,
-  ServiceTooOldError,
-  UnauthorizedError,
-  UnreachableError,
-} from "./errors.js";
+import { InvalidInputError, messageOf } from "./errors.js";
 import { contentTypeOf, isCutOff, pixelSize } from "./formats.js";
+import { Patience } from "./patience.js";
 import { Queue } from "./queue.js";
-import type { Service, Shot, Uploaded } from "./service.js";
+import type { Service, Shot } from "./service.js";
 import { type Title, VIEWPORT } from "./shot_names.js";
-import { cutOffWarning, type ShotFile } from "./shots.js";
+import { cutOffWarning } from "./shots.js";
 import type { Target } from "./target.js";
+import { readableSize } from "./wording.js";
 
 export const AT_ONCE = 4;
-/** After this many failed requests in a row, the rest is not uploaded. */
-const FAILURES_IN_A_ROW = 3;
 /** An image: its bytes, or the file that has them. */
 export interface Picture {
   body?: Buffer;
   path?: string;
-}
-
-/** The result for one screenshot: `uploaded`, or an `error`. */
-export interface UploadOutcome {
-  shot: ShotFile;
-  uploaded?: Uploaded;
-  /** Empty if it is uploaded. */
-  error: string;
-  /** For the user. */
-  note: string;
-  /** Every other upload would fail too. */
-  isFatal: boolean;
-  /** Shrinking the image would help. */
-  isTooLarge: boolean;
-  /** The service has the bytes already, so none were sent. */
-  isKnown: boolean;
 }
 
 export class Uploads {
@@ -49,9 +25,8 @@ export class Uploads {
   uploaded = 0;
   /** How many of these the service had already. */
   known = 0;
-  #failures = 0;
   #notTried = 0;
-  #givenUp = "";
+  readonly #patience = new Patience();
   readonly #queue: Queue;
 
   constructor(
@@ -64,7 +39,7 @@ export class Uploads {
 
   add(picture: Picture, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
-      if (this.#givenUp) {
+      if (this.#patience.isOver) {
         this.#notTried += 1;
         return;
       }
@@ -73,7 +48,7 @@ export class Uploads {
         if (isCutOff(shot.image)) this.warnings.push(`${name}: ${cutOffWarning(shot.contentType)}`);
         await this.#send(shot);
         this.uploaded += 1;
-        this.#failures = 0;
+        this.#patience.succeeded();
       } catch (error) {
         this.#judge(error, name);
       }
@@ -91,20 +66,16 @@ export class Uploads {
   /** Wait for all uploads. The ones that were not tried are one problem. */
   async finished(): Promise<void> {
     await this.#queue.idle();
-    if (this.#notTried) this.problems.push(`${screenshots(this.#notTried)} not uploaded: ${this.#givenUp}`);
+    if (this.#notTried)
+      this.problems.push(`${screenshots(this.#notTried)} not uploaded: ${this.#patience.reason}`);
   }
 
   /** Give up if every other upload would fail for the same reason. */
   #judge(error: unknown, name: string): void {
-    if (error instanceof CallError) this.#failures += 1;
-    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
-    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.#givenUp ||= messageOf(error);
-    if (isHopeless) this.#notTried += 1;
+    if (this.#patience.failed(error)) this.#notTried += 1;
     else this.problems.push(`${name}: ${messageOf(error)}`);
   }
 }
-
-const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError];
 
 export function screenshots(count: number): string {
   return `${count} ${count === 1 ? "screenshot" : "screenshots"}`;
@@ -133,13 +104,9 @@ async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<
   const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
   if (size >= maxImageBytes)
     throw new InvalidInputError(
-      `not uploaded: it has ${megabytes(size)}, and the service takes less than ${megabytes(maxImageBytes)}`,
+      `not uploaded: it has ${readableSize(size)}, and the service takes less than ${readableSize(maxImageBytes)}`,
     );
   return body ?? (path ? await readFile(path).catch(unreadable) : Buffer.alloc(0));
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 function unreadable(error: NodeJS.ErrnoException): never {

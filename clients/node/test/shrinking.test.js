@@ -31,13 +31,15 @@ test("a PNG of Pillow is decoded", async () => {
 
 test("an image is shrunk until it fits, always to the same bytes", async () => {
   const image = await encoded(noise(64, 48, 3));
-  assert.deepEqual(await decoded(await shrunk(image, image.length + 1), MANY), noise(64, 48, 3)); // without loss
-  const fewerShades = await shrunk(image, image.length);
+  const lossless = await shrunk(image, image.length + 1);
+  assert.deepEqual(await decoded(lossless.image, MANY), noise(64, 48, 3));
+  assert.deepEqual([lossless.contentType, lossless.label], ["image/png", "PNG"]);
+  const { image: fewerShades } = await shrunk(image, image.length);
   assert.deepEqual(pixelSize(fewerShades), { width: 64, height: 48 });
-  const smaller = await shrunk(image, 1_000);
+  const { image: smaller } = await shrunk(image, 1_000);
   assert.ok(smaller.length < 1_000);
   assert.deepEqual(pixelSize(smaller), { width: 16, height: 12 });
-  assert.deepEqual(await shrunk(image, 1_000), smaller);
+  assert.deepEqual((await shrunk(image, 1_000)).image, smaller);
   await assert.rejects(shrunk(image, 10), /cannot be shrunk enough/);
 });
 
@@ -50,7 +52,7 @@ test("black and white stay what they are", async () => {
     pixels: pixels.map((value, at) => (at < 192 ? 255 * (at % 2) : value)),
   };
   const image = await encoded(striped);
-  const fewerShades = await decoded(await shrunk(image, image.length), MANY);
+  const fewerShades = await decoded((await shrunk(image, image.length)).image, MANY);
   assert.deepEqual(fewerShades.pixels.subarray(0, 192), striped.pixels.subarray(0, 192));
 });
 

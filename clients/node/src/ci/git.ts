@@ -69,7 +69,7 @@ export async function fetchFrom(refspec: string, depth: number, say: Say, what: 
     refspec,
   ];
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(`fetching ${what} …`));
+    const ran = await run(command, FETCH_SECONDS, () => say(`Fetching ${what} …`));
     const seconds = LOCK_PAUSES[tries];
     if (seconds === undefined || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1000);
