@@ -40,6 +40,8 @@ _RESULTS: dict[type[Exception], str] = {
 Take = Callable[[Access, UploadForm], Awaitable[Uploaded]]
 """Validates and stores an upload."""
 
+Handler = Callable[[Request], Awaitable[JSONResponse]]
+
 
 def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     def of_pull_request(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
@@ -48,21 +50,15 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
     def of_branch(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
         return services.baselines.upload(access, form)
 
+    takes = {"/v1/upload": of_pull_request, "/v1/baseline": of_branch}
     return [
-        _upload_route("/v1/upload", of_pull_request, services.accounts, slots, max_image_bytes),
-        _upload_route("/v1/baseline", of_branch, services.accounts, slots, max_image_bytes),
+        Route(path, upload_by(take, services.accounts, slots, max_image_bytes), methods=["POST"])
+        for path, take in takes.items()
     ]
 
 
-def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Route:
-    async def upload(request: Request) -> JSONResponse:
-        try:
-            response = await take_upload(request)
-        except Exception as error:
-            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
-            raise
-        metrics.UPLOADS.labels("stored").inc()
-        return response
+def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Handler:
+    """Return the handler of a route that takes an upload's form."""
 
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
@@ -73,7 +69,22 @@ def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, m
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
         return JSONResponse(asdict(uploaded))
 
-    return Route(path, upload, methods=["POST"])
+    return counted(take_upload)
+
+
+def counted(take_upload: Handler) -> Handler:
+    """Count every upload by its result."""
+
+    async def upload(request: Request) -> JSONResponse:
+        try:
+            response = await take_upload(request)
+        except Exception as error:
+            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+            raise
+        metrics.UPLOADS.labels("stored").inc()
+        return response
+
+    return upload
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

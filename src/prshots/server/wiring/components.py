@@ -155,7 +155,9 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.app import create_api
     from prshots.server.api.services import PublicServices
@@ -166,6 +168,8 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.domain.keyless import Exchange
     from prshots.server.domain.projects import Projects
     from prshots.server.domain.pull_requests import PullRequests
+    from prshots.server.domain.put_urls import PutUrls
+    from prshots.server.domain.staging import Staging
     from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability import metrics
@@ -202,6 +206,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
     comments = Comments(records, images, comparisons)
+    staging = Staging(records=SqlStaged(database), images=images)
     exchange = Exchange(
         SqlTrusts(database),
         _LazyIssuers(settings.issuers),
@@ -229,6 +234,10 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
             comparisons=comparisons,
             comments=comments,
             pull_requests=PullRequests(records, images),
+            staging=staging,
+            put_urls=PutUrls(
+                records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
+            ),
             exchange=exchange,
         ),
         max_image_bytes=settings.max_image_bytes,
