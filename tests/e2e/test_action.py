@@ -97,6 +97,7 @@ class Repository:
             "GIT_CONFIG_KEY_0": f"url.{self.remote}.insteadOf",
             "GIT_CONFIG_VALUE_0": f"https://github.com/{self.github.repository}.git",
             "FAIL_ON": taken.get("fail_on", ""),
+            "BROKEN": taken.get("broken", ""),
             "ACTIONS_ID_TOKEN_REQUEST_URL": taken.get("id_token_url", ""),
             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
         }
@@ -325,6 +326,13 @@ def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Reposito
         "notice",
         "This job runs for neither a pull request nor the branch of the ",
     )
+    assert done.seen["count"] == ""
+
+
+def test_after_a_step_that_failed_a_push_uploads_no_baselines(repository: Repository) -> None:
+    done = repository.run(push("main", FIRST), on="push", broken="yes")
+    [(level, words)] = done.annotations
+    assert (level, words[:31]) == ("notice", "A step before this one failed, ")
     assert done.seen["count"] == ""
 
 
