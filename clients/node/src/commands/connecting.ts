@@ -49,7 +49,8 @@ function withScheme(address: string): string {
 
 /** Return the job, with the given options in place of what CI says. Throws InvalidInputError. */
 export function jobAtForge(job: Job, options: ForgeOptions, environ: Environ): Job {
-  const kind = options.forge ?? setting(environ, "PRSHOTS_FORGE", forgeIn, `one of ${FORGES.join(", ")}`);
+  const takes = `one of ${FORGES.join(", ")}`;
+  const kind = checked("forge (PRSHOTS_FORGE)", options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
   return withForge(job, environ, {
     kind,
     api: options.forgeUrl || (environ.PRSHOTS_FORGE_URL ?? ""),
@@ -58,7 +59,7 @@ export function jobAtForge(job: Job, options: ForgeOptions, environ: Environ): J
   });
 }
 
-function forgeIn(given: string) {
+function forgeIn(given: unknown) {
   return FORGES.find((forge) => forge === given);
 }
 
@@ -78,10 +79,6 @@ export function commitIn({ commit }: { commit?: string | undefined }, environ: E
 export function branchIn({ branch }: { branch?: string | undefined }, environ: Environ): string {
   const takes = "the name of a branch, such as main";
   return checked("branch (PRSHOTS_BRANCH)", branch || environ.PRSHOTS_BRANCH, validate.branch, takes) ?? "";
-}
-
-function setting<T>(environ: Environ, name: string, read: (given: string) => T | undefined, takes: string) {
-  return checked(name, environ[name], (given) => read(String(given)), takes);
 }
 
 /** Return a valid value; nothing if it is missing or empty. Throws InvalidInputError. */

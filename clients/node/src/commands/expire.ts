@@ -12,7 +12,7 @@ import { branchIn, checked, connected, jobAtForge, prIn, senderOf } from "./conn
 import { pullRequest } from "./targets.js";
 import type { Context, ExpireOptions, ExpireResult } from "./types.js";
 
-const PR_CLOSE = "pr-close";
+const PR_CLOSE = "pr_close";
 const COMMENTED: Record<Posted["outcome"], string> = {
   created: "Posted the comment.", // never: a comment is only changed
   updated: "Updated the comment: it says that the screenshots were deleted.",
