@@ -9,6 +9,7 @@ import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } fr
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInputError } from "../errors.js";
+import { throughProxy } from "../proxy.js";
 import { redacted, secretsOf } from "../redaction.js";
 import { VIEWS } from "../service.js";
 import { misspelledVariables } from "../variables.js";
@@ -128,7 +129,9 @@ async function main(args: string[]): Promise<number> {
     const given = parsed(name, command, rest);
     if (!given) return printed(helpOf(name, command));
     const context = contextOf(given);
-    for (const words of misspelledVariables(process.env)) context.say(`Warning: ${words}`);
+    const proxy = throughProxy(process.env);
+    for (const words of [...misspelledVariables(process.env), ...(proxy ? [proxy] : [])])
+      context.say(`Warning: ${words}`);
     return await run(given, context);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
