@@ -8,8 +8,13 @@ export class InvalidInputError extends PrshotsError {
   override name = "InvalidInputError";
 }
 
+/** The service finds a request invalid. */
+export class RefusedInputError extends InvalidInputError {
+  override name = "RefusedInputError";
+}
+
 /** An image is too large for the service. */
-export class PayloadTooLargeError extends InvalidInputError {
+export class PayloadTooLargeError extends RefusedInputError {
   override name = "PayloadTooLargeError";
 }
 

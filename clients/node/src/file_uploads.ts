@@ -10,8 +10,8 @@ import { reasonOf } from "./searching.js";
 import type { HashedShot, Service, Shot, Uploaded } from "./service.js";
 import { keyOf, type ShotFile } from "./shots.js";
 import { shrunk } from "./shrinking.js";
+import { readableSize } from "./sizes.js";
 import type { Target } from "./target.js";
-import { readableSize } from "./wording.js";
 
 export const NOT_TRIED = "not tried: an earlier error stopped the upload";
 /** How many uploads run at a time by default. */

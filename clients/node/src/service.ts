@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import {
   CallError,
-  InvalidInputError,
   PayloadTooLargeError,
+  RefusedInputError,
   ServiceTooOldError,
   UnauthorizedError,
 } from "./errors.js";
@@ -334,7 +334,7 @@ export class Service {
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
     const words = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
     if (status === 413) throw new PayloadTooLargeError(words);
-    throw [400, 415].includes(status) ? new InvalidInputError(words) : new CallError(words);
+    throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);
   }
 }
 

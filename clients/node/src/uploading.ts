@@ -7,8 +7,8 @@ import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
 import { type Title, VIEWPORT } from "./shot_names.js";
 import { cutOffWarning } from "./shots.js";
+import { readableSize } from "./sizes.js";
 import type { Target } from "./target.js";
-import { readableSize } from "./wording.js";
 
 export const AT_ONCE = 4;
 /** An image: its bytes, or the file that has them. */

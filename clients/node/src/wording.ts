@@ -3,7 +3,6 @@
 /** What a terminal or a CI log may take as a command, or not show at all. */
 const NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
 const SHORT_ESCAPES: Record<string, string> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
-const MB = 1024 ** 2;
 
 /** Return the text with control characters escaped. */
 export function printable(text: string): string {
@@ -30,16 +29,4 @@ export function grouped(count: number): string {
 
 export function counted(count: number, noun: string): string {
   return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** Return a size such as 7.1 MB or 20 KB. As in the service's limit, 1 MB is 1024 * 1024 bytes. */
-export function readableSize(size: number): string {
-  return size >= MB ? `${(toEven((size / MB) * 10) / 10).toFixed(1)} MB` : `${toEven(size / 1024)} KB`;
-}
-
-/** Round to the nearest integer, and a half to the even one. */
-export function toEven(value: number): number {
-  const floor = Math.floor(value);
-  const isUp = value - floor > 0.5 || (value - floor === 0.5 && floor % 2 === 1);
-  return floor + (isUp ? 1 : 0);
 }

@@ -82,7 +82,7 @@ test("a file that is too large is not sent", async () => {
   const [outcome] = await uploadAll(service, await shots(1), { prNumber: 7, commitSha: SHA });
   assert.deepEqual(
     [outcome.error, outcome.isTooLarge, outcome.isFatal],
-    ["is 0 KB: the service takes less than 0 KB", true, false],
+    ["is 78 B: the service takes less than 10 B", true, false],
   );
 });
 

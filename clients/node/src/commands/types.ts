@@ -15,6 +15,8 @@ export interface Context {
   environ: Environ;
   /** Gets each message for the user: a sentence, which may start with "Warning: " or "Note: ". */
   say(words: string): void;
+  /** Gets what failed, also if the user wants to see nothing else; default `say`. */
+  fail?(words: string): void;
   /** Stops the command. */
   stopped: AbortSignal;
 }
@@ -52,10 +54,6 @@ export interface UploadOptions extends ServiceOptions {
   shrink?: boolean;
   dryRun?: boolean;
   allowEmpty?: boolean;
-  /** Gets the number of screenshots, before the first one is sent. */
-  onStart?(total: number): void;
-  /** Gets each outcome as soon as it is known. */
-  onDone?(outcome: UploadOutcome): void;
 }
 
 export interface UploadResult {
@@ -89,7 +87,7 @@ export interface CompareResult {
   dashboardUrl: string;
   /** How many shots have a verdict of `failOn`. */
   gated: number;
-  /** 0 compared, 4 if shots have a verdict of `failOn`. A comparison that failed is thrown as CallError. */
+  /** 0 compared, 4 if shots have a verdict of `failOn`. A failed comparison is thrown: ComparisonFailedError. */
   exitCode: 0 | 4;
 }
 
@@ -126,12 +124,3 @@ export interface ExpireResult {
   /** With `post`: what was done with the comment. */
   posted?: Posted;
 }
-
-// The functions, one file each in this folder:
-//   upload(options: UploadOptions, context: Context): Promise<UploadResult>
-//   compare(options: CompareOptions, context: Context): Promise<CompareResult>
-//   comment(options: CommentOptions, context: Context): Promise<CommentResult>
-//   expire(options: ExpireOptions, context: Context): Promise<ExpireResult>
-// and, in outputs.ts, for what standard output and $GITHUB_OUTPUT get:
-//   uploadText(result: UploadResult, format: "table" | "json" | "markdown" | "github-output"): string
-//   compareText(result: CompareResult, format: "table" | "json" | "github-output"): string
