@@ -102,7 +102,7 @@ class TestAction:
             ({"PATHS": ""}, "The input `paths` is missing"),
             (
                 {"FAIL_ON": "chnged"},
-                "The input `fail-on` is invalid: got 'chnged': use one or more of changed",
+                "The input `fail-on` is invalid: got 'chnged'; use one or more of changed",
             ),
             ({"FAIL_ON": "changed", "COMPARE": "false"}, "exclude each other: remove one of them"),
             ({"COMPLETE": "true"}, "The inputs `paths` and `complete` exclude each other"),

@@ -2,6 +2,7 @@
 import type { Environ } from "../ci/job.js";
 import { messageOf } from "../errors.js";
 import { throughProxy } from "../proxy.js";
+import { misspelledVariables } from "../variables.js";
 import { run } from "./action.js";
 import { Runner, textInput } from "./runner.js";
 import { clientEnviron } from "./settings.js";
@@ -10,8 +11,8 @@ async function main(): Promise<boolean> {
   const environ = taken(process.env);
   const runner = new Runner(environ);
   runner.mask(environ.PRSHOTS_TOKEN ?? "");
-  const warning = throughProxy(environ);
-  if (warning) runner.annotate("warning", `${warning}.`);
+  const warnings = [throughProxy(environ), ...misspelledVariables(environ)];
+  for (const words of warnings.filter(Boolean)) runner.annotate("warning", words);
   try {
     return await run(runner, environ);
   } catch (error) {

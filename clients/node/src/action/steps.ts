@@ -1,13 +1,15 @@
 /** The client's commands as steps of the action: each prints its messages, and returns whether it succeeded. */
 import type { Environ, Job } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
-import { compare } from "../commands/compare.js";
+import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { expire } from "../commands/expire.js";
+import { moveStaged } from "../commands/move_staged.js";
 import { compareText, uploadText } from "../commands/outputs.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
 import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
 import type { Posted } from "../sticky_comment.js";
+import { counted } from "../wording.js";
 import { FORKS, withoutSecrets } from "./forks.js";
 import type { Runner } from "./runner.js";
 import type { Settings } from "./settings.js";
@@ -31,7 +33,10 @@ export class Steps {
         "The input `paths` is missing: set it to files, folders or globs, one per line.",
       );
     const options = { paths, compare: compares, partial, shrink, allowEmpty, branch };
-    const done = await this.#run((context) => upload(options, context));
+    const done = await this.#run(async (context) => {
+      await moveStaged({}, context); // first, so that they are compared too
+      return upload(options, context);
+    });
     this.runner.outputs(uploadText(done, "github-output"));
     if (done.exitCode === 1) return this.#failed("No file was uploaded. See the log.");
     const isShown = done.count === 0 || (await this.#show());
@@ -42,8 +47,13 @@ export class Steps {
   /** Say that all shards have uploaded, and show the result for a pull request. */
   async complete(): Promise<boolean> {
     const { branch } = this.settings;
-    const done = await this.#run((context) => compare({ complete: true, branch }, context));
-    this.runner.outputs(compareText(done, "github-output"));
+    try {
+      const done = await this.#run((context) => compare({ complete: true, branch }, context));
+      this.runner.outputs(compareText(done, "github-output"));
+    } catch (error) {
+      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      throw error;
+    }
     return this.#show();
   }
 
@@ -72,10 +82,8 @@ export class Steps {
     if (!failOn) return true;
     const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch }, context));
     if (!gated) return true;
-    const shots = `${gated.toLocaleString("en-US")} ${gated === 1 ? "shot" : "shots"}`;
-    return this.#failed(
-      `${shots} with a verdict of \`fail-on: ${failOn}\`.${dashboardUrl && ` Dashboard: ${dashboardUrl}`}`,
-    );
+    const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
+    return this.#failed(`${counted(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`);
   }
 
   /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
