@@ -1,13 +1,14 @@
 """action.yml, run by act as on a GitHub runner, against the service and a GitHub look-alike."""
 
 import copy
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from prshots.contract.limits import MAX_IMAGE_BYTES
 from support.ci_issuer import CiIssuer
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import ALONE, commit_all
@@ -241,7 +243,7 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
 
     closed = repository.run(event("closed", number, SECOND))
     assert closed.succeeded, closed.said
-    assert closed.seen == dict.fromkeys(ACTION["outputs"], "")
+    assert closed.seen == dict.fromkeys(ACTION["outputs"], "") | {"comment-url": comment["html_url"]}
     [gone] = github.comments(number)
     assert gone["id"] == comment["id"]
     assert "<img" not in gone["body"]
@@ -300,7 +302,7 @@ def test_baselines_of_a_push_are_what_a_pull_request_is_compared_with(repository
     [(level, words)] = changed.annotations
     assert level == "error"
     assert words == (
-        f"1 shot with a verdict of --fail-on changed,removed. Dashboard: {changed.seen['dashboard-url']}"
+        f"1 shot with a verdict of `fail-on: changed,removed`. Dashboard: {changed.seen['dashboard-url']}"
     )
     counts = {"changed": "1", "moved": "0", "new": "0", "removed": "0", "unchanged": "1"}
     assert {name: changed.seen[name] for name in counts} == counts
@@ -343,7 +345,7 @@ class Step:
     folder: Path
     service: Service
     token: str
-    environ: Mapping[str, str] = field(default_factory=lambda: ALONE | {"PATH": os.environ["PATH"]})
+    environ: dict[str, str] = field(default_factory=lambda: ALONE | {"PATH": os.environ["PATH"]})
 
     def run(self, said: dict[str, Any], ref: str, sha: str, *, status: str = "success", **inputs: str) -> Run:
         """Run the step for an event."""
@@ -378,7 +380,8 @@ class Step:
             said=done.stdout + done.stderr,
             annotations=re.findall(r"^::(notice|warning|error) [^:]*::(.*)", done.stdout, re.MULTILINE),
             summary=(self.folder / "summary").read_text(),
-            seen=dict(line.split("=", 1) for line in lines if re.match(r"[a-z-]+=", line)),
+            seen=dict(line.split("=", 1) for line in lines if re.match(r"[a-z-]+=", line))
+            | {"view-url": next((line for line in lines if line.startswith("http")), "")},
         )
 
 
@@ -393,7 +396,7 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     work.push("main")
     of_main = (push("main", main), "refs/heads/main", main)
     failed = step.run(*of_main, status="failure", PATHS="home.png")
-    assert (failed.succeeded, failed.seen) == (True, {})
+    assert (failed.succeeded, failed.seen) == (True, {"view-url": ""})
     assert failed.annotations[0][1].startswith(
         "A step before this one failed, so its screenshots are no baselines"
     )
@@ -428,6 +431,59 @@ def test_the_action_needs_nothing_but_node(shared_service: Service, tmp_path: Pa
     assert done.succeeded, done.said
     assert (done.seen["count"], done.annotations) == ("1", [])
     assert "home" in done.summary
+
+
+def test_images_that_are_too_large_are_shrunk(shared_service: Service, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    noise = Image.effect_noise((2600, 2200), 60)
+    noise.save(tmp_path / "work" / "home.png")
+    assert (tmp_path / "work" / "home.png").stat().st_size > MAX_IMAGE_BYTES
+    step = Step(tmp_path, shared_service, shared_service.new_token())
+    of_pull = (event("opened", 7, FIRST), "refs/pull/7/merge", FIRST)
+    refused = step.run(*of_pull, PATHS="home.png")
+    assert (refused.succeeded, refused.seen["count"]) == (False, "0")
+    done = step.run(*of_pull, PATHS="home.png", SHRINK="true")
+    assert done.succeeded, done.said
+    content = httpx.get(done.seen["view-url"], trust_env=False).content
+    assert len(content) < MAX_IMAGE_BYTES
+    shrunk = Image.open(io.BytesIO(content))
+    assert (shrunk.format, shrunk.size) == ("PNG", noise.size)  # with fewer shades
+
+
+class TestStaged:
+    """Pictures that were uploaded before the pull request existed."""
+
+    def stage(self, service: Service, token: str, **fields: str) -> None:
+        image = io.BytesIO()
+        Image.new("RGB", (64, 40), "red").save(image, "PNG")
+        given = {"name": "staged", "branch": "change", "commit_sha": FIRST, "viewport": "64x40"} | fields
+        reply = httpx.post(
+            f"{service.base_url}/v1/staged",
+            data=given,
+            files={"image": ("staged.png", image.getvalue(), "image/png")},
+            headers={"Authorization": f"Bearer {token}"},
+            trust_env=False,
+        )
+        assert reply.status_code == 200, reply.text
+
+    def test_they_move_to_the_pull_request(self, shared_service: Service, tmp_path: Path) -> None:
+        (tmp_path / "work").mkdir()
+        Image.new("RGB", (64, 40), "teal").save(tmp_path / "work" / "home.png")
+        token = shared_service.new_token()
+        self.stage(shared_service, token, repository="octocat/shop")
+        self.stage(shared_service, token, name="other", repository="somebody/shop")
+        step = Step(tmp_path, shared_service, token)
+        fork = event("opened", 7, FIRST, head_repository="somebody/shop")
+        of_a_fork = step.run(fork, "refs/pull/7/merge", FIRST, PATHS="home.png", VIEW="all")
+        assert "2 staged screenshots not moved: " in of_a_fork.said
+        assert "fork" in of_a_fork.said
+        assert "staged" not in of_a_fork.summary
+        own = event("opened", 8, FIRST)
+        done = step.run(own, "refs/pull/8/merge", FIRST, PATHS="home.png", VIEW="all")
+        assert done.succeeded, done.said
+        assert "1 staged screenshot moved to pull request 8; 1 staged screenshot not moved: " in done.said
+        assert "staged" in done.summary
+        assert "other" not in done.summary
 
 
 class TestForks:
