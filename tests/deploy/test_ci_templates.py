@@ -22,7 +22,7 @@ from prshots.cli import app
 from support.deploy_checkers import ROOT, TOOLS, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
 from support.git_repositories import Repository, commit_all
-from support.service import PRSHOTS, SHA, Service
+from support.service import SHA, Service
 
 DOCS = ROOT / "docs" / "use"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
@@ -250,15 +250,30 @@ def gitlab() -> Iterator[GitLabLookAlike]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service) -> Path:
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pack the npm package as it is published."""
+    folder = tmp_path_factory.mktemp("package")
+    subprocess.run(
+        ["npm", "pack", "--silent", "--pack-destination", folder],
+        cwd=ROOT / "clients" / "node",
+        stdout=subprocess.DEVNULL,
+        timeout=120,
+        check=True,
+    )
+    [packed] = folder.glob("*.tgz")
+    return packed
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service, package: Path) -> Path:
     """Create a repository with the recipe's file, and with screenshots as if another job had taken them."""
     folder = tmp_path_factory.mktemp("gitlab")
     [recipe] = [block.text for block in BLOCKS if block.file == ".gitlab-ci.yml"]
     included = re.sub(r"remote: \S+/templates/", "local: templates/", recipe)
     assert included != recipe
-    (folder / ".gitlab-ci.yml").write_text(
-        included.replace("https://prshots.example.com", shared_service.base_url)
-    )
+    given = f"url: {shared_service.base_url}\n      package: {package}"
+    (folder / ".gitlab-ci.yml").write_text(included.replace("url: https://prshots.example.com", given))
+    (folder / ".npmrc").write_text("registry=http://127.0.0.1:9/\nprefix=/nowhere\n")  # of the merge request
     (folder / "templates").mkdir()
     (folder / "templates" / "prshots.yml").write_text((ROOT / "templates" / "prshots.yml").read_text())
     for name in ("screenshots/check out/cart@1280x800", "test-results/cart/test-failed-1"):
@@ -285,8 +300,7 @@ class TestGitLab:
                 *arguments,
             ],
             cwd=repository,
-            # The client is already installed there, so pip downloads nothing.
-            env=clean | {"PATH": f"{PRSHOTS.parent}:{TOOLS}:{os.environ['PATH']}"},
+            env=clean | {"PATH": f"{TOOLS}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
             timeout=120,
