@@ -159,7 +159,7 @@ def test_sweep_removes_files_without_a_record_and_reports_failures(cli: Service)
     orphan.write_bytes(b"x")
     os.utime(orphan, (0, 0))
     assert re.fullmatch(
-        r"Expired 0 images \(0\.0 MB\) in [0-9.]+ s; removed 1 files without a record\.\n",
+        r"Expired 0 images \(0 B\) in [0-9.]+ s; removed 1 files without a record\.\n",
         cli.run("sweep").stdout,
     )
     assert not orphan.exists()

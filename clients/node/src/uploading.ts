@@ -13,6 +13,7 @@ import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
 import type { Title } from "./shot_names.js";
+import { readableSize } from "./sizes.js";
 import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
@@ -123,13 +124,9 @@ async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<
   const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
   if (size >= maxImageBytes)
     throw new InvalidInputError(
-      `not uploaded: it has ${megabytes(size)}, and the service takes less than ${megabytes(maxImageBytes)}`,
+      `not uploaded: it has ${readableSize(size)}, and the service takes less than ${readableSize(maxImageBytes)}`,
     );
   return body ?? (path ? await readFile(path).catch(unreadable) : Buffer.alloc(0));
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 function unreadable(error: NodeJS.ErrnoException): never {

@@ -15,6 +15,7 @@ import typer
 
 from prshots import __version__
 from prshots.cli.common import ConfigOption, print_json, say, settings_from
+from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
@@ -119,7 +120,7 @@ async def _sweep(settings: "Settings", *, force: bool) -> tuple["SweepReport", f
 
 
 def _summary(report: "SweepReport", seconds: float) -> str:
-    swept = f"Expired {report.expired:,} images ({report.freed_bytes / 1024**2:,.1f} MB) in {seconds:.1f} s"
+    swept = f"Expired {report.expired:,} images ({readable_size(report.freed_bytes)}) in {seconds:.1f} s"
     leftovers = report.orphans + report.unfinished
     return f"{swept}; removed {leftovers:,} files without a record." if leftovers else f"{swept}."
 

@@ -25,6 +25,7 @@ from prshots.cli.upload_target import Target, target_of
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
@@ -255,8 +256,6 @@ def _target_if_known(job: "Job", *, pr: int | None, commit: str, branch: str, ba
 
 def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
     """Return the note for a screenshot. Only the service knows its limit, so this assumes the default."""
-    from prshots.client.shots import readable_size
-
     if shot.size < MAX_IMAGE_BYTES:
         return shot.note
     limit = readable_size(MAX_IMAGE_BYTES)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from prshots.cli.common import print_json, print_table, say
 from prshots.cli.upload_target import Target
+from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.client.replies import ComparisonReply
@@ -78,7 +79,7 @@ class UploadReport:
                 printable(outcome.shot.name),
                 outcome.shot.viewport,
                 *([outcome.shot.theme or "-"] if themed else []),
-                f"{outcome.shot.size / 1024:,.0f} KB",
+                readable_size(outcome.shot.size),
                 printable(self._result(outcome)),
             ]
             for outcome in self.outcomes

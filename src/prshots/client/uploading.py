@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client, Image
-from prshots.client.shots import ShotFile, readable_size
+from prshots.client.shots import ShotFile
 from prshots.contract.errors import (
     CallError,
     PayloadTooLargeError,
@@ -19,6 +19,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.replies import ServiceLimits, Uploaded
+from prshots.contract.sizes import readable_size
 
 NOT_TRIED = "not tried: an earlier error stopped the upload"
 
