@@ -16,6 +16,7 @@ from prshots.contract.errors import (
     ServiceTooOldError,
     UnauthorizedError,
     UnreachableError,
+    WrongAddressError,
 )
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.replies import ServiceLimits, Uploaded
@@ -23,7 +24,7 @@ from prshots.contract.sizes import readable_size
 
 NOT_TRIED = "not tried: an earlier error stopped the upload"
 
-_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError)
+_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError, WrongAddressError)
 """Errors that every other upload would hit as well."""
 
 _FAILURES_IN_A_ROW = 3
