@@ -7,6 +7,9 @@ var PrshotsError = class extends Error {
 var InvalidInputError = class extends PrshotsError {
   name = "InvalidInputError";
 };
+var ImageAddressError = class extends InvalidInputError {
+  name = "ImageAddressError";
+};
 var RefusedInputError = class extends InvalidInputError {
   name = "RefusedInputError";
 };
@@ -28,6 +31,9 @@ var CallError = class extends PrshotsError {
 var ServiceTooOldError = class extends CallError {
   name = "ServiceTooOldError";
 };
+var WrongAddressError = class extends CallError {
+  name = "WrongAddressError";
+};
 var UnreachableError = class extends CallError {
   name = "UnreachableError";
 };
@@ -37,6 +43,7 @@ var ForgeError = class extends CallError {
 var ForgeRefusedError = class extends ForgeError {
   name = "ForgeRefusedError";
 };
+var EXPIRE_FAILED = "expire failed, retry later";
 function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
@@ -884,7 +891,7 @@ var ForgeApi = class {
       );
     if (reply.status === 403)
       throw new ForgeRefusedError(
-        `${this.label} does not allow this token to do that: ${said(reply)}. ${this.needs}`
+        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`
       );
     if (reply.status < 200 || reply.status >= 300)
       throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
@@ -1379,23 +1386,23 @@ function tokenAdvice(job) {
 async function pullRequestOf(job, sender) {
   if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
   const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice2 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
-  const found = await asked(job, sender, missing, advice2, (forge) => forge.openPullRequests(job.commitSha));
+  const advice3 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
+  const found = await asked(job, sender, missing, advice3, (forge) => forge.openPullRequests(job.commitSha));
   if (found.length > 1)
     throw new InvalidInputError(
-      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice2}`
+      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice3}`
     );
   if (!found.length && job.lookup === "pull_request")
-    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice2}`);
+    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice3}`);
   return found[0];
 }
 async function commitOf(job, prNumber2, sender) {
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere();
   const missing = `the event does not name the head of pull request ${prNumber2}`;
-  const advice2 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
-  const sha = await asked(job, sender, missing, advice2, (forge) => forge.headOf(prNumber2));
-  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice2}`);
+  const advice3 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
+  const sha = await asked(job, sender, missing, advice3, (forge) => forge.headOf(prNumber2));
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice3}`);
   return sha;
 }
 async function commitHere() {
@@ -1406,11 +1413,11 @@ async function commitHere() {
     );
   return commit2;
 }
-async function asked(job, sender, missing, advice2, question) {
+async function asked(job, sender, missing, advice3, question) {
   try {
     return await question(forgeOf(job, sender));
   } catch (error) {
-    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice2}`);
+    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice3}`);
   }
 }
 
@@ -1639,210 +1646,8 @@ function historyOf(what) {
   return `the history of ${what}`;
 }
 
-// src/service.ts
-import { createHash } from "node:crypto";
-var HEADERS = { "User-Agent": "prshots-node" };
-var MAX_COMMENT_BYTES = 65536;
-var MIN_COMMENT_BYTES = 1024;
-var MAX_KNOWN_SHOTS = 1e3;
-var EXPIRE_FAILED = "expire failed, retry later";
-var NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
-var VIEWS = ["all", "latest", "changes"];
+// src/replies.ts
 var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
-var Service = class {
-  constructor(url, tokens, sender) {
-    this.url = url;
-    this.tokens = tokens;
-    this.sender = sender;
-  }
-  url;
-  tokens;
-  sender;
-  #maxImageBytes;
-  upload(shot, prNumber2, commitSha) {
-    return this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber2), commit_sha: commitSha });
-  }
-  /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
-  baseline(shot, branch2, commitSha) {
-    return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
-  }
-  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
-  async isKnownBaseline(shot, branch2, commitSha) {
-    const { name, viewport, theme, image } = shot;
-    const sha256 = createHash("sha256").update(image).digest("hex");
-    const missing = await this.missingBaselines(branch2, commitSha, [{ name, viewport, theme, sha256 }]);
-    return missing.length === 0;
-  }
-  /**
-   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
-   * ServiceTooOldError.
-   */
-  async missingBaselines(branch2, commitSha, shots) {
-    const found = [];
-    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
-      const asked2 = shots.slice(start, start + MAX_KNOWN_SHOTS);
-      const about = { branch: branch2, commit_sha: commitSha, shots: asked2 };
-      const { missing } = await this.#tell("/v1/baseline/known", about);
-      if (!Array.isArray(missing)) throw this.#unlike("missing");
-      found.push(...missing);
-    }
-    return found;
-  }
-  /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
-  async completeBaselines(branch2, commitSha) {
-    await this.#tell("/v1/baseline/complete", { branch: branch2, commit_sha: commitSha });
-  }
-  /**
-   * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
-   * base's, newest first. With `complete`, a shot that is missing was removed. Throws ServiceTooOldError.
-   */
-  async compare(prNumber2, commitSha, base, complete) {
-    const { branch: branch2, commits } = base;
-    const asked2 = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
-    return this.#comparisonIn(await this.#tell("/v1/compare", asked2));
-  }
-  /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
-  async comparison(prNumber2) {
-    try {
-      return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber2}`, () => ({})));
-    } catch (error) {
-      if (error instanceof ServiceTooOldError) return void 0;
-      throw error;
-    }
-  }
-  /** Tell the service about a pull request, and return its page on the dashboard. Throws ServiceTooOldError. */
-  async describe(prNumber2, about) {
-    const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
-    return typeof url === "string" ? url : "";
-  }
-  /** Return the pull request's comment in at most this many bytes of markdown. */
-  async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
-    const asked2 = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
-    if (view !== "all") asked2.set("view", view);
-    const reply = await this.#call(`/v1/comment?${asked2}`, () => ({}));
-    const { markdown, heading, count, listed, omitted } = reply;
-    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
-    return {
-      markdown,
-      heading: typeof heading === "string" ? heading : "",
-      count,
-      listed: Number(listed ?? 0),
-      omitted: Number(omitted ?? 0)
-    };
-  }
-  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
-  async expire(prNumber2, merge) {
-    const { mergedAs, branch: branch2 } = merge;
-    const merged = mergedAs && branch2 ? { merged_as: mergedAs, branch: branch2 } : {};
-    const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
-    const { policy, marked, expired, baselines } = reply;
-    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
-      throw this.#unlike("policy, marked and expired");
-    return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
-  }
-  /**
-   * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
-   * it is not the project's own. Throws ServiceTooOldError.
-   */
-  async moveStaged(branch2, prNumber2, repository2, fromFork) {
-    const asked2 = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
-    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked2);
-    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
-    return { moved, kept, reason: typeof reason === "string" ? reason : "" };
-  }
-  /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
-  maxImageBytes() {
-    this.#maxImageBytes ??= this.#askForMaxImageBytes();
-    return this.#maxImageBytes;
-  }
-  async #askForMaxImageBytes() {
-    try {
-      const reply = await this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
-      const bytes = reply.status === 200 ? jsonOf(reply, this.url)?.max_image_bytes : void 0;
-      return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
-    } catch {
-      return Number.POSITIVE_INFINITY;
-    }
-  }
-  async #sendImage(path3, shot, where) {
-    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
-    const { name, viewport, theme } = shot;
-    const fields = { name, viewport, ...theme && { theme }, ...where };
-    const reply = await this.#call(path3, () => {
-      const form = new FormData();
-      for (const [field, value] of Object.entries(fields)) form.append(field, value);
-      form.append("image", image, "image");
-      return { method: "POST", body: form };
-    });
-    const { id, view_url: viewUrl, markdown } = reply;
-    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
-      throw this.#unlike("id, view_url and markdown");
-    return { id, viewUrl, markdown };
-  }
-  #tell(path3, asked2) {
-    const headers = { "Content-Type": "application/json" };
-    return this.#call(path3, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
-  }
-  #comparisonIn(value) {
-    const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
-    const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
-    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
-    return {
-      state,
-      branch: branch2,
-      commitSha,
-      baseCommit: typeof baseCommit === "string" ? baseCommit : "",
-      counts,
-      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
-      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
-      json: value
-    };
-  }
-  #unlike(missing) {
-    return new CallError(
-      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
-    );
-  }
-  async #call(path3, request) {
-    const token2 = await this.tokens.token();
-    let reply = await this.#sent(path3, request, token2);
-    if (reply.status === 401) {
-      const other = await this.tokens.renewed(token2);
-      if (other) reply = await this.#sent(path3, request, other);
-    }
-    if (NEW_ROUTES.test(path3) && [404, 405].includes(reply.status))
-      throw new ServiceTooOldError(
-        `${this.url} answered ${reply.status} to ${path3}: the service is too old ${path3.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`
-      );
-    return this.#value(reply);
-  }
-  #sent(path3, request, token2) {
-    const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
-    return this.sender.send(this.url + path3, () => {
-      const { headers, ...rest } = request();
-      return { ...rest, headers: { ...headers, ...own } };
-    });
-  }
-  #value(reply) {
-    const { status } = reply;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong, revoked, or for another service`
-      );
-    if (status >= 300 && status < 400)
-      throw new CallError(
-        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
-      );
-    const value = jsonOf(reply, this.url);
-    if (value === null || typeof value !== "object" || status === 404)
-      throw new CallError(`${this.url} answered ${status}: is it the address of a prshots API?`);
-    if (status === 200 || status === 202) return value;
-    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const words2 = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
-    if (status === 413) throw new PayloadTooLargeError(words2);
-    throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
-  }
-};
 function comparedShot(value) {
   return {
     name: String(value.name),
@@ -1854,6 +1659,14 @@ function comparedShot(value) {
     ancestor: value.ancestor !== false,
     reason: String(value.reason ?? "")
   };
+}
+function objectIn(text2) {
+  try {
+    const value = JSON.parse(text2);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : void 0;
+  } catch {
+    return void 0;
+  }
 }
 
 // src/comparing.ts
@@ -2093,6 +1906,245 @@ function namesOfProject({ project_id, organization, project }) {
   return [project_id, `${organization}/${project}`, ...organization === "local" ? [project] : []];
 }
 
+// src/service.ts
+import { createHash } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+
+// src/image_address.ts
+var [API_PORT, IMAGE_PORT] = ["8081", "8082"];
+var ANSWERS = {
+  404: '{"error":"not found"}',
+  405: '{"error":"method not allowed"}'
+};
+function refuseImageAddress(url, reply) {
+  const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
+  if (isDelivery)
+    throw new ImageAddressError(`${url} is the image address of a prshots service${advice2(url)}`);
+}
+function advice2(url) {
+  if (new URL(url).port === IMAGE_PORT)
+    return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
+  return ": set url (PRSHOTS_URL) to the address of its API or its dashboard";
+}
+
+// src/service.ts
+var HEADERS = { "User-Agent": "prshots-node" };
+var MAX_COMMENT_BYTES = 65536;
+var MIN_COMMENT_BYTES = 1024;
+var MAX_KNOWN_SHOTS = 1e3;
+var IMAGE_ID = /^[0-9a-f]{32}$/;
+var NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
+var VIEWS = ["all", "latest", "changes"];
+var Service = class {
+  constructor(url, tokens, sender) {
+    this.url = url;
+    this.tokens = tokens;
+    this.sender = sender;
+  }
+  url;
+  tokens;
+  sender;
+  #maxImageBytes;
+  upload(shot, prNumber2, commitSha) {
+    return this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber2), commit_sha: commitSha });
+  }
+  /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
+  baseline(shot, branch2, commitSha) {
+    return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
+  }
+  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
+  async isKnownBaseline(shot, branch2, commitSha) {
+    const { name, viewport, theme, image } = shot;
+    const sha256 = createHash("sha256").update(image).digest("hex");
+    const missing = await this.missingBaselines(branch2, commitSha, [{ name, viewport, theme, sha256 }]);
+    return missing.length === 0;
+  }
+  /**
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
+   * ServiceTooOldError.
+   */
+  async missingBaselines(branch2, commitSha, shots) {
+    const found = [];
+    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
+      const asked2 = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch: branch2, commit_sha: commitSha, shots: asked2 };
+      const { missing } = await this.#tell("/v1/baseline/known", about);
+      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      found.push(...missing);
+    }
+    return found;
+  }
+  /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
+  async completeBaselines(branch2, commitSha) {
+    await this.#tell("/v1/baseline/complete", { branch: branch2, commit_sha: commitSha });
+  }
+  /**
+   * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
+   * base's, newest first. With `complete`, a shot that is missing was removed. Throws ServiceTooOldError.
+   */
+  async compare(prNumber2, commitSha, base, complete) {
+    const { branch: branch2, commits } = base;
+    const asked2 = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
+    return this.#comparisonIn(await this.#tell("/v1/compare", asked2));
+  }
+  /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
+  async comparison(prNumber2) {
+    try {
+      return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber2}`, () => ({})));
+    } catch (error) {
+      if (error instanceof ServiceTooOldError) return void 0;
+      throw error;
+    }
+  }
+  /** Tell the service about a pull request, and return its page on the dashboard. Throws ServiceTooOldError. */
+  async describe(prNumber2, about) {
+    const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
+    return typeof url === "string" ? url : "";
+  }
+  /** Return the pull request's comment in at most this many bytes of markdown. */
+  async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
+    const asked2 = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
+    if (view !== "all") asked2.set("view", view);
+    const reply = await this.#call(`/v1/comment?${asked2}`, () => ({}));
+    const { markdown, heading, count, listed, omitted } = reply;
+    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
+    return {
+      markdown,
+      heading: typeof heading === "string" ? heading : "",
+      count,
+      listed: Number(listed ?? 0),
+      omitted: Number(omitted ?? 0)
+    };
+  }
+  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
+  async expire(prNumber2, merge) {
+    const { mergedAs, branch: branch2 } = merge;
+    const merged = mergedAs && branch2 ? { merged_as: mergedAs, branch: branch2 } : {};
+    const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
+    const { policy, marked, expired, baselines } = reply;
+    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
+      throw this.#unlike("policy, marked and expired");
+    return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
+  }
+  /**
+   * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
+   * it is not the project's own. Throws ServiceTooOldError.
+   */
+  async moveStaged(branch2, prNumber2, repository2, fromFork) {
+    const asked2 = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
+    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked2);
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    return { moved, kept, reason: typeof reason === "string" ? reason : "" };
+  }
+  /** Delete one image now. Throws NotFoundError. */
+  async delete(id) {
+    if (!IMAGE_ID.test(id))
+      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
+  }
+  /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
+  maxImageBytes() {
+    this.#maxImageBytes ??= this.#askForMaxImageBytes();
+    return this.#maxImageBytes;
+  }
+  /** Throws ImageAddressError. */
+  async #askForMaxImageBytes() {
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+    const reply = await asking.catch(() => void 0);
+    if (reply) refuseImageAddress(this.url, reply);
+    if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
+    try {
+      const bytes = jsonOf(reply, this.url)?.max_image_bytes;
+      return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+  async #sendImage(path3, shot, where) {
+    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...theme && { theme }, ...where };
+    const reply = await this.#call(path3, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, value);
+      form.append("image", image, "image");
+      return { method: "POST", body: form };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unlike("id, view_url and markdown");
+    return { id, viewUrl, markdown };
+  }
+  #tell(path3, asked2) {
+    const headers = { "Content-Type": "application/json" };
+    return this.#call(path3, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
+  }
+  #comparisonIn(value) {
+    const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
+    const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
+    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    return {
+      state,
+      branch: branch2,
+      commitSha,
+      baseCommit: typeof baseCommit === "string" ? baseCommit : "",
+      counts,
+      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
+      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      json: value
+    };
+  }
+  #unlike(missing) {
+    return new CallError(
+      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
+    );
+  }
+  async #call(path3, request) {
+    const token2 = await this.tokens.token();
+    let reply = await this.#sent(path3, request, token2);
+    if (reply.status === 401) {
+      const other = await this.tokens.renewed(token2);
+      if (other) reply = await this.#sent(path3, request, other);
+    }
+    refuseImageAddress(this.url, reply);
+    if (NEW_ROUTES.test(path3) && [404, 405].includes(reply.status))
+      throw new ServiceTooOldError(
+        `${this.url} answered ${reply.status} to ${path3}: the service is too old ${path3.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`
+      );
+    return this.#value(reply, path3);
+  }
+  #sent(path3, request, token2) {
+    const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
+    return this.sender.send(this.url + path3, () => {
+      const { headers, ...rest } = request();
+      return { ...rest, headers: { ...headers, ...own } };
+    });
+  }
+  #value(reply, path3) {
+    const { status } = reply;
+    if (status >= 300 && status < 400)
+      throw new WrongAddressError(
+        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
+      );
+    const value = objectIn(reply.text);
+    if (status === 404 && value && path3.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (!value || status === 404) {
+      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      if (status >= 500) throw new CallError(answered);
+      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+    }
+    if (status === 200 || status === 202) return value;
+    if (status === 401)
+      throw new UnauthorizedError(
+        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`
+      );
+    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
+    const words2 = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
+    if (status === 413) throw new PayloadTooLargeError(words2);
+    throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
+  }
+};
+
 // src/commands/connecting.ts
 function senderOf({ stopped }) {
   return new Sender(stopped);
@@ -2116,8 +2168,8 @@ function serviceAddress(given) {
   if (url.includes("@"))
     throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
   const meant = url.includes("://") ? "" : root(withScheme(url));
-  const advice2 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
-  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quoted(url, 100)}; ${advice2}`);
+  const advice3 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
+  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quoted(url, 100)}; ${advice3}`);
 }
 function withScheme(address2) {
   const secure = `https://${address2}`;
@@ -3183,7 +3235,13 @@ import { pipeline } from "node:stream/promises";
 
 // src/patience.ts
 var FAILURES_IN_A_ROW = 3;
-var HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError];
+var HOPELESS = [
+  UnauthorizedError,
+  UnreachableError,
+  RateLimitedError,
+  ServiceTooOldError,
+  WrongAddressError
+];
 var Patience = class {
   /** Why it is over; empty while it is not. */
   reason = "";

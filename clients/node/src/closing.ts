@@ -5,7 +5,8 @@ import { ForgeError, ForgeRefusedError, messageOf, NotFoundError, PrshotsError }
 import type { Forge, Merge } from "./forges/forge.js";
 import { refused } from "./forges/forks.js";
 import { Queue } from "./queue.js";
-import type { Expired, Service } from "./service.js";
+import type { Expired } from "./replies.js";
+import type { Service } from "./service.js";
 import { keepCurrent, OurComments, type Posted } from "./sticky_comment.js";
 
 const CONCURRENT_PURGES = 8;

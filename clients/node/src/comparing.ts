@@ -5,7 +5,8 @@ import { pullRequestPage } from "./ci/forge_addresses.js";
 import type { Say } from "./ci/git.js";
 import type { Job } from "./ci/job.js";
 import { CallError, InvalidInputError, ServiceTooOldError } from "./errors.js";
-import { type Comparison, type Service, VERDICTS, type View } from "./service.js";
+import { type Comparison, VERDICTS } from "./replies.js";
+import type { Service, View } from "./service.js";
 
 const WAIT_SECONDS = 600;
 const POLL_SECONDS = 1;

@@ -2,13 +2,8 @@
 import { isOnTheInternet, isPublic } from "./ci/forge_addresses.js";
 import type { Job } from "./ci/job.js";
 import { type Forge, markerLine } from "./forges/forge.js";
-import {
-  type CommentText,
-  MAX_COMMENT_BYTES,
-  MIN_COMMENT_BYTES,
-  type Service,
-  type View,
-} from "./service.js";
+import type { CommentText } from "./replies.js";
+import { MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, type Service, type View } from "./service.js";
 import type { JobValues, Template } from "./templates.js";
 import { grouped } from "./wording.js";
 

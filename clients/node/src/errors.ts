@@ -8,6 +8,11 @@ export class InvalidInputError extends PrshotsError {
   override name = "InvalidInputError";
 }
 
+/** The service's URL is the one of its images. */
+export class ImageAddressError extends InvalidInputError {
+  override name = "ImageAddressError";
+}
+
 /** The service finds a request invalid. */
 export class RefusedInputError extends InvalidInputError {
   override name = "RefusedInputError";
@@ -43,6 +48,11 @@ export class ServiceTooOldError extends CallError {
   override name = "ServiceTooOldError";
 }
 
+/** Another program answers at the service's URL, or it redirects. */
+export class WrongAddressError extends CallError {
+  override name = "WrongAddressError";
+}
+
 export class UnreachableError extends CallError {
   override name = "UnreachableError";
 }
@@ -55,6 +65,9 @@ export class ForgeError extends CallError {
 export class ForgeRefusedError extends ForgeError {
   override name = "ForgeRefusedError";
 }
+
+/** The service's own words. They say enough. */
+export const EXPIRE_FAILED = "expire failed, retry later";
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -6,12 +6,19 @@ import {
   ServiceTooOldError,
   UnauthorizedError,
   UnreachableError,
+  WrongAddressError,
 } from "./errors.js";
 
 /** After this many failed requests in a row, the rest is not uploaded. */
 const FAILURES_IN_A_ROW = 3;
 /** Errors that every other upload would hit as well. */
-const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError];
+const HOPELESS = [
+  UnauthorizedError,
+  UnreachableError,
+  RateLimitedError,
+  ServiceTooOldError,
+  WrongAddressError,
+];
 
 /** Counts the failures of a run, and knows when no other upload is worth a try. */
 export class Patience {

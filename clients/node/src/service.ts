@@ -1,19 +1,35 @@
 /** The routes of the public API that a run needs. */
 import { createHash } from "node:crypto";
+import { STATUS_CODES } from "node:http";
 import {
   CallError,
+  EXPIRE_FAILED,
+  InvalidInputError,
+  NotFoundError,
   PayloadTooLargeError,
   RefusedInputError,
   ServiceTooOldError,
   UnauthorizedError,
+  WrongAddressError,
 } from "./errors.js";
 import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
+import { refuseImageAddress } from "./image_address.js";
 import type { TokenSource } from "./keyless.js";
+import {
+  type CommentText,
+  type Comparison,
+  comparedShot,
+  type Expired,
+  type HashedShot,
+  type Json,
+  type Moved,
+  objectIn,
+  type State,
+  type Uploaded,
+} from "./replies.js";
 import { jsonOf, type Reply, type Sender } from "./sending.js";
 import type { Title } from "./shot_names.js";
-
-export type Json = Record<string, unknown>;
 
 const HEADERS = { "User-Agent": "prshots-node" };
 
@@ -23,8 +39,7 @@ export const MAX_COMMENT_BYTES = 65_536;
 export const MIN_COMMENT_BYTES = 1024;
 /** How many baselines one request may ask for. */
 const MAX_KNOWN_SHOTS = 1000;
-/** The service's own words. They say enough. */
-const EXPIRE_FAILED = "expire failed, retry later";
+const IMAGE_ID = /^[0-9a-f]{32}$/;
 
 /** Routes that an older service does not have. Without them, uploads and comments work as before. */
 const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
@@ -33,36 +48,6 @@ const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
 export const VIEWS = ["all", "latest", "changes"] as const;
 export type View = (typeof VIEWS)[number];
 
-export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
-
-export const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"] as const;
-export type Verdict = (typeof VERDICTS)[number];
-
-export interface ComparedShot {
-  name: string;
-  viewport: string;
-  theme: string;
-  verdict: Verdict;
-  pixels: number;
-  /** How many rows were inserted; negative if they were removed. */
-  shift: number;
-  /** False if the base may be of other work. */
-  ancestor: boolean;
-  reason: string;
-}
-
-export interface Comparison {
-  state: State;
-  branch: string;
-  commitSha: string;
-  baseCommit: string;
-  counts: Record<string, number>;
-  shots: ComparedShot[];
-  dashboardUrl: string;
-  /** The service's reply. */
-  json: Json;
-}
-
 export interface Shot {
   image: Buffer;
   contentType: ContentType;
@@ -70,48 +55,6 @@ export interface Shot {
   viewport: string;
   /** light, dark or empty. */
   theme: string;
-}
-
-/** The service's reply to an upload. */
-export interface Uploaded {
-  id: string;
-  viewUrl: string;
-  markdown: string;
-}
-
-/** How many staged images are the pull request's now, how many stay staged, and why. */
-export interface Moved {
-  moved: number;
-  kept: number;
-  reason: string;
-}
-
-export interface CommentText {
-  markdown: string;
-  heading: string;
-  /** How many screenshots the pull request has. */
-  count: number;
-  /** How many of them have only a line. */
-  listed: number;
-  /** How many of them are left out. */
-  omitted: number;
-}
-
-/** A shot's name and the hash of its file. */
-export interface HashedShot {
-  name: string;
-  viewport: string;
-  theme: string;
-  sha256: string;
-}
-
-export interface Expired {
-  prNumber: number;
-  policy: string;
-  marked: number;
-  expired: number;
-  /** How many images of a merged pull request became baselines. */
-  baselines: number;
 }
 
 export class Service {
@@ -235,20 +178,30 @@ export class Service {
     return { moved, kept, reason: typeof reason === "string" ? reason : "" };
   }
 
+  /** Delete one image now. Throws NotFoundError. */
+  async delete(id: string): Promise<void> {
+    if (!IMAGE_ID.test(id))
+      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
+  }
+
   /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
   maxImageBytes(): Promise<number> {
     this.#maxImageBytes ??= this.#askForMaxImageBytes();
     return this.#maxImageBytes;
   }
 
+  /** Throws ImageAddressError. */
   async #askForMaxImageBytes(): Promise<number> {
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+    const reply = await asking.catch(() => undefined); // the upload itself reports what is wrong
+    if (reply) refuseImageAddress(this.url, reply);
+    if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
     try {
-      const reply = await this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
-      const bytes =
-        reply.status === 200 ? (jsonOf(reply, this.url) as Json | null)?.max_image_bytes : undefined;
+      const bytes = (jsonOf(reply, this.url) as Json | null)?.max_image_bytes;
       return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
     } catch {
-      return Number.POSITIVE_INFINITY; // the upload itself reports what is wrong
+      return Number.POSITIVE_INFINITY;
     }
   }
 
@@ -302,11 +255,12 @@ export class Service {
       const other = await this.tokens.renewed(token);
       if (other) reply = await this.#sent(path, request, other);
     }
+    refuseImageAddress(this.url, reply);
     if (NEW_ROUTES.test(path) && [404, 405].includes(reply.status))
       throw new ServiceTooOldError(
         `${this.url} answered ${reply.status} to ${path}: the service is too old ${path.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`,
       );
-    return this.#value(reply);
+    return this.#value(reply, path);
   }
 
   #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
@@ -317,36 +271,27 @@ export class Service {
     });
   }
 
-  #value(reply: Reply): Json {
+  #value(reply: Reply, path: string): Json {
     const { status } = reply;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong, revoked, or for another service`,
-      );
     if (status >= 300 && status < 400)
-      throw new CallError(
+      throw new WrongAddressError(
         `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`,
       );
-    const value = jsonOf(reply, this.url) as Json | null;
-    if (value === null || typeof value !== "object" || status === 404)
-      throw new CallError(`${this.url} answered ${status}: is it the address of a prshots API?`);
+    const value = objectIn(reply.text);
+    if (status === 404 && value && path.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (!value || status === 404) {
+      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      if (status >= 500) throw new CallError(answered);
+      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+    }
     if (status === 200 || status === 202) return value;
+    if (status === 401)
+      throw new UnauthorizedError(
+        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`,
+      );
     if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
-    const words = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
+    const words = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
     if (status === 413) throw new PayloadTooLargeError(words);
     throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);
   }
-}
-
-function comparedShot(value: Json): ComparedShot {
-  return {
-    name: String(value.name),
-    viewport: String(value.viewport),
-    theme: String(value.theme),
-    verdict: value.verdict as Verdict,
-    pixels: Number(value.pixels ?? 0),
-    shift: Number(value.shift ?? 0),
-    ancestor: value.ancestor !== false,
-    reason: String(value.reason ?? ""),
-  };
 }

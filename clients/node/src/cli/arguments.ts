@@ -9,7 +9,7 @@ const LARGEST_JOBS = 64;
 /** The values of the options that were given, by their names. */
 export class Given {
   constructor(
-    readonly paths: string[],
+    readonly positionals: string[],
     private readonly values: Record<string, string | boolean | undefined>,
   ) {}
 

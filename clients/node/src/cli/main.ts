@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { FORGES } from "../ci/job.js";
 import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
+import { deleteImages } from "../commands/deleting.js";
 import { expire } from "../commands/expire.js";
 import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/outputs.js";
 import type { Context } from "../commands/types.js";
@@ -29,7 +30,7 @@ const RUNS: Record<string, Run> = {
   async upload(given, context) {
     const result = await upload(
       {
-        paths: given.paths,
+        paths: given.positionals,
         ...serviceIn(given),
         ...given.texts("commit", "branch", "name", "base", "viewport", "theme"),
         ...defined("jobs", given.jobs()),
@@ -93,6 +94,9 @@ const RUNS: Record<string, Run> = {
     if (given.flag("json")) process.stdout.write(jsonText(json));
     return 0;
   },
+
+  delete: (given, context) =>
+    deleteImages(given.positionals, given.texts("url", "token", "project"), context),
 };
 
 function serviceIn(given: Given) {

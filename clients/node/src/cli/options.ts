@@ -227,4 +227,13 @@ export const COMMANDS: Record<string, Command> = {
       ...FORGE,
     ],
   },
+  delete: {
+    arguments: "ID…",
+    summary: "Delete screenshots now, regardless of the project's policy.",
+    details: [
+      "ID is an image's id, as printed by `prshots upload --format json`.",
+      "Exit code 1 if one could not be deleted. The others are still deleted.",
+    ],
+    options: [QUIET, ...SERVICE],
+  },
 };

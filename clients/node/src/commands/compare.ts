@@ -2,7 +2,7 @@
 import { detected } from "../ci/detection.js";
 import { compareWithBase, summary } from "../comparing.js";
 import { CallError, InvalidInputError } from "../errors.js";
-import { type ComparedShot, type Comparison, VERDICTS } from "../service.js";
+import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
 import { counted, printable, quoted } from "../wording.js";
 import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
 import { targetOf, wordsFor } from "./targets.js";

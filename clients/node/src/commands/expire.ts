@@ -5,7 +5,7 @@ import type { Job } from "../ci/job.js";
 import * as validate from "../ci/validate.js";
 import { type Closed, close } from "../closing.js";
 import { forgeOf } from "../forges/index.js";
-import type { Expired } from "../service.js";
+import type { Expired } from "../replies.js";
 import type { Posted } from "../sticky_comment.js";
 import { counted, grouped } from "../wording.js";
 import { branchIn, checked, connected, jobAtForge, prIn, senderOf } from "./connecting.js";

@@ -6,7 +6,8 @@
  */
 import type { Environ, ForgeKind } from "../ci/job.js";
 import type { UploadOutcome } from "../file_uploads.js";
-import type { Comparison, View } from "../service.js";
+import type { Comparison } from "../replies.js";
+import type { View } from "../service.js";
 import type { Problem } from "../shots.js";
 import type { Posted } from "../sticky_comment.js";
 import type { Target } from "../target.js";

@@ -53,7 +53,7 @@ export class ForgeApi {
       );
     if (reply.status === 403)
       throw new ForgeRefusedError(
-        `${this.label} does not allow this token to do that: ${said(reply)}. ${this.needs}`,
+        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`,
       );
     if (reply.status < 200 || reply.status >= 300)
       throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
