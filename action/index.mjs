@@ -115,6 +115,8 @@ import { resolve } from "node:path";
 
 // src/ci/git.ts
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 // src/ci/validate.ts
@@ -241,7 +243,7 @@ async function fetchFrom(refspec, depth, say, what) {
 function run(words2, seconds, onWait = () => {
 }) {
   return new Promise((resolve2) => {
-    const child = spawn("git", [...SAFE, ...words2], {
+    const child = spawn(gitProgram(), [...SAFE, ...words2], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...WITHOUT_PROMPTS },
       detached: process.platform !== "win32"
@@ -267,6 +269,12 @@ function run(words2, seconds, onWait = () => {
       (code) => end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said2()) })
     );
   });
+}
+function gitProgram(environ = process.env, platform = process.platform) {
+  if (platform !== "win32") return "git";
+  const folders = (environ.PATH ?? "").split(";").filter(path.win32.isAbsolute);
+  const files = folders.map((folder) => path.join(folder, "git.exe"));
+  return files.find((file) => existsSync(file)) ?? "C:\\no\\git.exe";
 }
 function textOf(stream) {
   const chunks = [];
@@ -429,12 +437,12 @@ function ownPullRequest(said2, run3, sha) {
 function numberIn(ref) {
   return ref.startsWith("refs/pull/") ? prNumber(ref.split("/")[2]) : void 0;
 }
-function read(path3) {
+function read(path4) {
   try {
-    if (!path3) return void 0;
-    const found = statSync(path3);
+    if (!path4) return void 0;
+    const found = statSync(path4);
     if (!found.isFile() || found.size > MAX_BYTES) return void 0;
-    return JSON.parse(readFileSync(path3, "utf8").replace(/^\ufeff/, ""));
+    return JSON.parse(readFileSync(path4, "utf8").replace(/^\ufeff/, ""));
   } catch {
     return void 0;
   }
@@ -501,8 +509,8 @@ var REMOTES = [
   /^(?:[^/]*@)?(?<host>[\w.-]+):(?!\/\/)\/?(?<path>.+?)\/*$/
 ];
 function placeOfPullRequest(address2) {
-  const { scheme = "", host = "", path: path3 = "" } = PAGE.exec(address(address2))?.groups ?? {};
-  const trimmed = path3.replace(/^\/+|\/+$/g, "");
+  const { scheme = "", host = "", path: path4 = "" } = PAGE.exec(address(address2))?.groups ?? {};
+  const trimmed = path4.replace(/^\/+|\/+$/g, "");
   for (const [pattern, kind] of PULL_REQUESTS) {
     const found = pattern.exec(trimmed);
     if (!found) continue;
@@ -529,8 +537,8 @@ function pullRequestPage(kind, repositoryUrl, prNumber2) {
 function placeOfRemote(remote) {
   if (remote.length > MAX_LENGTH) return NOWHERE;
   const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
-  const { scheme = "", host = "", port = "", path: path3 = "" } = found ?? {};
-  const repository2 = repository(path3.replace(/\.git$/, ""));
+  const { scheme = "", host = "", port = "", path: path4 = "" } = found ?? {};
+  const repository2 = repository(path4.replace(/\.git$/, ""));
   if (!repository2.includes("/")) return NOWHERE;
   const url = scheme.startsWith("http") ? `${scheme}://${host}${port}` : `https://${host}`;
   return { kind: kindOfHost(host), url, repository: repository2, prNumber: void 0 };
@@ -558,8 +566,8 @@ function apiRoot(kind, given = "") {
   }
 }
 function kindOfApi(api) {
-  const { host = "", path: path3 = "" } = PAGE.exec(api)?.groups ?? {};
-  const version = /\/api\/(v[134])$/.exec(path3)?.[1];
+  const { host = "", path: path4 = "" } = PAGE.exec(api)?.groups ?? {};
+  const version = /\/api\/(v[134])$/.exec(path4)?.[1];
   const byPath = { v3: "github", v4: "gitlab", v1: "gitea" }[version];
   return byPath ?? kindOfHost(host.replace(/^api\./, ""));
 }
@@ -679,11 +687,11 @@ function gitlab(environ) {
   let fromFork = Boolean(target && source) && source !== target;
   if (prNumber2 === void 0) {
     const [open3 = ""] = first(environ, "CI_OPEN_MERGE_REQUESTS").split(",");
-    const path3 = open3.slice(0, Math.max(open3.lastIndexOf("!"), 0));
-    fromFork = path3 !== "" && path3 !== first(environ, "CI_PROJECT_PATH");
+    const path4 = open3.slice(0, Math.max(open3.lastIndexOf("!"), 0));
+    fromFork = path4 !== "" && path4 !== first(environ, "CI_PROJECT_PATH");
     const isDefault = branch2 !== "" && branch2 === defaultBranch2 && !fromFork;
     prNumber2 = isDefault ? void 0 : prNumber(open3.slice(open3.lastIndexOf("!") + 1));
-    target = fromFork ? repository(path3) : "";
+    target = fromFork ? repository(path4) : "";
   }
   const repository2 = target || own;
   const url = root(environ.CI_SERVER_URL);
@@ -865,8 +873,8 @@ var ForgeApi = class {
   sender;
   needs;
   /** Return the response, whatever its status. A repository may have moved, so redirects are followed. */
-  async reply(method, path3, content2 = {}) {
-    let [asked2, json, verb] = [this.#address(path3, content2.params), content2.json, method];
+  async reply(method, path4, content2 = {}) {
+    let [asked2, json, verb] = [this.#address(path4, content2.params), content2.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const reply = await this.#sent(verb, asked2, json, content2.headers);
       const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
@@ -875,11 +883,11 @@ var ForgeApi = class {
       if (reply.status === 303 || reply.status === 302 || reply.status === 301 && verb === "POST")
         [verb, json] = ["GET", void 0];
     }
-    throw new ForgeError(`${this.label} redirects ${path3} more than ${MAX_REDIRECTS} times`);
+    throw new ForgeError(`${this.label} redirects ${path4} more than ${MAX_REDIRECTS} times`);
   }
   /** Return the response's JSON. Throws NotFoundError, ForgeRefusedError, ForgeError. */
-  async call(method, path3, content2 = {}) {
-    return this.value(await this.reply(method, path3, content2));
+  async call(method, path4, content2 = {}) {
+    return this.value(await this.reply(method, path4, content2));
   }
   value(reply) {
     const { pathname } = new URL(reply.url);
@@ -905,15 +913,15 @@ var ForgeApi = class {
    * Return all entries of a list. `next` finds the address of the next page. Only its query is used, because a forge
    * behind a proxy may not know its own address.
    */
-  async entries(path3, params, { next, page: entriesOf2 } = LINKED) {
+  async entries(path4, params, { next, page: entriesOf2 } = LINKED) {
     const found = [];
     let asked2 = params;
     for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const reply = await this.reply("GET", path3, { params: asked2 });
+      const reply = await this.reply("GET", path4, { params: asked2 });
       const value = this.value(reply);
       const page = entriesOf2(value);
       if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
-        throw new ForgeError(`${this.label} answered ${path3} with something other than a list`);
+        throw new ForgeError(`${this.label} answered ${path4} with something other than a list`);
       found.push(...page);
       const following = next(reply, value);
       if (!following) return found;
@@ -921,9 +929,9 @@ var ForgeApi = class {
     }
     throw new ForgeError(`${this.label} has more than ${MAX_PAGES} pages of comments`);
   }
-  async remove(path3) {
+  async remove(path4) {
     try {
-      await this.call("DELETE", path3);
+      await this.call("DELETE", path4);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
@@ -955,9 +963,9 @@ var ForgeApi = class {
       );
     return target.href;
   }
-  #address(path3, params) {
+  #address(path4, params) {
     const query = new URLSearchParams(params).toString();
-    const address2 = path3.startsWith("/") ? this.url + path3 : this.#sameOrigin(new URL(path3));
+    const address2 = path4.startsWith("/") ? this.url + path4 : this.#sameOrigin(new URL(path4));
     return query ? `${address2}?${query}` : address2;
   }
 };
@@ -1135,8 +1143,8 @@ var Gitea = class {
     return entries.map((entry) => this.#comment(entry));
   }
   async create(prNumber2, body) {
-    const path3 = `${this.#issues}/${prNumber2}/comments`;
-    return this.#comment(await this.#api.call("POST", path3, { json: { body } }));
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    return this.#comment(await this.#api.call("POST", path4, { json: { body } }));
   }
   async update(_prNumber, id, body) {
     await this.#api.call("PATCH", `${this.#issues}/comments/${id}`, { json: { body } });
@@ -1146,8 +1154,8 @@ var Gitea = class {
   }
   /** Gitea has no list by commit. */
   async openPullRequests(headSha) {
-    const path3 = `/repos/${this.#repository}/pulls`;
-    const entries = await this.#api.entries(path3, { state: "open", limit: "50" });
+    const path4 = `/repos/${this.#repository}/pulls`;
+    const entries = await this.#api.entries(path4, { state: "open", limit: "50" });
     return openWithHead(entries, this.#repository, headSha);
   }
   headOf(prNumber2) {
@@ -1198,13 +1206,13 @@ var GitHub = class {
     return login || textAt(parsed((await this.#api.reply("GET", "/user")).text), "login");
   }
   async comments(prNumber2) {
-    const path3 = `${this.#issues}/${prNumber2}/comments`;
-    const entries = await this.#inPullRequest(prNumber2, () => this.#api.entries(path3, { per_page: "100" }));
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    const entries = await this.#inPullRequest(prNumber2, () => this.#api.entries(path4, { per_page: "100" }));
     return entries.map((entry) => this.#comment(entry));
   }
   async create(prNumber2, body) {
-    const path3 = `${this.#issues}/${prNumber2}/comments`;
-    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sent("POST", path3, body)));
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sent("POST", path4, body)));
   }
   async update(_prNumber, id, body) {
     await this.#sent("PATCH", `${this.#issues}/comments/${id}`, body);
@@ -1213,8 +1221,8 @@ var GitHub = class {
     return this.#api.remove(`${this.#issues}/comments/${id}`);
   }
   async openPullRequests(headSha) {
-    const path3 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
-    const entries = await this.#api.entries(path3, { per_page: "100" });
+    const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
+    const entries = await this.#api.entries(path4, { per_page: "100" });
     return openWithHead(entries, this.#repository, headSha);
   }
   headOf(prNumber2) {
@@ -1237,8 +1245,8 @@ var GitHub = class {
       return false;
     }
   }
-  async #sent(method, path3, body) {
-    const reply = await this.#api.reply(method, path3, { json: { body } });
+  async #sent(method, path4, body) {
+    const reply = await this.#api.reply(method, path4, { json: { body } });
     if (reply.status === 403 && said(reply).includes("locked"))
       throw new ForgeError(`GitHub takes no comment: ${said(reply)} Unlock the conversation`);
     if (reply.status === 422)
@@ -2060,11 +2068,11 @@ var Service = class {
       return Number.POSITIVE_INFINITY;
     }
   }
-  async #sendImage(path3, shot, where) {
+  async #sendImage(path4, shot, where) {
     const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
     const { name, viewport, theme } = shot;
     const fields = { name, viewport, ...theme && { theme }, ...where };
-    const reply = await this.#call(path3, () => {
+    const reply = await this.#call(path4, () => {
       const form = new FormData();
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       form.append("image", image, "image");
@@ -2075,9 +2083,9 @@ var Service = class {
       throw this.#unlike("id, view_url and markdown");
     return { id, viewUrl, markdown };
   }
-  #tell(path3, asked2) {
+  #tell(path4, asked2) {
     const headers = { "Content-Type": "application/json" };
-    return this.#call(path3, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
+    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
   }
   #comparisonIn(value) {
     const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
@@ -2099,35 +2107,35 @@ var Service = class {
       `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
     );
   }
-  async #call(path3, request) {
+  async #call(path4, request) {
     const token2 = await this.tokens.token();
-    let reply = await this.#sent(path3, request, token2);
+    let reply = await this.#sent(path4, request, token2);
     if (reply.status === 401) {
       const other = await this.tokens.renewed(token2);
-      if (other) reply = await this.#sent(path3, request, other);
+      if (other) reply = await this.#sent(path4, request, other);
     }
     refuseImageAddress(this.url, reply);
-    if (NEW_ROUTES.test(path3) && [404, 405].includes(reply.status))
+    if (NEW_ROUTES.test(path4) && [404, 405].includes(reply.status))
       throw new ServiceTooOldError(
-        `${this.url} answered ${reply.status} to ${path3}: the service is too old ${path3.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`
+        `${this.url} answered ${reply.status} to ${path4}: the service is too old ${path4.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`
       );
-    return this.#value(reply, path3);
+    return this.#value(reply, path4);
   }
-  #sent(path3, request, token2) {
+  #sent(path4, request, token2) {
     const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
-    return this.sender.send(this.url + path3, () => {
+    return this.sender.send(this.url + path4, () => {
       const { headers, ...rest } = request();
       return { ...rest, headers: { ...headers, ...own } };
     });
   }
-  #value(reply, path3) {
+  #value(reply, path4) {
     const { status } = reply;
     if (status >= 300 && status < 400)
       throw new WrongAddressError(
         `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
       );
     const value = objectIn(reply.text);
-    if (status === 404 && value && path3.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (status === 404 && value && path4.startsWith("/v1/images/")) throw new NotFoundError("not found");
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);
@@ -2624,7 +2632,7 @@ import { open } from "node:fs/promises";
 // src/searching.ts
 import { isUtf8 } from "node:buffer";
 import { lstatSync, readdirSync, statSync as statSync2 } from "node:fs";
-import path from "node:path";
+import path2 from "node:path";
 
 // src/natural_order.ts
 function byNumbers(one, other) {
@@ -2669,7 +2677,7 @@ function* searched(paths, isWanted, onProblem) {
 function* globbed(pattern, onProblem) {
   const parts = partsOf(pattern);
   const plain = parts.findIndex((part2) => MAGIC.test(part2));
-  const folder = rootOf(pattern) + parts.slice(0, plain).join(path.sep);
+  const folder = rootOf(pattern) + parts.slice(0, plain).join(path2.sep);
   if (isFolder(folder || ".")) yield* matching2(folder, parts.slice(plain), onProblem);
 }
 function* matching2(folder, pattern, onProblem) {
@@ -2720,17 +2728,17 @@ function matcher(pattern) {
   }
 }
 function normal(given) {
-  return rootOf(given) + partsOf(given).join(path.sep);
+  return rootOf(given) + partsOf(given).join(path2.sep);
 }
 function partsOf(given) {
-  const separators = path.sep === "\\" ? /[\\/]/ : "/";
+  const separators = path2.sep === "\\" ? /[\\/]/ : "/";
   return given.slice(rootOf(given).length).split(separators).filter((part2) => part2 && part2 !== ".");
 }
 function rootOf(given) {
-  return path.parse(given).root;
+  return path2.parse(given).root;
 }
 function joined(folder, name) {
-  return !folder || folder === "." ? name : folder.endsWith(path.sep) ? folder + name : folder + path.sep + name;
+  return !folder || folder === "." ? name : folder.endsWith(path2.sep) ? folder + name : folder + path2.sep + name;
 }
 function isFolder(given) {
   try {
@@ -2761,17 +2769,17 @@ var Template = class _Template {
   }
   text;
   /** Read a template from a file. Throws InvalidInputError if the file is not a valid template. */
-  static async read(path3) {
-    const content2 = await contentOf(path3);
+  static async read(path4) {
+    const content2 = await contentOf(path4);
     if (content2.length > MAX_COMMENT_BYTES)
       throw new InvalidInputError(
-        `the template ${path3} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
+        `the template ${path4} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
       );
     try {
-      return _Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content2), path3);
+      return _Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content2), path4);
     } catch (error) {
       if (error instanceof InvalidInputError) throw error;
-      throw new InvalidInputError(`the template ${path3} is not UTF-8 text`);
+      throw new InvalidInputError(`the template ${path4} is not UTF-8 text`);
     }
   }
   /** Check a text and return it as a template. `origin` names it in errors. Throws InvalidInputError. */
@@ -2829,9 +2837,9 @@ function placesIn(text2) {
 function withoutOuterBreaks(text2) {
   return text2.replace(/^\n+|\n+$/g, "");
 }
-async function contentOf(path3) {
+async function contentOf(path4) {
   try {
-    const handle = await open(path3);
+    const handle = await open(path4);
     try {
       const content2 = Buffer.alloc(MAX_COMMENT_BYTES + 1);
       const { bytesRead } = await handle.read(content2, 0, content2.length, 0);
@@ -2840,7 +2848,7 @@ async function contentOf(path3) {
       await handle.close();
     }
   } catch (error) {
-    throw new InvalidInputError(`cannot read the template ${path3}: ${reasonOf(error)}`);
+    throw new InvalidInputError(`cannot read the template ${path4}: ${reasonOf(error)}`);
   }
 }
 
@@ -3151,7 +3159,7 @@ function uploadJson(result) {
   const good = outcomes.filter(({ error }) => !error).map(entryOf);
   const failed = [
     ...outcomes.filter(({ error }) => error).map(({ shot, error }) => ({ path: shot.path, error })),
-    ...problems.map(({ path: path3, words: words2 }) => ({ path: path3, error: words2 }))
+    ...problems.map(({ path: path4, words: words2 }) => ({ path: path4, error: words2 }))
   ];
   const { branch: branch2, base_commit, state, counts } = comparison?.json ?? {};
   return {
@@ -3166,13 +3174,13 @@ function uploadJson(result) {
   };
 }
 function entryOf({ shot, uploaded, note }) {
-  const { path: path3, name, viewport, theme } = shot;
+  const { path: path4, name, viewport, theme } = shot;
   const sent = uploaded && {
     id: uploaded.id,
     view_url: uploaded.viewUrl,
     markdown: uploaded.markdown
   };
-  return { path: path3, name, viewport, ...theme && { theme }, ...sent, note };
+  return { path: path4, name, viewport, ...theme && { theme }, ...sent, note };
 }
 function uploadTable({ outcomes, isDry }) {
   const good = outcomes.filter(({ error }) => !error);
@@ -3263,7 +3271,7 @@ var Patience = class {
 
 // src/shots.ts
 import { open as open2, stat } from "node:fs/promises";
-import path2 from "node:path";
+import path3 from "node:path";
 
 // src/formats.ts
 var LABELS = {
@@ -3419,10 +3427,10 @@ function cutOffWarning(contentType) {
   return `the file is cut off (damaged ${LABELS[contentType]}); uploading it anyway. Take the screenshot again`;
 }
 function hasExtension(file) {
-  return path2.extname(file).toLowerCase() in EXTENSIONS;
+  return path3.extname(file).toLowerCase() in EXTENSIONS;
 }
 function withoutRepetitions(files) {
-  const byPath = new Map(files.reverse().map((file) => [path2.resolve(file.path), file]));
+  const byPath = new Map(files.reverse().map((file) => [path3.resolve(file.path), file]));
   return [...byPath.values()].reverse();
 }
 function sameShot({ theme }, other) {
@@ -3441,17 +3449,17 @@ async function shotFrom(file, given) {
   if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
   if (!VIEWPORT.test(viewport))
     throw new InvalidInputError(`has the viewport ${viewport}: use --viewport, with sides of 1 to 99999`);
-  const namedAs = EXTENSIONS[path2.extname(file.path).toLowerCase()] ?? contentType;
+  const namedAs = EXTENSIONS[path3.extname(file.path).toLowerCase()] ?? contentType;
   const note = namedAs === contentType ? "" : `is a ${LABELS[contentType]}, despite its extension`;
   const theme = given.theme || title.theme;
   return { path: file.path, name: title.name, viewport, theme, contentType, size, note, warning };
 }
 function nameOf(file, folder) {
-  const stem = hasExtension(file) ? file.slice(0, -path2.extname(file).length) : file;
-  const relative = partsOf(path2.relative(folder || ".", stem));
+  const stem = hasExtension(file) ? file.slice(0, -path3.extname(file).length) : file;
+  const relative = partsOf(path3.relative(folder || ".", stem));
   if (!relative.includes("..")) return relative.join("/");
   if (folder) throw new InvalidInputError(`is not in ${folder}: --base must be a folder that contains it`);
-  return partsOf(path2.normalize(stem)).filter((part2) => part2 !== "..").join("/");
+  return partsOf(path3.normalize(stem)).filter((part2) => part2 !== "..").join("/");
 }
 function checkName(name) {
   if (!name) throw new InvalidInputError("has no name, only a viewport: use --name");
@@ -3812,10 +3820,10 @@ async function knownBaselines(service, branch2, commitSha, shots) {
   for (const shot of missing) known.delete(keyOf(shot));
   return known;
 }
-async function sha256Of(path3) {
+async function sha256Of(path4) {
   const hash = createHash2("sha256");
   try {
-    await pipeline(createReadStream(path3), hash);
+    await pipeline(createReadStream(path4), hash);
     return hash.digest("hex");
   } catch {
     return "";
@@ -3864,8 +3872,8 @@ async function upload(options, context) {
     baseline: options.baseline ?? false
   };
   const found = await foundShots(options);
-  for (const { path: path3, words: words2 } of found.problems) fail(`${printable(path3)}: ${printable(words2)}`);
-  for (const { path: path3, warning } of found.shots) if (warning) say(`${printable(path3)}: ${warning}`);
+  for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
+  for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
   const job = detected(environ);
   const unknown = { commitSha: asked2.commit, ...asked2.pr !== void 0 && { prNumber: asked2.pr } };
   if (options.dryRun) {
@@ -3888,7 +3896,7 @@ async function foundShots({ paths, base, name, viewport, theme, allowEmpty }) {
   const { shots, problems } = await findShots(paths, naming);
   if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
   if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
-  const searched2 = paths.map((path3) => printable(path3) || "''").join(", ");
+  const searched2 = paths.map((path4) => printable(path4) || "''").join(", ");
   throw new PrshotsError(
     `no screenshots found: no PNG, JPEG or WebP at ${searched2} in ${process.cwd()}. If that is fine, use --allow-empty`
   );

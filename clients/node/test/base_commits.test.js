@@ -1,13 +1,14 @@
 // The base of a pull request, with real repositories.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { baseOf } from "../dist/ci/base_commits.js";
 import { buildsBaselines, checkedOut } from "../dist/ci/checkout.js";
+import { gitProgram } from "../dist/ci/git.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { testCases } from "./support/vectors.js";
 
@@ -119,3 +120,16 @@ test("a branch is never an option, and an address with a password is not shown",
     const { unknown } = await baseOf({ ...NO_JOB }, head, "release", say);
     assert.ok(unknown && !unknown.includes("hunter2"), unknown);
   }));
+
+test("on Windows, a git.exe of the working folder does not run", () => {
+  const folder = mkdtempSync(join(tmpdir(), "prshots-"));
+  try {
+    writeFileSync(join(folder, "git.exe"), "");
+    const found = (PATH) => gitProgram({ PATH }, "win32");
+    assert.equal(found(`.;;bin;/nowhere;${folder}`), join(folder, "git.exe"));
+    for (const none of ["", ".;relative", "/nowhere"]) assert.match(found(none), /^C:\\no\\/);
+    assert.equal(gitProgram({ PATH: folder }, "linux"), "git");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
