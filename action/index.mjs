@@ -4004,6 +4004,8 @@ var Steps = class {
   settings;
   environ;
   job;
+  /** What failed, in the client's words. */
+  #failures = [];
   /** Upload, then post the comment and the summary, even if some files failed. */
   async upload() {
     const { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 } = this.settings;
@@ -4017,7 +4019,8 @@ var Steps = class {
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
-    if (done.exitCode === 1) return this.#failed("No file was uploaded. See the log.");
+    if (done.exitCode === 1)
+      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || await this.#show();
     if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
     return isShown;
@@ -4086,7 +4089,11 @@ var Steps = class {
           print(words2);
           if (words2.startsWith(WARNING)) warnings.push(words2.slice(WARNING.length));
         };
-        return command({ environ, say, stopped: new AbortController().signal });
+        const fail = (words2) => {
+          say(words2);
+          if (!words2.startsWith(WARNING)) this.#failures.push(words2);
+        };
+        return command({ environ, say, fail, stopped: new AbortController().signal });
       });
     } finally {
       for (const words2 of warnings) this.runner.annotate("warning", words2);

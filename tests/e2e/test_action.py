@@ -442,6 +442,8 @@ def test_images_that_are_too_large_are_shrunk(shared_service: Service, tmp_path:
     of_pull = (event("opened", 7, FIRST), "refs/pull/7/merge", FIRST)
     refused = step.run(*of_pull, PATHS="home.png")
     assert (refused.succeeded, refused.seen["count"]) == (False, "0")
+    [(level, words)] = refused.annotations
+    assert (level, words[:35]) == ("error", "No file was uploaded. home.png: is ")
     done = step.run(*of_pull, PATHS="home.png", SHRINK="true")
     assert done.succeeded, done.said
     content = httpx.get(done.seen["view-url"], trust_env=False).content

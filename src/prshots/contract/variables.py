@@ -42,9 +42,7 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
     """
     known = {*CLIENT, *OTHERS, *(name.upper() for name in settings)}
     return {
-        f"{PREFIX}{name}": nearest_name(name, known, PREFIX)
-        for name in _given(environ)
-        if name not in known
+        f"{PREFIX}{name}": nearest_name(name, known, PREFIX) for name in _given(environ) if name not in known
     }
 
 

@@ -18,6 +18,9 @@ const WARNING = "Warning: ";
 const SOME_FAILED = 3;
 
 export class Steps {
+  /** What failed, in the client's words. */
+  readonly #failures: string[] = [];
+
   constructor(
     private readonly runner: Runner,
     private readonly settings: Settings,
@@ -38,7 +41,8 @@ export class Steps {
       return upload(options, context);
     });
     this.runner.outputs(uploadText(done, "github-output"));
-    if (done.exitCode === 1) return this.#failed("No file was uploaded. See the log.");
+    if (done.exitCode === 1)
+      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
     const isShown = done.count === 0 || (await this.#show());
     if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
     return isShown;
@@ -114,7 +118,11 @@ export class Steps {
           print(words);
           if (words.startsWith(WARNING)) warnings.push(words.slice(WARNING.length));
         };
-        return command({ environ, say, stopped: new AbortController().signal });
+        const fail = (words: string) => {
+          say(words);
+          if (!words.startsWith(WARNING)) this.#failures.push(words);
+        };
+        return command({ environ, say, fail, stopped: new AbortController().signal });
       });
     } finally {
       for (const words of warnings) this.runner.annotate("warning", words);
