@@ -68,6 +68,7 @@ format: .venv/dev $(NODE_PACKAGES)  ## format the code and apply safe fixes
 	$(WEB_TYPES) > web/src/lib/types.new && mv web/src/lib/types.new web/src/lib/types.ts
 	$(NPM) run format
 	$(NPM_CLIENT) run format
+	$(NPM_CLIENT) run bundle
 
 bench: .venv/bench $(BENCH_PEERS)  ## compare prshots with other servers; options go into BENCH='--only start --json FILE'
 	$(WITH_NODE) $(BIN)/python -m bench $(BENCH)

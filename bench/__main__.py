@@ -27,6 +27,7 @@ MEASUREMENTS = {
     "engines": "uploads, deliveries and a sweep on PostgreSQL, S3 and Valkey",
     "comment": "the comment of a pull request with 500 images",
     "client": "from a folder of 100 screenshots to the posted comment",
+    "action": "from the start of the GitHub Action to its first request",
     "sweep": "a sweep that deletes 100,000 images",
     "records": "everyday requests with 1,000,000 images in SQLite",
     "growth": "everyday work with 10,000,000 images in PostgreSQL (10 minutes, up to 15 GB of disk)",

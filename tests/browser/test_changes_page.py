@@ -170,7 +170,7 @@ def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Sh
     page.goto(f"/projects/{shop.id}")
     page.get_by_role("link", name="Baselines").click()
     commit = page.get_by_role("listitem").filter(has_text=sha("main")[:7])
-    expect(commit).to_contain_text(re.compile("main.*6 shots.*kB.*Complete.*just now", re.DOTALL))
+    expect(commit).to_contain_text(re.compile("main.*6 shots.*KB.*Complete.*just now", re.DOTALL))
     commit.get_by_role("link").click()
     expect(page.get_by_role("heading", name=f"main at {sha('main')[:7]}")).to_be_visible()
     loaded(page.get_by_role("region", name="banner").get_by_role("img"))

@@ -3,10 +3,8 @@
 import json
 import os
 import re
-import runpy
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
@@ -21,15 +19,15 @@ from PIL import Image
 
 from prshots import __version__
 from prshots.cli import app
-from prshots.client.ci import Job
 from support.deploy_checkers import ROOT, TOOLS, walk
 from support.forges.gitlab_look_alike import GitLabLookAlike, gitlab_look_alike
 from support.git_repositories import Repository, commit_all
-from support.service import PRSHOTS, SHA, Service
+from support.service import SHA, Service
 
 DOCS = ROOT / "docs" / "use"
 PAGES = [DOCS / "ci.md", *sorted(DOCS.glob("recipes/*.md"))]
 PROGRAMS = ROOT / "tests" / "support" / "node_clients" / "node_modules" / ".bin"
+BUNDLE = ROOT / "action" / "index.mjs"
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 OURS = re.compile(rf"(https://github\.com/)?prshots/prshots@v{re.escape(__version__)}")
 
@@ -67,17 +65,29 @@ WORKFLOWS = [block for block in BLOCKS if block.is_workflow]
 
 
 class TestAction:
-    def test_inputs_reach_the_script_only_as_environment_variables(self) -> None:
-        install, step = ACTION["runs"]["steps"]
-        assert ACTION["runs"]["using"] == "composite"
-        assert "${{" not in install["run"] + step["run"]
-        assert install["env"] == {"PRSHOTS_INPUT_SHRINK": "${{ inputs.shrink }}"}  # no secret
-        passed = {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
-        of_the_job = {"${{ steps.install.outputs.python }}", "${{ job.status }}"}
-        assert set(step["env"].values()) == passed | of_the_job
-        for name in ACTION["inputs"]:
-            variable = f"PRSHOTS_INPUT_{name.upper().replace('-', '_')}"
-            assert step["env"][variable] == f"${{{{ inputs.{name} }}}}"
+    def test_node_runs_one_file_that_imports_only_nodes_own_modules(self) -> None:
+        """Otherwise Node would look for the others in folders that a stranger may write to."""
+        assert ACTION["runs"] == {"using": "node24", "main": "action/index.mjs"}
+        bundle = BUNDLE.read_text()
+        imported = re.findall(r"""^(?:import|export)\b[^;]*?\bfrom "([^"]+)";""", bundle, re.MULTILINE)
+        assert len(imported) > 5
+        assert [name for name in imported if not name.startswith("node:")] == []
+        assert (
+            re.findall(r"""\brequire\(|\bimport\(|^import ["']|createRequire""", bundle, re.MULTILINE) == []
+        )
+        assert list(BUNDLE.parent.iterdir()) == [BUNDLE]
+
+    def test_the_file_is_what_its_source_builds(self) -> None:
+        done = subprocess.run(
+            ["node", ROOT / "clients" / "node" / "bundle.js", "--check"],
+            cwd="/",  # the bytes do not depend on where they are built
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert str(ROOT) not in BUNDLE.read_text()
 
     def test_inputs_and_outputs_are_documented(self) -> None:
         page = (DOCS / "ci.md").read_text().partition("## Forks")[0]
@@ -86,30 +96,13 @@ class TestAction:
         for about in (*ACTION["inputs"].values(), *ACTION["outputs"].values()):
             assert about["description"].strip()
 
-    def test_without_python_3_11_or_newer_fails_with_advice(self, tmp_path: Path) -> None:
-        """A `python3` that exits with 1 acts as one that is too old."""
-        old = tmp_path / "python3"
-        old.write_text("#!/bin/sh\nexit 1\n")
-        old.chmod(0o755)
-        done = subprocess.run(
-            ["/bin/bash", ROOT / "action" / "install.sh"],
-            env={"PATH": str(tmp_path), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_PATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 1
-        assert done.stdout.startswith("::error title=prshots::This action needs Python 3.11 or newer")
-        assert "actions/setup-python@" in done.stdout
-
     @pytest.mark.parametrize(
         ("inputs", "said"),
         [
             ({"PATHS": ""}, "The input `paths` is missing"),
             (
                 {"FAIL_ON": "chnged"},
-                "The input `fail-on` is invalid: got 'chnged': use one or more of changed",
+                "The input `fail-on` is invalid: got 'chnged'; use one or more of changed",
             ),
             ({"FAIL_ON": "changed", "COMPARE": "false"}, "exclude each other: remove one of them"),
             ({"COMPLETE": "true"}, "The inputs `paths` and `complete` exclude each other"),
@@ -126,8 +119,8 @@ class TestAction:
             name: value for name, value in os.environ.items() if not name.startswith(("PRSHOTS_", "GITHUB_"))
         }
         done = subprocess.run(
-            [PRSHOTS.with_name("python"), "-I", ROOT / "action" / "run.py"],
-            env=clean | {f"PRSHOTS_INPUT_{name}": value for name, value in given.items()},
+            ["node", BUNDLE],
+            env=clean | {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()},
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -140,24 +133,14 @@ class TestAction:
         assert masked == f"::add-mask::{given['TOKEN']}"
         assert given["TOKEN"] not in "\n".join(rest) + done.stderr
 
-    def test_a_warning_of_the_client_becomes_an_annotation(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        client = tmp_path / "python"
-        client.write_text("#!/bin/sh\necho 'Warning: GitHub shows no images.' >&2\necho Posted. >&2\n")
-        client.chmod(0o755)
-        monkeypatch.setattr(sys, "executable", str(client))
-        post = runpy.run_path(str(ROOT / "action" / "run.py"))["post"]
-        assert post("comment", Job()) == 0
-        assert "::warning title=prshots::GitHub shows no images." in capsys.readouterr().out.splitlines()
-
     def test_a_run_for_another_repositorys_pull_request_asks_for_the_number(self, tmp_path: Path) -> None:
         pull = {"number": 3, "head": {"sha": "1" * 40}, "base": {"repo": {"id": 9}}}
         run = {"head_sha": "1" * 40, "event": "pull_request", "pull_requests": [pull]}
         (tmp_path / "event.json").write_text(json.dumps({"workflow_run": run, "repository": {"id": 7}}))
         done = subprocess.run(
-            [PRSHOTS.with_name("python"), "-I", ROOT / "action" / "run.py"],
+            ["node", BUNDLE],
             env={
+                "PATH": os.environ["PATH"],
                 "GITHUB_ACTIONS": "true",
                 "GITHUB_EVENT_NAME": "workflow_run",
                 "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
@@ -248,8 +231,8 @@ class TestRecipes:
 
 def commands_in(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        if found := re.search(r"(?:^|[\s'/])(prshots [a-z][^|&;'#]*)", line):
-            yield found[1].strip()
+        if found := re.search(r"(?:^|[\s'/])prshots(?:@[\d.]+)? ([a-z][^|&;'#]*)", line):
+            yield f"prshots {found[1].strip()}"
 
 
 def parse(words: list[str]) -> None:
@@ -267,15 +250,30 @@ def gitlab() -> Iterator[GitLabLookAlike]:
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service) -> Path:
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pack the npm package as it is published."""
+    folder = tmp_path_factory.mktemp("package")
+    subprocess.run(
+        ["npm", "pack", "--silent", "--pack-destination", folder],
+        cwd=ROOT / "clients" / "node",
+        stdout=subprocess.DEVNULL,
+        timeout=120,
+        check=True,
+    )
+    [packed] = folder.glob("*.tgz")
+    return packed
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory, shared_service: Service, package: Path) -> Path:
     """Create a repository with the recipe's file, and with screenshots as if another job had taken them."""
     folder = tmp_path_factory.mktemp("gitlab")
     [recipe] = [block.text for block in BLOCKS if block.file == ".gitlab-ci.yml"]
     included = re.sub(r"remote: \S+/templates/", "local: templates/", recipe)
     assert included != recipe
-    (folder / ".gitlab-ci.yml").write_text(
-        included.replace("https://prshots.example.com", shared_service.base_url)
-    )
+    given = f"url: {shared_service.base_url}\n      package: {package}"
+    (folder / ".gitlab-ci.yml").write_text(included.replace("url: https://prshots.example.com", given))
+    (folder / ".npmrc").write_text("registry=http://127.0.0.1:9/\nprefix=/nowhere\n")  # of the merge request
     (folder / "templates").mkdir()
     (folder / "templates" / "prshots.yml").write_text((ROOT / "templates" / "prshots.yml").read_text())
     for name in ("screenshots/check out/cart@1280x800", "test-results/cart/test-failed-1"):
@@ -302,8 +300,7 @@ class TestGitLab:
                 *arguments,
             ],
             cwd=repository,
-            # The client is already installed there, so pip downloads nothing.
-            env=clean | {"PATH": f"{PRSHOTS.parent}:{TOOLS}:{os.environ['PATH']}"},
+            env=clean | {"PATH": f"{TOOLS}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
             timeout=120,

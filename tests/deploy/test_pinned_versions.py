@@ -25,7 +25,9 @@ PYTHON_PACKAGE = re.compile(
 INSTALLS_IT = re.compile(
     r"pip install (?P<what>[^`|;&\n]*)|uvx (?:--from )?(?P<from>\S+)|package:? to (?P<input>\S+)"
 )
-NPM_PACKAGE = re.compile(r"npm (?:install|i|add)\b[^`\n]*?\bprshots(?P<pin>@\S+)?")
+NPM_PACKAGE = re.compile(
+    r"(?:npm (?:install|i|add|exec|x)|npx)\b[^`|;&\n]*?(?<![\w/.-])prshots(?P<pin>@[\w.<>-]+)?(?![\w/])"
+)
 ACTION = re.compile(r"prshots/prshots@(?P<pin>[\w.<>-]+)")
 TEMPLATE = re.compile(r"prshots/prshots/(?P<pin>[\w.]+)/templates/")
 
@@ -56,6 +58,11 @@ def test_the_check_sees_what_is_not_pinned() -> None:
         ".prshots/bin/pip install --quiet prshots",
         "uvx --from 'prshots[server]' prshots serve",
         "npm install --save-dev prshots",
+        "npm install --prefix .prshots --silent prshots@latest",
+        "npm exec --yes prshots -- upload screenshots",
+        "npx prshots upload screenshots",
+        "npx --yes prshots upload screenshots",
+        "- npx --yes prshots@0 comment --post",
         "- uses: prshots/prshots@v0",
         "remote: https://example.org/prshots/prshots/v0/templates/prshots.yml",
     ):
@@ -67,11 +74,12 @@ def test_the_check_sees_what_is_not_pinned() -> None:
 
 def test_the_gitlab_template_installs_this_version_without_the_tokens() -> None:
     spec, jobs = yaml.safe_load_all((ROOT / "templates/prshots.yml").read_text())
-    assert spec["spec"]["inputs"]["package"]["default"] == f"prshots=={__version__}"
-    assert f"prshots[shrink]=={__version__}" in spec["spec"]["inputs"]["shrink"]["description"]
-    [install] = jobs[".prshots"]["before_script"]
-    hidden = set(re.findall(r"-u (\w+)", install.partition("pip install")[0]))
+    assert spec["spec"]["inputs"]["package"]["default"] == f"prshots@{__version__}"
+    [install] = [line for line in jobs[".prshots"]["before_script"] if "npm install" in line]
+    hidden = set(re.findall(r"-u (\w+)", install.partition("npm install")[0]))
     assert {"GITLAB_TOKEN", "PRSHOTS_TOKEN", "PRSHOTS_ID_TOKEN", "PRSHOTS_FORGE_TOKEN"} <= hidden
+    assert "--ignore-scripts" in install
+    assert install.startswith("(cd ")  # npm reads no .npmrc of the checkout
 
 
 def test_every_package_has_this_version() -> None:

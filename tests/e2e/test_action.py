@@ -1,9 +1,7 @@
-"""action.yml, run by act as on a GitHub runner, against the service and a GitHub look-alike.
-
-The first run installs the client from a checkout, as on a runner. The others reuse it.
-"""
+"""action.yml, run by act as on a GitHub runner, against the service and a GitHub look-alike."""
 
 import copy
+import io
 import json
 import os
 import re
@@ -11,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from prshots.contract.limits import MAX_IMAGE_BYTES
 from support.ci_issuer import CiIssuer
 from support.forges.look_alikes import GitHubLookAlike, github_look_alike
 from support.git_repositories import ALONE, commit_all
@@ -32,34 +31,18 @@ pytestmark = pytest.mark.slow  # act starts a job for each event
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "tests" / "support" / "workflow"
 ACT = Path(sys.executable).with_name("act")
-OF_THE_ACTION = (
-    "action.yml",
-    "action",
-    "pyproject.toml",
-    "hatch_build.py",
-    "constraints.txt",
-    "README.md",
-    "src",
-)
+NODE = shutil.which("node") or "node"
+BUNDLE = ROOT / "action" / "index.mjs"
 POISONED = (
-    *(
-        "venv/__init__.py",
-        "ensurepip/__init__.py",
-        "pip/__init__.py",
-        "pip/__main__.py",
-        "prshots/__init__.py",
-    ),
-    *(
-        "typer.py",
-        "httpx.py",
-        "json.py",
-        "tempfile.py",
-        "hatchling.py",
-        "sitecustomize.py",
-        "usercustomize.py",
-    ),
+    *("index.js", "index.mjs", "action/index.mjs", "dist/action/index.js", "node_modules/prshots/index.js"),
+    *("node_modules/undici/index.js", "node_modules/fs/index.js", "node_modules/fetch/index.js"),
 )
-"""Modules that a stranger may put into a repository. Python starts one if it looks there for its own."""
+"""Modules that a stranger may put into a repository. Node starts one if it looks there for its own."""
+POISONED_PROGRAMS = ("git", "git.exe", "node", "node_modules/.bin/git", "node_modules/.bin/prshots")
+POISONED_SETTINGS = {
+    ".npmrc": "registry=http://127.0.0.1:9/\nnode-options=--require ./index.js\n",
+    "package.json": json.dumps({"type": "commonjs", "imports": {"#*": "./index.js"}, "main": "index.js"}),
+}
 
 FIRST, SECOND = "1" * 40, "2" * 40
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -108,15 +91,15 @@ class Repository:
         taken = usual | given
         variables = {
             "GITHUB_API_URL": self.github.url,
-            "PYTHONPATH": ".",  # as a project in Python may set it for its tests
+            "NODE_PATH": "node_modules",  # as a project may set it for its tests
             "DEPLOY_KEY": "secret-of-the-job",
-            "KEPT": str(self.folder / "kept"),
             "SEEN": str(self.folder / "seen.json"),
             # Not in the repository's configuration: act reads the repository's name from its remote.
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": f"url.{self.remote}.insteadOf",
             "GIT_CONFIG_VALUE_0": f"https://github.com/{self.github.repository}.git",
             "FAIL_ON": taken.get("fail_on", ""),
+            "BROKEN": taken.get("broken", ""),
             "ACTIONS_ID_TOKEN_REQUEST_URL": taken.get("id_token_url", ""),
             "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "of-the-runner",
         }
@@ -157,7 +140,7 @@ class Repository:
                 if line.get("command") in {"notice", "warning", "error"}
             ],
             summary=next((line["content"] for line in lines if line.get("command") == "summary"), ""),
-            seen=json.loads((self.folder / "seen.json").read_text()),
+            seen=dict.fromkeys(ACTION["outputs"], "") | json.loads((self.folder / "seen.json").read_text()),
         )
 
 
@@ -166,14 +149,8 @@ def repository(
     tmp_path_factory: pytest.TempPathFactory, shared_service: Service, ci_issuer: CiIssuer
 ) -> Iterator[Repository]:
     folder = tmp_path_factory.mktemp("action")
-    (folder / "checkout").mkdir()
-    for name in OF_THE_ACTION:
-        if (ROOT / name).is_file():
-            shutil.copy(ROOT / name, folder / "checkout")
-        else:
-            ignored = shutil.ignore_patterns("dashboard", "__pycache__")
-            shutil.copytree(ROOT / name, folder / "checkout" / name, ignore=ignored)
-    (folder / "kept").mkdir()
+    shutil.copytree(ROOT / "action", folder / "checkout" / "action")
+    shutil.copy(ROOT / "action.yml", folder / "checkout")
     token = shared_service.new_token("github action")
     trusted = ("--issuer", ci_issuer.url, "--claim", "repository=octocat/shop")
     shared_service.run("project", "trust", "github action", *trusted)
@@ -185,23 +162,29 @@ def repository(
         for name, size in (("phone/home", (390, 844)), ("check out/cart@1280x800", (64, 40))):
             (made.pictures / name).parent.mkdir(parents=True)
             Image.new("RGB", size, "teal").save(made.pictures / f"{name}.png")
-        for name in POISONED:
-            for place in (folder / "repository", made.pictures):
-                (place / name).parent.mkdir(exist_ok=True)
-                (place / name).write_text(
-                    f"open({str(folder / 'poisoned')!r}, 'a').write(__file__ + '\\n')\n"
-                )
-        for name in ("pip.conf", "pip.ini"):  # if pip obeyed it, it would find no package
-            (folder / "repository" / name).write_text("[global]\nindex-url = http://127.0.0.1:9/\n")
-        with (folder / "checkout" / "hatch_build.py").open("a") as build:  # pip runs it
-            environment = str(folder / "environment_of_pip.json")
-            build.write(f"\nimport json, os\njson.dump(dict(os.environ), open({environment!r}, 'w'))\n")
+        for place in (folder / "repository", made.pictures):
+            poison(place, folder / "poisoned")
         (made.pictures / "around.md").write_text("Look at {{commit}}:\n\n{{screenshots}}\n")
         remote = f"https://github.com/{github.repository}.git"
         commit_all(folder / "repository", remote=remote)
         made.git.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote.git"))
         made.push("main")
         yield made
+
+
+def poison(place: Path, told: Path) -> None:
+    """Put files into a folder of the workspace that say so when something runs them."""
+    for name in POISONED:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(
+            f"process.getBuiltinModule('fs').appendFileSync({str(told)!r}, 'module ');\n"
+        )
+    for name in POISONED_PROGRAMS:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(f"#!/bin/sh\necho {name} >> {told}\n")
+        (place / name).chmod(0o755)
+    for name, text in POISONED_SETTINGS.items():
+        (place / name).write_text(text)
 
 
 def event(
@@ -257,32 +240,26 @@ def test_the_action_uploads_updates_the_comment_and_expires_on_close(repository:
     assert "### 2 screenshots" in updated["body"]  # of the second commit
     assert "Look at 2222222" in updated["body"]
     assert "### 2 screenshots" in pushed.summary
-    assert "Install the prshots client" in opened.said
-    assert "Install the prshots client" not in pushed.said
 
     closed = repository.run(event("closed", number, SECOND))
     assert closed.succeeded, closed.said
-    assert closed.seen == dict.fromkeys(ACTION["outputs"], "")
+    assert closed.seen == dict.fromkeys(ACTION["outputs"], "") | {"comment-url": comment["html_url"]}
     [gone] = github.comments(number)
     assert gone["id"] == comment["id"]
     assert "<img" not in gone["body"]
     assert statuses(f"{opened.seen['urls']}\n{pushed.seen['urls']}") == {410}
 
 
-def test_the_action_runs_no_file_of_the_workspace_and_pip_gets_no_secret(repository: Repository) -> None:
-    number = repository.github.new_pr()
-    shutil.rmtree(repository.folder / "kept")  # installs again
-    (repository.folder / "kept").mkdir()
-    keyless = {"id_token_url": repository.issuer.job_url(repository="octocat/shop")}
-    done = repository.run(event("opened", number), **keyless)
+def test_the_action_runs_no_file_of_the_workspace(repository: Repository) -> None:
+    done = repository.run(event("opened", repository.github.new_pr()))
     assert done.succeeded, done.said
     assert done.seen["count"] == "2"
     poisoned = repository.folder / "poisoned"
     assert not poisoned.exists(), poisoned.read_text()
-    of_pip = (repository.folder / "environment_of_pip.json").read_text()
-    secrets = (repository.token, repository.github.token, "of-the-runner", "secret-of-the-job")
-    assert [secret for secret in secrets if secret in of_pip] == []
-    assert not {name for name in json.loads(of_pip) if "TOKEN" in name}
+    # The poison works: a program that looks for its modules there does run it.
+    subprocess.run([NODE, "index.js"], cwd=repository.pictures, timeout=60, check=True)
+    assert poisoned.read_text() == "module "
+    poisoned.unlink()
 
 
 def test_the_action_asks_for_what_the_event_does_not_name(repository: Repository) -> None:
@@ -325,7 +302,7 @@ def test_baselines_of_a_push_are_what_a_pull_request_is_compared_with(repository
     [(level, words)] = changed.annotations
     assert level == "error"
     assert words == (
-        f"1 shot with a verdict of --fail-on changed,removed. Dashboard: {changed.seen['dashboard-url']}"
+        f"1 shot with a verdict of `fail-on: changed,removed`. Dashboard: {changed.seen['dashboard-url']}"
     )
     counts = {"changed": "1", "moved": "0", "new": "0", "removed": "0", "unchanged": "1"}
     assert {name: changed.seen[name] for name in counts} == counts
@@ -354,13 +331,21 @@ def test_a_push_to_another_branch_succeeds_and_does_nothing(repository: Reposito
     assert done.seen["count"] == ""
 
 
+def test_after_a_step_that_failed_a_push_uploads_no_baselines(repository: Repository) -> None:
+    done = repository.run(push("main", FIRST), on="push", broken="yes")
+    [(level, words)] = done.annotations
+    assert (level, words[:31]) == ("notice", "A step before this one failed, ")
+    assert done.seen["count"] == ""
+
+
 @dataclass
 class Step:
-    """The action's script alone, in a checkout: what act adds is not needed for this."""
+    """The action's file alone, in a checkout: what act adds is not needed for this."""
 
     folder: Path
     service: Service
     token: str
+    environ: dict[str, str] = field(default_factory=lambda: ALONE | {"PATH": os.environ["PATH"]})
 
     def run(self, said: dict[str, Any], ref: str, sha: str, *, status: str = "success", **inputs: str) -> Run:
         """Run the step for an event."""
@@ -368,12 +353,11 @@ class Step:
             (self.folder / name).write_text(json.dumps(said) if name == "event.json" else "")
         given = {"URL": self.service.base_url, "TOKEN": self.token, "COMMENT": "false"} | inputs
         done = subprocess.run(
-            [sys.executable, "-I", ROOT / "action" / "run.py"],
-            env=ALONE
-            | {f"PRSHOTS_INPUT_{name}": value for name, value in given.items()}
+            [NODE, BUNDLE],
+            env=self.environ
+            | {f"INPUT_{name.replace('_', '-')}": value for name, value in given.items()}
             | {
-                "PATH": os.environ["PATH"],
-                "PRSHOTS_JOB_STATUS": status,
+                "INPUT_JOB-STATUS": status,
                 "GITHUB_ACTIONS": "true",
                 "GITHUB_SERVER_URL": "https://github.com",
                 "GITHUB_REPOSITORY": "octocat/shop",
@@ -396,7 +380,8 @@ class Step:
             said=done.stdout + done.stderr,
             annotations=re.findall(r"^::(notice|warning|error) [^:]*::(.*)", done.stdout, re.MULTILINE),
             summary=(self.folder / "summary").read_text(),
-            seen=dict(line.split("=", 1) for line in lines if re.match(r"[a-z-]+=", line)),
+            seen=dict(line.split("=", 1) for line in lines if re.match(r"[a-z-]+=", line))
+            | {"view-url": next((line for line in lines if line.startswith("http")), "")},
         )
 
 
@@ -411,7 +396,7 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     work.push("main")
     of_main = (push("main", main), "refs/heads/main", main)
     failed = step.run(*of_main, status="failure", PATHS="home.png")
-    assert (failed.succeeded, failed.seen) == (True, {})
+    assert (failed.succeeded, failed.seen) == (True, {"view-url": ""})
     assert failed.annotations[0][1].startswith(
         "A step before this one failed, so its screenshots are no baselines"
     )
@@ -435,6 +420,72 @@ def test_only_the_job_after_the_last_shard_finds_what_was_removed(
     assert [level for level, _ in last.annotations] == ["error"]
     assert (last.seen["comparison"], last.seen["removed"], last.seen["unchanged"]) == ("compared", "1", "2")
     assert "1 removed" in last.summary
+
+
+def test_the_action_needs_nothing_but_node(shared_service: Service, tmp_path: Path) -> None:
+    """As in a container that has no git, no Python and no shell."""
+    (tmp_path / "work").mkdir()
+    Image.new("RGB", (64, 40), "teal").save(tmp_path / "work" / "home.png")
+    step = Step(tmp_path, shared_service, shared_service.new_token(), environ={"PATH": ""})
+    done = step.run(event("opened", 7, FIRST), "refs/pull/7/merge", FIRST, PATHS="home.png")
+    assert done.succeeded, done.said
+    assert (done.seen["count"], done.annotations) == ("1", [])
+    assert "home" in done.summary
+
+
+def test_images_that_are_too_large_are_shrunk(shared_service: Service, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    noise = Image.effect_noise((2600, 2200), 60)
+    noise.save(tmp_path / "work" / "home.png")
+    assert (tmp_path / "work" / "home.png").stat().st_size > MAX_IMAGE_BYTES
+    step = Step(tmp_path, shared_service, shared_service.new_token())
+    of_pull = (event("opened", 7, FIRST), "refs/pull/7/merge", FIRST)
+    refused = step.run(*of_pull, PATHS="home.png")
+    assert (refused.succeeded, refused.seen["count"]) == (False, "0")
+    [(level, words)] = refused.annotations
+    assert (level, words[:35]) == ("error", "No file was uploaded. home.png: is ")
+    done = step.run(*of_pull, PATHS="home.png", SHRINK="true")
+    assert done.succeeded, done.said
+    content = httpx.get(done.seen["view-url"], trust_env=False).content
+    assert len(content) < MAX_IMAGE_BYTES
+    shrunk = Image.open(io.BytesIO(content))
+    assert (shrunk.format, shrunk.size) == ("PNG", noise.size)  # with fewer shades
+
+
+class TestStaged:
+    """Pictures that were uploaded before the pull request existed."""
+
+    def stage(self, service: Service, token: str, **fields: str) -> None:
+        image = io.BytesIO()
+        Image.new("RGB", (64, 40), "red").save(image, "PNG")
+        given = {"name": "staged", "branch": "change", "commit_sha": FIRST, "viewport": "64x40"} | fields
+        reply = httpx.post(
+            f"{service.base_url}/v1/staged",
+            data=given,
+            files={"image": ("staged.png", image.getvalue(), "image/png")},
+            headers={"Authorization": f"Bearer {token}"},
+            trust_env=False,
+        )
+        assert reply.status_code == 200, reply.text
+
+    def test_they_move_to_the_pull_request(self, shared_service: Service, tmp_path: Path) -> None:
+        (tmp_path / "work").mkdir()
+        Image.new("RGB", (64, 40), "teal").save(tmp_path / "work" / "home.png")
+        token = shared_service.new_token()
+        self.stage(shared_service, token, repository="octocat/shop")
+        self.stage(shared_service, token, name="other", repository="somebody/shop")
+        step = Step(tmp_path, shared_service, token)
+        fork = event("opened", 7, FIRST, head_repository="somebody/shop")
+        of_a_fork = step.run(fork, "refs/pull/7/merge", FIRST, PATHS="home.png", VIEW="all")
+        assert "2 staged screenshots not moved: " in of_a_fork.said
+        assert "fork" in of_a_fork.said
+        assert "staged" not in of_a_fork.summary
+        own = event("opened", 8, FIRST)
+        done = step.run(own, "refs/pull/8/merge", FIRST, PATHS="home.png", VIEW="all")
+        assert done.succeeded, done.said
+        assert "1 staged screenshot moved to pull request 8; 1 staged screenshot not moved: " in done.said
+        assert "staged" in done.summary
+        assert "other" not in done.summary
 
 
 class TestForks:

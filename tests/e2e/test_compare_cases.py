@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from support.clients import CLIENTS, runner_of
 from support.compared_shop import Shop
 from support.git_repositories import Repository
 from support.service import Service
@@ -11,13 +12,19 @@ from support.service import Service
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def shop(shared_service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+@pytest.fixture(params=CLIENTS)
+def shop(
+    request: pytest.FixtureRequest,
+    shared_service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Shop:
     """Make a shop with one commit on main, which CI has not built yet."""
     work = Repository.with_remote(tmp_path / "git")
     work.commit("First")
     work.push("main")
-    return Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work)
+    run = runner_of(request.param)
+    return Shop(tmp_path, shared_service, shared_service.new_token(), monkeypatch, work, run)
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 import json
 import os
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import pytest
 
 from prshots.cli import compare as compare_module
 from prshots.client import comparing
-from support.command_in_process import run_here
+from support.clients import CLIENTS, ONLY_PYTHON, Run, runner_of
 from support.compared_shop import draw
 from support.service import SHA, Service
 from support.unreliable_proxy import UnreliableProxy, refuse
 
 MAIN = "1" * 40
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
@@ -32,9 +30,13 @@ def front(shared_service: Service, bodies: list[tuple[str, bytes]]) -> Iterator[
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(params=CLIENTS)
 def run(
-    shared_service: Service, front: UnreliableProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    shared_service: Service,
+    front: UnreliableProxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Run:
     """Run the command outside of CI and of any checkout, in a new project."""
     monkeypatch.chdir(tmp_path)
@@ -45,7 +47,8 @@ def run(
         "PRSHOTS_TOKEN": shared_service.new_token(),
         "PRSHOTS_COMMIT": SHA,
     }
-    return lambda *args, **settings: run_here(*args, env=env | settings)
+    run = runner_of(request.param)
+    return lambda *args, **settings: run(*args, env=env | settings)
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
 
 @pytest.mark.usefixtures("compared")
 class TestCompare:
-    def test_prints_a_table_and_the_dashboard_last(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_prints_a_table_and_the_dashboard_last(self, run: Run) -> None:
         done = run("compare", "--pr", "7")
         assert done.returncode == 0
         assert [line.split("  ")[0] for line in done.stdout.splitlines()] == ["NAME", "cart", "cart", "home"]
@@ -85,6 +88,11 @@ class TestCompare:
         ]
         assert "Compared with main at 1111111: 1 changed, 2 unchanged." in done.stderr
         assert done.stderr.splitlines()[-1].startswith("Dashboard: http")
+
+    @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
+    def test_of_many_shots_only_the_changes_are_printed(
+        self, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(compare_module, "MANY_SHOTS", 2)
         assert len(run("compare", "--pr", "7").stdout.splitlines()) == 2
 
@@ -104,6 +112,7 @@ class TestCompare:
             assert run("compare", "--pr", "7", f"--branch={branch}").returncode == 2
 
 
+@pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
 class TestWaiting:
     @pytest.fixture(autouse=True)
     def fast(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +213,7 @@ def test_only_baselines_that_the_service_does_not_have_are_sent(
 
 def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -> None:
     assert shots.exists()
-    assert "use --branch NAME" in run("upload", "shots", "--baseline").stderr
+    assert "no branch for the baselines" in run("upload", "shots", "--baseline").stderr
     done = run("upload", "shots", "--baseline", "--branch", "main", "--commit", "abc1234")
     assert (done.returncode, "git does not know abc1234" in done.stderr) == (1, True)
     dry = run("upload", "shots", "--baseline", "--branch", "main", "--dry-run")

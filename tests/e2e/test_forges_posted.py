@@ -9,18 +9,24 @@ from html import unescape
 import httpx
 import pytest
 
+from support.clients import CLIENTS, command_of
 from support.forges.bitbucket_look_alike import bitbucket_look_alike
 from support.forges.forge_server import ForgeServer
 from support.forges.gitea_look_alike import gitea_look_alike
 from support.forges.gitlab_look_alike import gitlab_look_alike
-from support.service import PRSHOTS, Service, upload
+from support.service import Service, upload
 
 KINDS = {"gitlab": gitlab_look_alike, "gitea": gitea_look_alike, "bitbucket": bitbucket_look_alike}
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def _commands(service: Service, token: str, forge: ForgeServer) -> Command:
+@pytest.fixture(params=CLIENTS)
+def command(request: pytest.FixtureRequest) -> list[str]:
+    return command_of(request.param)
+
+
+def _commands(command: list[str], service: Service, token: str, forge: ForgeServer) -> Command:
     env = {
         "PATH": os.environ["PATH"],
         "PRSHOTS_URL": service.base_url,
@@ -34,7 +40,7 @@ def _commands(service: Service, token: str, forge: ForgeServer) -> Command:
 
     def run(*args: str, **changed: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [PRSHOTS, *args], env=env | changed, capture_output=True, text=True, timeout=60, check=False
+            [*command, *args], env=env | changed, capture_output=True, text=True, timeout=60, check=False
         )
         for secret in (token, forge.token, forge.read_only_token):
             assert secret not in done.stdout + done.stderr
@@ -44,10 +50,12 @@ def _commands(service: Service, token: str, forge: ForgeServer) -> Command:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_comment_is_posted_and_reports_deleted_screenshots(shared_service: Service, kind: str) -> None:
+def test_the_comment_is_posted_and_reports_deleted_screenshots(
+    command: list[str], shared_service: Service, kind: str
+) -> None:
     token = shared_service.new_token()
     with KINDS[kind]() as forge, shared_service.client(token) as client:
-        prshots = _commands(shared_service, token, forge)
+        prshots = _commands(command, shared_service, token, forge)
         forge.write_as("ann", "Looks good to me")
         shown = upload(client, pr_number=forge.pr_number).json()["view_url"]
 
@@ -79,10 +87,10 @@ def _every_image_is_there(body: str) -> None:
         assert httpx.get(address).status_code == 200
 
 
-def test_a_read_only_token_fails_with_advice(shared_service: Service, token: str) -> None:
+def test_a_read_only_token_fails_with_advice(command: list[str], shared_service: Service, token: str) -> None:
     with gitlab_look_alike() as gitlab, shared_service.client(token) as client:
         upload(client, pr_number=gitlab.pr_number)
-        prshots = _commands(shared_service, token, gitlab)
+        prshots = _commands(command, shared_service, token, gitlab)
         refused = prshots("comment", "--post", PRSHOTS_FORGE_TOKEN=gitlab.read_only_token)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert refused.stderr.startswith("prshots: GitLab does not allow it with this token")

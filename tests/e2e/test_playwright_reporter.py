@@ -190,7 +190,7 @@ def test_a_run_passes_when_the_forge_is_down(
         assert f"prshots: 2 screenshots uploaded to PR {suite.pr_number}" in said
         assert "prshots: dots/attaches/broken: not uploaded: it is not a PNG, JPEG or WebP image" in said
         assert (
-            "prshots: dots/attaches/huge: not uploaded: it has 5.0 MB, and the service takes less than 5.0 MB"
+            "prshots: dots/attaches/huge: not uploaded: it has 5 MB, and the service takes less than 5 MB"
             in said
         )
         assert "prshots: the comment was not posted: GitHub answered 502: status 502" in said

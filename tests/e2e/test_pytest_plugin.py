@@ -128,7 +128,7 @@ def test_is_called_wrongly(shot):
     broken, gone, huge = sorted(problems)
     assert broken == "broken: is not a PNG, JPEG or WebP image"
     assert gone.startswith("gone: no screenshot: [Errno 2] No such file or directory: ")
-    assert huge == "huge: is 5.0 MB: the service takes less than 5.0 MB"
+    assert huge == "huge: is 5 MB: the service takes less than 5 MB"
     assert entries(job) == [
         "cut off 320x200",
         "failed/test_shop/test_fails 390x844",

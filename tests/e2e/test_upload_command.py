@@ -23,6 +23,7 @@ from prshots.cli import main
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
+from support.http_server import QuietHandler, serving
 from support.raw_requests import running_service
 from support.service import PRSHOTS, SHA, Service
 from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, UnreliableProxy, refuse, slow
@@ -73,6 +74,15 @@ def comment(env: dict[str, str], pr_number: int) -> str:
 def images_on(env: dict[str, str], pr_number: int) -> list[str]:
     """Return the names in the pull request's comment, in order."""
     return re.findall(r"!\[(.*?)\]\(", comment(env, pr_number))
+
+
+class SomeWebsite(QuietHandler):
+    def do_GET(self) -> None:  # noqa: N802
+        self.send_error(404)
+
+    def do_POST(self) -> None:  # noqa: N802
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_error(404)
 
 
 class Ran(NamedTuple):
@@ -130,7 +140,7 @@ class TestAsAProcess:
         ]
         assert by_name["photo", "160x120"]["note"] == "is a JPEG, despite its extension"
         assert re.fullmatch(
-            r"shrunk from 5\.\d MB to \d\.\d MB as WebP", by_name["noisy", "1500x1200"]["note"]
+            r"shrunk from 5\.\d MB to \d(\.\d)? MB as WebP", by_name["noisy", "1500x1200"]["note"]
         )
         text = comment(env, 21)
         assert all(entry["view_url"] in text for entry in told["uploaded"])
@@ -143,24 +153,21 @@ class TestAsAProcess:
         assert shown.headers["content-type"] == "image/webp"
         with Image.open(io.BytesIO(shown.content)) as picture:
             assert picture.size == (1500, 1200)
-        lines = done.stderr.splitlines()
-        assert lines[0] == "shots/broken.png: is not a PNG, JPEG or WebP image"
-        assert sorted(line.partition("] ")[2] for line in lines if "home" in line) == ["home 160x120 … ok"]
-        assert lines[-3:-1] == [
+        assert done.stderr.splitlines() == [
+            "shots/broken.png: is not a PNG, JPEG or WebP image",
             "Uploaded 6 of 7 screenshots to pull request 21.",
             "Nothing to compare with: main has no baselines yet. Run prshots upload on main to create them.",
+            f"Dashboard: {told['dashboard_url']}",
         ]
-        assert lines[-1] == f"Dashboard: {told['dashboard_url']}"
         assert told["comparison"]["state"] == "no_baseline"
 
         deleted = prshots(env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"])
         assert deleted.returncode == 1
         assert deleted.stdout == ""
         assert deleted.stderr.splitlines() == [
-            f"{home['id']}: deleted",
             f"{'0' * 32}: not found in this project",
             "nonsense: an image id is 32 hexadecimal characters: use the id of its upload",
-            f"{told['uploaded'][0]['id']}: deleted",
+            "Deleted 2 of 4 screenshots.",
         ]
         assert len(images_on(env, 21)) == 4
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
@@ -222,7 +229,7 @@ class TestAsAProcess:
     def test_ctrl_c_stops_immediately(
         self, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
-        front.will(slow(0), when=UPLOAD)
+        front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
         front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
         front.will(NEVER, when=UPLOAD, times=3)
         with subprocess.Popen(
@@ -235,7 +242,7 @@ class TestAsAProcess:
         ) as process:
             assert process.stderr is not None
             first = [process.stderr.readline(), process.stderr.readline()]
-            assert {line.partition(" ")[0] for line in first} == {"[1/4]", "rate"}
+            assert sum("answered 400: name required" in line for line in first) == 1
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=90)  # it does not wait for the uploads
         assert process.returncode == 130
@@ -273,7 +280,7 @@ class TestLimits:
         settings = self.settings(small)
         ran = run("upload", "shots/noisy.png", "shots/home.png", "--pr", "1", "--no-compare", **settings)
         assert ran.code == 3
-        assert "shots/noisy 100x100 … is 29 KB: the service takes less than 24 KB" in ran.err
+        assert ran.err.splitlines()[0] == "shots/noisy.png: is 29 KB: the service takes less than 24 KB"
         assert ran.err.splitlines()[-3:-1] == [
             "To recompress images that are too large, use --shrink.",
             "Uploaded 1 of 2 screenshots to pull request 1.",
@@ -295,9 +302,9 @@ class TestLimits:
         self.noisy(folder / "shots" / "noisy.png", 1400)
         ran = run("upload", "shots/noisy.png", "--pr", "1", "--dry-run", PRSHOTS_URL="")
         assert ran.code == 0
-        assert "warning: is 5.6 MB, over the default limit of 5.0 MB; --shrink makes it fit" in ran.out
+        assert "warning: is 5.6 MB, over the default limit of 5 MB; --shrink makes it fit" in ran.out
         ran = run("upload", "shots/noisy.png", "--pr", "1", "--dry-run", "--shrink", PRSHOTS_URL="")
-        assert "would be shrunk below the service's limit (default 5.0 MB)" in ran.out
+        assert "would be shrunk below the service's limit (default 5 MB)" in ran.out
 
 
 class TestOutput:
@@ -321,7 +328,36 @@ class TestOutput:
         ran = run("upload", "shots/home.png", "--name", "Home, signed in", "--viewport", "9x9", "--pr", "32",
                   "--format", "markdown")  # fmt: skip
         assert re.fullmatch(r"!\[Home, signed in\]\(http://\S+\)\n", ran.out)
-        assert "[1/1] Home, signed in 9x9 … ok" in ran.err
+        assert "Uploaded 1 of 1 screenshots to pull request 32." in ran.err
+
+    def test_many_screenshots_print_neither_a_line_nor_a_row_each(self, run: Any, folder: Path) -> None:
+        picture = (folder / "shots" / "home.png").read_bytes()
+        for number in range(21):
+            (folder / "shots" / f"many-{number}.png").write_bytes(picture)
+        (folder / "shots" / "bad.png").write_bytes(b"")
+        ran = run("upload", "shots", "--pr", "36", "--no-compare")
+        assert (ran.code, ran.out) == (3, "")
+        failure, summary, dashboard = ran.err.splitlines()
+        assert failure == "shots/bad.png: is empty"
+        assert summary == "Uploaded 25 of 26 screenshots to pull request 36."
+        assert dashboard.startswith("Dashboard: ")
+
+        ran = run("upload", "shots", "--pr", "36", "--no-compare", "--format", "json", "-q")
+        assert (ran.code, ran.err) == (3, "shots/bad.png: is empty\n")
+        assert json.loads(ran.out)["count"] == 25
+        ran = run("upload", "shots", "--pr", "36", "--dry-run")
+        assert (ran.code, ran.out) == (3, "")
+        assert "25 would be uploaded" in ran.err
+        assert "To list them, use --format json." in ran.err
+
+    def test_quiet_prints_only_failures_and_what_format_asks_for(self, run: Any, folder: Path) -> None:
+        assert run("upload", "shots", "--pr", "37", "--quiet", PRSHOTS_TOKN="x") == Ran(0, "", "")
+        ran = run("upload", "shots", "--pr", "37", "-q", "--format", "table")
+        assert (ran.code, ran.out.count("uploaded"), ran.err) == (0, 4, "")
+        (folder / "shots" / "bad.png").write_bytes(b"")
+        assert run("upload", "shots", "--pr", "37", "-q") == Ran(3, "", "shots/bad.png: is empty\n")
+        ran = run("upload", "shots/home.png", "--pr", "37")  # the next run is not quiet
+        assert "Uploaded 1 of 1 screenshots" in ran.err
 
     def test_a_damaged_file_is_uploaded_with_a_warning(self, run: Any, folder: Path) -> None:
         damaged = folder / "shots" / "home.png"
@@ -340,7 +376,6 @@ class TestOutput:
         ran = run("upload", ".", "--pr", "33")
         assert ran.code == 3
         assert r"a\n::error::b\x1b[2J" in ran.out
-        assert r"a\n::error::b\x1b[2J 160x120 … ok" in ran.err
         assert r"x\n.png: is empty" in ran.err
         assert "\x1b" not in ran.out + ran.err
 
@@ -372,7 +407,7 @@ class TestOutput:
             assert WRONG_TOKEN[4:] not in ran.out + ran.err
             assert ran.code == (0 if options in (["--dry-run"], ["--help"]) else 1)
         ran = run("upload", "shots", "--pr", "1", "--token", f"{WRONG_TOKEN}é")
-        assert ran.code == 1
+        assert ran.code == 2
         assert WRONG_TOKEN[4:] not in ran.out + ran.err
 
 
@@ -393,13 +428,26 @@ class TestExitCodes:
     def test_only_invalid_files_is_1(self, run: Any, folder: Path) -> None:
         (folder / "bad.png").write_bytes(b"")
         ran = run("upload", "bad.png", "--pr", "1")
-        assert (ran.code, ran.out.splitlines()[1].split()) == (1, ["bad.png", "-", "-", "is", "empty"])
+        assert ran == Ran(1, "", "bad.png: is empty\nNo screenshots to upload.\n")
+
+    def test_an_error_that_stops_every_upload_is_printed_once(self, run: Any, env: dict[str, str]) -> None:
+        ran = run("upload", "shots", "--pr", "1", "--jobs", "4", PRSHOTS_TOKEN=WRONG_TOKEN)
+        assert (ran.code, ran.out) == (1, "")
+        refused, summary = ran.err.splitlines()
+        assert refused.startswith(f"{env['PRSHOTS_URL']} refused the token")
+        assert summary.startswith("Uploaded 0 of 4 screenshots to pull request 1.")
+        with serving(SomeWebsite) as url:
+            ran = run("upload", "shots", "--pr", "1", PRSHOTS_URL=url)
+        assert (
+            ran.err.splitlines()[0]
+            == f"{url} answered 404 Not Found: is this the address of a prshots service?"
+        )
+        assert len(ran.err.splitlines()) == 2
 
     def test_a_refused_token_is_1(self, run: Any) -> None:
         ran = run("upload", "shots", "--pr", "1", PRSHOTS_TOKEN=WRONG_TOKEN)
         assert ran.code == 1
         assert "refused the token: it is wrong or revoked, or belongs to another service" in ran.err
-        assert ran.err.endswith("Uploaded 0 of 4 screenshots to pull request 1.\n")
         ran = run("delete", "0" * 32, PRSHOTS_TOKEN=WRONG_TOKEN)
         assert (ran.code, ran.err.startswith("prshots: ")) == (1, True)
 
@@ -420,10 +468,59 @@ class TestExitCodes:
         ran = run("upload", *wrong)
         assert (ran.code, ran.out) == (2, "")
 
-    def test_missing_settings_are_named_and_the_commit_comes_from_git(self, run: Any, folder: Path) -> None:
-        assert "no pull request" in run("upload", "shots").err
-        assert "no commit" in run("upload", "shots", "--pr", "1", PRSHOTS_COMMIT="").err
-        assert "no service URL" in run("upload", "shots", "--pr", "1", PRSHOTS_URL="").err
+    @pytest.mark.parametrize(
+        ("args", "settings", "words"),
+        [
+            (["upload", "shots"], {}, "no pull request: no supported CI detected. Use --pr N"),
+            (["compare"], {}, "no pull request"),
+            (["comment"], {}, "no pull request"),
+            (["expire"], {}, "no pull request"),
+            (["upload", "shots", "--pr", "1"], {"PRSHOTS_COMMIT": ""}, "no commit"),
+            (["upload", "shots", "--pr", "1"], {"PRSHOTS_URL": ""}, "no service URL"),
+            (["upload", "shots", "--pr", "1"], {"PRSHOTS_TOKEN": ""}, "no upload token"),
+            (["upload", "shots", "--pr", "1"], {"PRSHOTS_TOKEN": "a b"}, "token"),
+            (["delete", "0" * 32], {"PRSHOTS_URL": "ftp://x"}, "is not an address: got 'ftp://x'"),
+            (["comment", "--pr", "1", "--post"], {}, "no forge detected"),
+            (["upload", "shots", "--baseline", "--pr", "1"], {}, "--baseline is for jobs of a branch"),
+            (["comment", "--pr", "1", "--template", "nowhere.md"], {}, "cannot read the template"),
+        ],
+    )
+    def test_missing_and_invalid_settings_are_2(
+        self, run: Any, args: list[str], settings: dict[str, str], words: str
+    ) -> None:
+        ran = run(*args, **settings)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("prshots: ")
+        assert words in ran.err
+        assert len(ran.err.splitlines()) == 1
+
+    @pytest.mark.parametrize(
+        ("given", "meant"),
+        [
+            ("localhost:8081", "http://localhost:8081"),
+            ("127.0.0.1:8081/", "http://127.0.0.1:8081"),
+            ("[::1]:8081", "http://[::1]:8081"),
+            ("prshots.example.com", "https://prshots.example.com"),
+            ("prshots.example.com/shots", "https://prshots.example.com/shots"),
+        ],
+    )
+    def test_a_url_without_a_scheme_says_what_was_meant(self, run: Any, given: str, meant: str) -> None:
+        ran = run("compare", "--pr", "1", "--url", given)
+        assert (ran.code, ran.out) == (2, "")
+        said = f"prshots: --url (PRSHOTS_URL) is not an address: got {given!r}; did you mean {meant}?\n"
+        assert ran.err == said
+
+    @pytest.mark.parametrize("command", ["upload", "compare", "comment", "expire", "delete"])
+    def test_the_image_address_says_what_was_meant(
+        self, run: Any, shared_service: Service, command: str
+    ) -> None:
+        url = f"http://127.0.0.1:{shared_service.img_port}"
+        arguments = {"upload": ["shots", "--pr", "1"], "delete": ["0" * 32]}.get(command, ["--pr", "1"])
+        ran = run(command, *arguments, PRSHOTS_URL=url)
+        said = f"prshots: {url} is the image address of a prshots service: set --url (PRSHOTS_URL) to the address"
+        assert ran == Ran(2, "", f"{said} of its API or its dashboard\n")
+
+    def test_the_commit_comes_from_git(self, run: Any, folder: Path) -> None:
         subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
         identity = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"]
         subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "x"], cwd=folder, check=True)
@@ -438,7 +535,7 @@ class TestExitCodes:
             defaults = [parameter.default for parameter in inspect.signature(command).parameters.values()]
             assert DEFAULT_CONCURRENCY in defaults
 
-    def test_shrink_without_pillow_is_1(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_shrink_without_pillow_is_2(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL", None)
         ran = run("upload", "shots", "--pr", "1", "--shrink")
-        assert (ran.code, ran.err) == (1, "prshots: --shrink needs Pillow: pip install 'prshots[shrink]'")
+        assert (ran.code, ran.err) == (2, "prshots: --shrink needs Pillow: pip install 'prshots[shrink]'\n")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw
 
-from support.command_in_process import run_here
+from support.clients import Run
 from support.git_repositories import ALONE, Repository, checkout_of
 from support.service import Service
 
@@ -62,6 +62,7 @@ class Shop:
     token: str
     patch: pytest.MonkeyPatch
     work: Repository
+    run: Run
     jobs: int = 0
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -171,4 +172,4 @@ class Shop:
         for name, shows in shots.items():
             draw(folder / "shots" / f"{name}.png", shows)
         self.patch.chdir(folder)
-        return run_here(*args, env=env)
+        return self.run(*args, env=env)

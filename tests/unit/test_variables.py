@@ -74,7 +74,6 @@ def test_empty_variables_and_those_of_other_programs_are_fine() -> None:
     fine = {
         "PRSHOTS_API_PROT": "",
         "PRSHOTS_TOKEN": "x",
-        "PRSHOTS_INPUT_PATHS": "x",
         "MY_PRSHOTS_API_PROT": "x",
     }
     assert unknown_variables(fine, SETTINGS) == {}

@@ -4,13 +4,13 @@ import { baseOf } from "./ci/base_commits.js";
 import { pullRequestPage } from "./ci/forge_addresses.js";
 import type { Say } from "./ci/git.js";
 import type { Job } from "./ci/job.js";
-import { CallError, InvalidInputError } from "./errors.js";
-import type { Comparison, Service } from "./service.js";
+import { CallError, InvalidInputError, ServiceTooOldError } from "./errors.js";
+import { type Comparison, VERDICTS } from "./replies.js";
+import type { Service, View } from "./service.js";
 
 const WAIT_SECONDS = 600;
 const POLL_SECONDS = 1;
-
-const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+const TELL_SECONDS = 10;
 
 /**
  * Compare with the base that git finds, on the given branch or the pull request's target, and wait until the result is
@@ -25,10 +25,18 @@ export async function compareWithBase(
 ): Promise<Comparison> {
   const base = await baseOf(job, commitSha, branch, say);
   let found = await service.compare(prNumber, commitSha, base, complete);
-  const until = Date.now() + WAIT_SECONDS * 1000;
+  const started = Date.now();
+  let told = started;
   while (found.state === "running") {
-    if (Date.now() > until)
-      throw new CallError(`the comparison still runs after ${WAIT_SECONDS / 60} minutes`);
+    const now = Date.now();
+    if (now > started + WAIT_SECONDS * 1000)
+      throw new CallError(
+        `the comparison still runs after ${WAIT_SECONDS / 60} minutes: run prshots compare again`,
+      );
+    if (now >= told + TELL_SECONDS * 1000) {
+      told = now;
+      say(`Still comparing after ${Math.round((now - started) / 1000)} s …`);
+    }
     await pause(POLL_SECONDS * 1000);
     const latest = await service.comparison(prNumber);
     if (latest?.commitSha !== found.commitSha) {
@@ -41,8 +49,8 @@ export async function compareWithBase(
   }
   if (base.unknown && found.state !== "no_baseline")
     say(
-      `git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ` +
-        `${base.branch} were compared`,
+      `Note: git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ` +
+        `${base.branch} were compared.`,
     );
   return found;
 }
@@ -64,15 +72,37 @@ export async function describe(service: Service, prNumber: number, job: Job): Pr
   const about = {
     repository: job.repositoryUrl,
     url: pullRequestPage(job.forge, job.repositoryUrl, prNumber),
-    title: job.title,
-    source_branch: job.sourceBranch,
-    author: job.author,
+    // What CI says about its own pull request says nothing about another one.
+    ...(prNumber === job.prNumber && {
+      title: job.title,
+      source_branch: job.sourceBranch,
+      author: job.author,
+    }),
   };
   try {
     const known = Object.entries(about).filter(([, text]) => text);
     return await service.describe(prNumber, Object.fromEntries(known));
   } catch (error) {
     if (error instanceof InvalidInputError) return "";
+    throw error;
+  }
+}
+
+/**
+ * Return what the comment shows by default, and the pull request's page on the dashboard. The changes if there is a
+ * comparison, otherwise the latest images. The page is empty without images, or if the service is too old.
+ */
+export async function viewAndPage(
+  service: Service,
+  prNumber: number,
+  job: Job,
+): Promise<{ view: View; dashboardUrl: string }> {
+  const found = await service.comparison(prNumber);
+  if (found) return { view: "changes", dashboardUrl: found.dashboardUrl };
+  try {
+    return { view: "latest", dashboardUrl: await describe(service, prNumber, job) };
+  } catch (error) {
+    if (error instanceof ServiceTooOldError) return { view: "latest", dashboardUrl: "" };
     throw error;
   }
 }

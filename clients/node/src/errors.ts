@@ -1,4 +1,4 @@
-/** The errors that the reporter expects. Each message says what is wrong and what to do. */
+/** The errors that users may see. Each message says what is wrong and what to do. */
 export class PrshotsError extends Error {
   override name = "PrshotsError";
 }
@@ -6,6 +6,21 @@ export class PrshotsError extends Error {
 /** A setting, an image or a request is invalid. */
 export class InvalidInputError extends PrshotsError {
   override name = "InvalidInputError";
+}
+
+/** The service's URL is the one of its images. */
+export class ImageAddressError extends InvalidInputError {
+  override name = "ImageAddressError";
+}
+
+/** The service finds a request invalid. */
+export class RefusedInputError extends InvalidInputError {
+  override name = "RefusedInputError";
+}
+
+/** An image is too large for the service. */
+export class PayloadTooLargeError extends RefusedInputError {
+  override name = "PayloadTooLargeError";
 }
 
 /** The service does not accept the token. */
@@ -33,6 +48,11 @@ export class ServiceTooOldError extends CallError {
   override name = "ServiceTooOldError";
 }
 
+/** Another program answers at the service's URL, or it redirects. */
+export class WrongAddressError extends CallError {
+  override name = "WrongAddressError";
+}
+
 export class UnreachableError extends CallError {
   override name = "UnreachableError";
 }
@@ -45,6 +65,9 @@ export class ForgeError extends CallError {
 export class ForgeRefusedError extends ForgeError {
   override name = "ForgeRefusedError";
 }
+
+/** The service's own words. They say enough. */
+export const EXPIRE_FAILED = "expire failed, retry later";
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

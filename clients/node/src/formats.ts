@@ -2,6 +2,13 @@
 
 export type ContentType = "image/png" | "image/jpeg" | "image/webp";
 
+/** The formats' names for people. */
+export const LABELS: Record<ContentType, string> = {
+  "image/png": "PNG",
+  "image/jpeg": "JPEG",
+  "image/webp": "WEBP",
+};
+
 export interface Size {
   width: number;
   height: number;

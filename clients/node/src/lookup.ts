@@ -12,7 +12,7 @@ import type { Sender } from "./sending.js";
 export async function pullRequestOf(job: Job, sender: Sender): Promise<number | undefined> {
   if (job.prNumber !== undefined || !job.lookup) return job.prNumber;
   const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
-  const advice = "Set prNumber (PRSHOTS_PR)";
+  const advice = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
   const found = await asked(job, sender, missing, advice, (forge) => forge.openPullRequests(job.commitSha));
   if (found.length > 1)
     throw new InvalidInputError(
@@ -28,7 +28,7 @@ export async function commitOf(job: Job, prNumber: number, sender: Sender): Prom
   if (job.commitSha) return job.commitSha;
   if (job.lookup !== "head") return commitHere(); // otherwise here is the base's checkout
   const missing = `the event does not name the head of pull request ${prNumber}`;
-  const advice = "Set commit (PRSHOTS_COMMIT)";
+  const advice = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
   const sha = await asked(job, sender, missing, advice, (forge) => forge.headOf(prNumber));
   if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice}`);
   return sha;

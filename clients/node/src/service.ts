@@ -1,14 +1,45 @@
 /** The routes of the public API that a run needs. */
 import { createHash } from "node:crypto";
-import { CallError, InvalidInputError, ServiceTooOldError, UnauthorizedError } from "./errors.js";
+import { STATUS_CODES } from "node:http";
+import {
+  CallError,
+  EXPIRE_FAILED,
+  InvalidInputError,
+  NotFoundError,
+  PayloadTooLargeError,
+  RefusedInputError,
+  ServiceTooOldError,
+  UnauthorizedError,
+  WrongAddressError,
+} from "./errors.js";
 import type { Marker } from "./forges/forge.js";
 import type { ContentType } from "./formats.js";
+import { refuseImageAddress } from "./image_address.js";
 import type { TokenSource } from "./keyless.js";
+import {
+  type CommentText,
+  type Comparison,
+  comparedShot,
+  type Expired,
+  type HashedShot,
+  type Json,
+  type Moved,
+  objectIn,
+  type State,
+  type Uploaded,
+} from "./replies.js";
 import { jsonOf, type Reply, type Sender } from "./sending.js";
+import type { Title } from "./shot_names.js";
 
-type Json = Record<string, unknown>;
+const HEADERS = { "User-Agent": "prshots-node" };
 
-const HEADERS = { "User-Agent": "prshots-playwright" };
+/** GitHub's limit. Counting UTF-8 bytes satisfies every forge, whatever it counts. */
+export const MAX_COMMENT_BYTES = 65_536;
+/** The shortest comment that the service writes. */
+export const MIN_COMMENT_BYTES = 1024;
+/** How many baselines one request may ask for. */
+const MAX_KNOWN_SHOTS = 1000;
+const IMAGE_ID = /^[0-9a-f]{32}$/;
 
 /** Routes that an older service does not have. Without them, uploads and comments work as before. */
 const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
@@ -16,19 +47,6 @@ const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
 /** What the comment shows. */
 export const VIEWS = ["all", "latest", "changes"] as const;
 export type View = (typeof VIEWS)[number];
-
-export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
-
-export interface Comparison {
-  state: State;
-  branch: string;
-  commitSha: string;
-  baseCommit: string;
-  counts: Record<string, number>;
-  /** How many shots were compared with the before that was uploaded with them. */
-  pairs: number;
-  dashboardUrl: string;
-}
 
 export interface Picture {
   image: Buffer;
@@ -44,19 +62,6 @@ export interface Shot extends Picture {
   before?: Picture;
 }
 
-/** How many staged images are the pull request's now, how many stay staged, and why. */
-export interface Moved {
-  moved: number;
-  kept: number;
-  reason: string;
-}
-
-export interface CommentText {
-  markdown: string;
-  /** How many screenshots the pull request has. */
-  count: number;
-}
-
 export class Service {
   #maxImageBytes: Promise<number> | undefined;
 
@@ -67,28 +72,38 @@ export class Service {
   ) {}
 
   /** Upload an image of a pull request, with its before if it has one. */
-  async upload(shot: Shot, prNumber: number, commitSha: string): Promise<void> {
-    await this.#sendImage(
-      "/v1/upload",
-      shot,
-      { pr_number: String(prNumber), commit_sha: commitSha },
-      shot.before,
-    );
+  upload(shot: Shot, prNumber: number, commitSha: string): Promise<Uploaded> {
+    const where = { pr_number: String(prNumber), commit_sha: commitSha };
+    return this.#sendImage("/v1/upload", shot, where, shot.before);
   }
 
   /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
-  async baseline(shot: Shot, branch: string, commitSha: string): Promise<void> {
-    await this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
+  baseline(shot: Shot, branch: string, commitSha: string): Promise<Uploaded> {
+    return this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
   }
 
   /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
   async isKnownBaseline(shot: Shot, branch: string, commitSha: string): Promise<boolean> {
     const { name, viewport, theme, image } = shot;
     const sha256 = createHash("sha256").update(image).digest("hex");
-    const shots = [{ name, viewport, theme, sha256 }];
-    const { missing } = await this.#tell("/v1/baseline/known", { branch, commit_sha: commitSha, shots });
-    if (!Array.isArray(missing)) throw this.#unlike("missing");
+    const missing = await this.missingBaselines(branch, commitSha, [{ name, viewport, theme, sha256 }]);
     return missing.length === 0;
+  }
+
+  /**
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
+   * ServiceTooOldError.
+   */
+  async missingBaselines(branch: string, commitSha: string, shots: HashedShot[]): Promise<Title[]> {
+    const found: Title[] = [];
+    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
+      const asked = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch, commit_sha: commitSha, shots: asked };
+      const { missing } = await this.#tell("/v1/baseline/known", about);
+      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      found.push(...missing);
+    }
+    return found;
   }
 
   /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
@@ -130,15 +145,33 @@ export class Service {
   /** Return the pull request's comment in at most this many bytes of markdown. */
   async comment(
     prNumber: number,
-    limit: number,
-    marker: Marker,
+    limit = MAX_COMMENT_BYTES,
+    marker: Marker = "html",
     view: View = "all", // the default, also of a service that has no views
   ): Promise<CommentText> {
     const asked = new URLSearchParams({ pr_number: String(prNumber), limit: String(limit), marker });
     if (view !== "all") asked.set("view", view);
-    const { markdown, count } = await this.#call(`/v1/comment?${asked}`, () => ({}));
+    const reply = await this.#call(`/v1/comment?${asked}`, () => ({}));
+    const { markdown, heading, count, listed, omitted } = reply;
     if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
-    return { markdown, count };
+    return {
+      markdown,
+      heading: typeof heading === "string" ? heading : "",
+      count,
+      listed: Number(listed ?? 0),
+      omitted: Number(omitted ?? 0),
+    };
+  }
+
+  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
+  async expire(prNumber: number, merge: { mergedAs: string; branch: string }): Promise<Expired> {
+    const { mergedAs, branch } = merge;
+    const merged = mergedAs && branch ? { merged_as: mergedAs, branch } : {};
+    const reply = await this.#tell("/v1/expire", { pr_number: prNumber, ...merged });
+    const { policy, marked, expired, baselines } = reply;
+    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
+      throw this.#unlike("policy, marked and expired");
+    return { prNumber, policy, marked, expired, baselines: Number(baselines ?? 0) };
   }
 
   /**
@@ -152,20 +185,30 @@ export class Service {
     return { moved, kept, reason: typeof reason === "string" ? reason : "" };
   }
 
+  /** Delete one image now. Throws NotFoundError. */
+  async delete(id: string): Promise<void> {
+    if (!IMAGE_ID.test(id))
+      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
+  }
+
   /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
   maxImageBytes(): Promise<number> {
     this.#maxImageBytes ??= this.#askForMaxImageBytes();
     return this.#maxImageBytes;
   }
 
+  /** Throws ImageAddressError. */
   async #askForMaxImageBytes(): Promise<number> {
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+    const reply = await asking.catch(() => undefined); // the upload itself reports what is wrong
+    if (reply) refuseImageAddress(this.url, reply);
+    if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
     try {
-      const reply = await this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
-      const bytes =
-        reply.status === 200 ? (jsonOf(reply, this.url) as Json | null)?.max_image_bytes : undefined;
+      const bytes = (jsonOf(reply, this.url) as Json | null)?.max_image_bytes;
       return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
     } catch {
-      return Number.POSITIVE_INFINITY; // the upload itself reports what is wrong
+      return Number.POSITIVE_INFINITY;
     }
   }
 
@@ -174,18 +217,22 @@ export class Service {
     shot: Shot,
     where: Record<string, string>,
     beforeOfPair?: Picture,
-  ): Promise<void> {
+  ): Promise<Uploaded> {
     const image = blobOf(shot);
     const before = beforeOfPair && blobOf(beforeOfPair);
     const { name, viewport, theme } = shot;
     const fields = { name, viewport, ...(theme && { theme }), ...where };
-    await this.#call(path, () => {
+    const reply = await this.#call(path, () => {
       const form = new FormData();
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       form.append("image", image, "image");
       if (before) form.append("before", before, "before");
       return { method: "POST", body: form };
     });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unlike("id, view_url and markdown");
+    return { id, viewUrl, markdown };
   }
 
   #tell(path: string, asked: Json): Promise<Json> {
@@ -204,13 +251,15 @@ export class Service {
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
       counts: counts as Record<string, number>,
       pairs: typeof value.pairs === "number" ? value.pairs : 0,
+      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
       dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      json: value,
     };
   }
 
   #unlike(missing: string): CallError {
     return new CallError(
-      `${this.url} answered without ${missing}: is it a prshots API, and not older than this reporter?`,
+      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`,
     );
   }
 
@@ -221,11 +270,12 @@ export class Service {
       const other = await this.tokens.renewed(token);
       if (other) reply = await this.#sent(path, request, other);
     }
+    refuseImageAddress(this.url, reply);
     if (NEW_ROUTES.test(path) && [404, 405].includes(reply.status))
       throw new ServiceTooOldError(
         `${this.url} answered ${reply.status} to ${path}: the service is too old ${path.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`,
       );
-    return this.#value(reply);
+    return this.#value(reply, path);
   }
 
   #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
@@ -236,22 +286,28 @@ export class Service {
     });
   }
 
-  #value(reply: Reply): Json {
+  #value(reply: Reply, path: string): Json {
     const { status } = reply;
-    if (status === 401)
-      throw new UnauthorizedError(
-        `${this.url} refused the token: it is wrong, revoked, or for another service`,
-      );
     if (status >= 300 && status < 400)
-      throw new CallError(
+      throw new WrongAddressError(
         `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`,
       );
-    const value = jsonOf(reply, this.url) as Json | null;
-    if (value === null || typeof value !== "object" || status === 404)
-      throw new CallError(`${this.url} answered ${status}: is it the address of a prshots API?`);
+    const value = objectIn(reply.text);
+    if (status === 404 && value && path.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (!value || status === 404) {
+      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      if (status >= 500) throw new CallError(answered);
+      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+    }
     if (status === 200 || status === 202) return value;
-    const words = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
-    throw [400, 413, 415].includes(status) ? new InvalidInputError(words) : new CallError(words);
+    if (status === 401)
+      throw new UnauthorizedError(
+        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`,
+      );
+    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
+    const words = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
+    if (status === 413) throw new PayloadTooLargeError(words);
+    throw [400, 415].includes(status) ? new RefusedInputError(words) : new CallError(words);
   }
 }
 

@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 
 export const MAX_NAME_CHARACTERS = 200;
+export const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
+export const THEMES: readonly string[] = ["light", "dark"];
 const EXTENSION = /\.(png|jpe?g|webp)$/i;
 /** A theme needs a viewport before it: `report.light` may be a report on light. */
 const SUFFIXES = /^(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?(?:\.(light|dark))?$/s;
@@ -16,7 +18,11 @@ export interface Title {
 
 /** Split off the extension, the viewport and the theme: `cart@1280x800@2x.dark.png` is `cart` at `1280x800`. */
 export function withoutSuffixes(given: string): Title {
-  const stem = given.replace(EXTENSION, "");
+  return suffixesOf(given.replace(EXTENSION, ""));
+}
+
+/** Split off the viewport and the theme. */
+export function suffixesOf(stem: string): Title {
   const [, name = stem, viewport = "", theme = ""] = SUFFIXES.exec(stem) ?? [];
   return { name: viewport ? name.replace(/[ /]+$/, "") : name, viewport, theme };
 }

@@ -51,7 +51,7 @@ export async function keepCurrent(
 }
 
 /** The comments on a pull request that begin with our marker and that we wrote. */
-class OurComments {
+export class OurComments {
   #me: string | undefined;
   #made: Comment | undefined;
   readonly #gone = new Set<string>();
@@ -63,7 +63,7 @@ class OurComments {
 
   /** Return the oldest, and delete the others: other jobs wrote them, or their response got lost. */
   async oldestAlone(): Promise<Comment | undefined> {
-    const [oldest, ...others] = await this.#all();
+    const [oldest, ...others] = await this.all();
     // Until we know who we are, the others may not be ours.
     for (const { id } of this.#me ? others : []) {
       await this.forge.delete(this.prNumber, id);
@@ -91,7 +91,7 @@ class OurComments {
   }
 
   /** Return them, oldest first. */
-  async #all(): Promise<Comment[]> {
+  async all(): Promise<Comment[]> {
     const marker = markerLine(this.forge.markerStyle, this.prNumber);
     const comments = await this.forge.comments(this.prNumber);
     const found = comments.filter(({ body }) => body.replace(/^[\ufeff \t\r\n]+/, "").startsWith(marker));

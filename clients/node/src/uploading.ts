@@ -1,23 +1,16 @@
 /** The uploads of one run, in the background. */
 import { readFile, stat } from "node:fs/promises";
-import {
-  CallError,
-  InvalidInputError,
-  messageOf,
-  RateLimitedError,
-  ServiceTooOldError,
-  UnauthorizedError,
-  UnreachableError,
-} from "./errors.js";
+import { InvalidInputError, messageOf } from "./errors.js";
 import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
+import { Patience } from "./patience.js";
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
-import type { Title } from "./shot_names.js";
+import { type Title, VIEWPORT } from "./shot_names.js";
+import { cutOffWarning } from "./shots.js";
+import { readableSize } from "./sizes.js";
 import type { Target } from "./target.js";
 
 export const AT_ONCE = 4;
-/** After this many failed requests in a row, the rest is not uploaded. */
-const FAILURES_IN_A_ROW = 3;
 /** An image: its bytes, or the file that has them. */
 export interface Picture {
   body?: Buffer;
@@ -29,8 +22,6 @@ export interface Pictures extends Picture {
   before?: Picture;
 }
 
-const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
-
 export class Uploads {
   /** What was not uploaded, one line each. */
   readonly problems: string[] = [];
@@ -39,9 +30,8 @@ export class Uploads {
   uploaded = 0;
   /** How many of these the service had already. */
   known = 0;
-  #failures = 0;
   #notTried = 0;
-  #givenUp = "";
+  readonly #patience = new Patience();
   readonly #queue: Queue;
 
   constructor(
@@ -54,7 +44,7 @@ export class Uploads {
 
   add(picture: Pictures, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
-      if (this.#givenUp) {
+      if (this.#patience.isOver) {
         this.#notTried += 1;
         return;
       }
@@ -64,7 +54,7 @@ export class Uploads {
         const before = picture.before && (await this.#before(picture.before, shot));
         await this.#send({ ...shot, ...(before && { before }) });
         this.uploaded += 1;
-        this.#failures = 0;
+        this.#patience.succeeded();
       } catch (error) {
         this.#judge(error, name);
       }
@@ -94,20 +84,16 @@ export class Uploads {
   /** Wait for all uploads. The ones that were not tried are one problem. */
   async finished(): Promise<void> {
     await this.#queue.idle();
-    if (this.#notTried) this.problems.push(`${screenshots(this.#notTried)} not uploaded: ${this.#givenUp}`);
+    if (this.#notTried)
+      this.problems.push(`${screenshots(this.#notTried)} not uploaded: ${this.#patience.reason}`);
   }
 
   /** Give up if every other upload would fail for the same reason. */
   #judge(error: unknown, name: string): void {
-    if (error instanceof CallError) this.#failures += 1;
-    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
-    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.#givenUp ||= messageOf(error);
-    if (isHopeless) this.#notTried += 1;
+    if (this.#patience.failed(error)) this.#notTried += 1;
     else this.problems.push(`${name}: ${messageOf(error)}`);
   }
 }
-
-const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError];
 
 export function screenshots(count: number): string {
   return `${count} ${count === 1 ? "screenshot" : "screenshots"}`;
@@ -140,22 +126,13 @@ async function imageOf(
   return { image, contentType };
 }
 
-function cutOffWarning(contentType: ContentType): string {
-  const label = contentType.replace("image/", "").toUpperCase();
-  return `the file is cut off (damaged ${label}); uploading it anyway. Take the screenshot again`;
-}
-
 async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<Buffer> {
   const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
   if (size >= maxImageBytes)
     throw new InvalidInputError(
-      `not uploaded: it has ${megabytes(size)}, and the service takes less than ${megabytes(maxImageBytes)}`,
+      `not uploaded: it has ${readableSize(size)}, and the service takes less than ${readableSize(maxImageBytes)}`,
     );
   return body ?? (path ? await readFile(path).catch(unreadable) : Buffer.alloc(0));
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 function unreadable(error: NodeJS.ErrnoException): never {

@@ -1,13 +1,14 @@
 // The base of a pull request, with real repositories.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { baseOf } from "../dist/ci/base_commits.js";
 import { buildsBaselines, checkedOut } from "../dist/ci/checkout.js";
+import { gitProgram } from "../dist/ci/git.js";
 import { NO_JOB } from "../dist/ci/job.js";
 import { testCases } from "./support/vectors.js";
 
@@ -86,7 +87,7 @@ testCases("base_commits", "bases", (vector) =>
     const job = { ...NO_JOB, commitSha: head, targetBranch: "main", baseSha: history[at] ?? "" };
     const found = await baseOf(job, head, branch, (words) => told.push(words));
     assert.equal(found.branch, branch || "main");
-    assert.ok(told.join().includes(says));
+    assert.ok(told.join().toLowerCase().includes(says));
     if (unknown) {
       assert.deepEqual(found.commits, []);
       assert.ok(found.unknown.includes(unknown), found.unknown);
@@ -119,3 +120,16 @@ test("a branch is never an option, and an address with a password is not shown",
     const { unknown } = await baseOf({ ...NO_JOB }, head, "release", say);
     assert.ok(unknown && !unknown.includes("hunter2"), unknown);
   }));
+
+test("on Windows, a git.exe of the working folder does not run", () => {
+  const folder = mkdtempSync(join(tmpdir(), "prshots-"));
+  try {
+    writeFileSync(join(folder, "git.exe"), "");
+    const found = (PATH) => gitProgram({ PATH }, "win32");
+    assert.equal(found(`.;;bin;/nowhere;${folder}`), join(folder, "git.exe"));
+    for (const none of ["", ".;relative", "/nowhere"]) assert.match(found(none), /^C:\\no\\/);
+    assert.equal(gitProgram({ PATH: folder }, "linux"), "git");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

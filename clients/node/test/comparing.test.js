@@ -102,12 +102,18 @@ test("if git does not know the base, the newest baselines are compared, and that
     assert.deepEqual(JSON.parse(requests[0][1]).commits, []);
     assert.match(
       told.at(-1),
-      /^git does not know the base of 0000000: .* newest baselines of main were compared$/,
+      /^Note: git does not know the base of 0000000: .* newest baselines of main were compared\.$/,
     );
   }));
 
 test("the service is told what the CI knows, and need not accept it", async () => {
-  const job = { ...JOB, forge: "github", repositoryUrl: "https://github.com/octo/app", title: "Add a cart" };
+  const job = {
+    ...JOB,
+    prNumber: 7,
+    forge: "github",
+    repositoryUrl: "https://github.com/octo/app",
+    title: "Add a cart",
+  };
   const requests = await asked(
     {
       "POST /v1/pull": [
@@ -139,7 +145,7 @@ test("of a baseline that the service has, only the hash is sent", async () => {
   const requests = await asked(
     {
       "POST /v1/baseline/known": [{ json: { missing: [] } }, { json: { missing } }],
-      "POST /v1/baseline": [{ json: {} }],
+      "POST /v1/baseline": [{}],
     },
     async (service) => {
       const uploads = new Uploads(service, { baselineOf: "main", commitSha: SHA }, 1);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_JOB } from "../dist/ci/job.js";
+import { Composer } from "../dist/composing.js";
 import * as errors from "../dist/errors.js";
 import { forgeOf } from "../dist/forges/index.js";
 import { post } from "../dist/posting.js";
@@ -115,6 +116,9 @@ test("a fork's job without write access gets advice, and no empty comment is cre
     },
   };
   const service = (count) => ({ comment: async () => ({ markdown: "<!-- svc:pr-7 -->\n", count }) });
-  await assert.rejects(post(forge, service(1), 7, job), /comes from a fork.*member.*\(insufficient_scope\)/);
-  assert.deepEqual(await post(forge, service(0), 7, job), { outcome: "none", url: "", warning: "" });
+  await assert.rejects(
+    post(forge, new Composer(service(1), 7, job)),
+    /comes from a fork.*member.*\(insufficient_scope\)/,
+  );
+  assert.deepEqual(await post(forge, new Composer(service(0), 7, job)), { outcome: "none", url: "" });
 });

@@ -35,7 +35,7 @@ test("an image that is too large for the service is not sent", async () => {
   assert.deepEqual(fits, { asked: ["GET /v1/limits", "POST /v1/upload"], problems: [] });
   const large = await uploadedTo({ "/v1/limits": { json: { max_image_bytes: size } } });
   assert.deepEqual(large.asked, ["GET /v1/limits"]);
-  assert.match(large.problems[0], /^dot: not uploaded: it has .* MB, and the service takes less than .* MB$/);
+  assert.match(large.problems[0], /^dot: not uploaded: it has 78 B, and the service takes less than 78 B$/);
 });
 
 test("without known limits, the service's 413 decides", async () => {
@@ -91,7 +91,8 @@ test("the comment is requested in the forge's format", async () => {
     },
     async (url) => {
       const comment = await serviceAt(url).comment(7, 32_768, "link");
-      assert.deepEqual(comment, { markdown: reply.markdown, count: 2 });
+      const { markdown, heading } = reply;
+      assert.deepEqual(comment, { markdown, heading, count: 2, listed: 0, omitted: 0 });
     },
   );
   assert.deepEqual(asked, ["/v1/comment?pr_number=7&limit=32768&marker=link"]);

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from functools import partial
 
 import typer
 
@@ -20,34 +21,44 @@ from prshots.cli import (
     migrate,
     projects,
     serve,
+    sweep,
     tokens,
     upload,
 )
-from prshots.cli.common import warn_about_unknown_variables
-from prshots.contract.errors import PrshotsError
+from prshots.cli.common import say_failure
+from prshots.cli.help_sections import CLIENT, SERVER, ClientCommand, Sections
+from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError, RefusedInputError
+
+INVALID_ARGUMENTS = 2
+"""The exit code if an option, an argument or a variable is missing or invalid."""
 
 app = typer.Typer(
+    cls=Sections,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(projects.app, name="project")
-app.add_typer(tokens.app, name="token")
-app.add_typer(keys.app, name="keys")
-app.command()(upload.upload)
-app.command()(compare.compare)
-app.command()(comment.comment)
-app.command()(expire.expire)
-app.command()(delete.delete)
-app.command()(serve.serve)
-app.command()(serve.sweep)
-app.command()(login_link.login_link)
-app.command()(doctor.doctor)
-app.command()(check.check)
-app.command()(backup.backup)
-app.command()(backup.restore)
-app.command()(migrate.migrate)
+client = partial(app.command, cls=ClientCommand, rich_help_panel=CLIENT)
+server = partial(app.command, rich_help_panel=SERVER)
+server_group = partial(app.add_typer, rich_help_panel=SERVER)
+
+client()(upload.upload)
+client()(compare.compare)
+client()(comment.comment)
+client()(expire.expire)
+client()(delete.delete)
+server()(serve.serve)
+server()(sweep.sweep)
+server()(login_link.login_link)
+server()(doctor.doctor)
+server()(check.check)
+server()(backup.backup)
+server()(backup.restore)
+server()(migrate.migrate)
+server_group(projects.app, name="project")
+server_group(tokens.app, name="token")
+server_group(keys.app, name="keys")
 
 
 def _print_version(*, asked: bool) -> None:
@@ -56,12 +67,8 @@ def _print_version(*, asked: bool) -> None:
         raise typer.Exit
 
 
-CLIENT_COMMANDS = {"upload", "compare", "comment", "expire", "delete"}
-
-
 @app.callback()
 def prshots(
-    context: typer.Context,
     *,
     version: bool = typer.Option(
         False,
@@ -73,12 +80,17 @@ def prshots(
 ) -> None:
     """Host screenshots for pull requests: upload them from CI, and run the service.
 
-    Settings come from PRSHOTS_* environment variables or a TOML file (--config). Exit codes: 0 success,
-    1 failure, 2 invalid arguments.
+    Client commands run in CI or on your machine and call a service. Server commands run and maintain one.
+    Options and settings can also be PRSHOTS_* environment variables.
+
+    Exit codes: 0 success, 1 failure, 2 an option or a setting is missing or invalid.
     """
     del version
-    if context.invoked_subcommand in CLIENT_COMMANDS:  # the others load the settings, which refuses them
-        warn_about_unknown_variables()
+
+
+def _is_in_arguments(error: PrshotsError) -> bool:
+    """Return whether other arguments or variables would help. Otherwise the world outside has failed."""
+    return isinstance(error, InvalidInputError | NotFoundError) and not isinstance(error, RefusedInputError)
 
 
 def main() -> None:
@@ -92,7 +104,8 @@ def main() -> None:
         finally:
             print(end="", flush=True)  # now, while an error can still be reported
     except PrshotsError as error:
-        sys.exit(f"prshots: {error}")
+        say_failure(f"prshots: {error}")
+        sys.exit(INVALID_ARGUMENTS if _is_in_arguments(error) else 1)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "prshots":
             raise

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from prshots.cli.common import ConfigOption, say, settings_from, when
+from prshots.contract.sizes import readable_size
 
 
 def backup(
@@ -29,7 +30,7 @@ def backup(
     with _cleaned_up_after(), _progress("Backing up") as progress:
         made = back_up(settings, None if to_output else file, progress)
     gone = f" Skipped {made.gone_meanwhile:,} deleted during the backup." if made.gone_meanwhile else ""
-    say(f"Backed up {made.images:,} images ({made.image_bytes / 1024**2:,.1f} MB) to {file}.{gone}")
+    say(f"Backed up {made.images:,} images ({readable_size(made.image_bytes)}) to {file}.{gone}")
 
 
 def restore(
@@ -43,7 +44,7 @@ def restore(
     with _cleaned_up_after(), _progress("Restoring") as progress:
         restored = put_back(settings, file, progress)
     say(
-        f"Restored {restored.images:,} images ({restored.image_bytes / 1024**2:,.1f} MB) from "
+        f"Restored {restored.images:,} images ({readable_size(restored.image_bytes)}) from "
         f"{when(restored.created_at)} into {settings.data_dir}. Start the service with: prshots serve"
     )
 

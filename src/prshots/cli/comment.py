@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import say
+from prshots.cli.common import QuietOption, say, say_failure
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -25,7 +25,7 @@ from prshots.cli.service_options import (
 )
 from prshots.cli.upload_output import say_dashboard
 from prshots.contract.comments import View
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import CallError, InvalidInputError
 
 
 def comment(
@@ -50,6 +50,7 @@ def comment(
             "changes if there is a comparison, otherwise latest.",
         ),
     ] = None,
+    quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
@@ -70,6 +71,7 @@ def comment(
     from prshots.client.posting import post as bring_up_to_date
     from prshots.client.templates import Template
 
+    del quiet
     around = Template.read(template) if template is not None else None
     job = current_job()
     if pr is None and builds_baselines(job, branch_setting()):
@@ -77,7 +79,9 @@ def comment(
         return
     pr_number = pull_request(pr, job)
     if around is not None and job.lookup is not None:
-        with suppress(InvalidInputError):  # a template without the commit is better than no comment
+        with suppress(
+            InvalidInputError, CallError
+        ):  # a template without the commit is better than no comment
             job = with_head(job, pr_number, say_wait)
     if post:
         job = job_with(job, forge, forge_url, repository, forge_token)
@@ -93,7 +97,7 @@ def comment(
     for note in composer.notes:
         say(f"Note: {note}.")
     if composer.warning:
-        say(f"Warning: {composer.warning}.")
+        say_failure(f"Warning: {composer.warning}.")
     say(f"{_DONE[posted.outcome]} on pull request {pr_number} at {place.label}.")
     if posted.url:
         print(posted.url)

@@ -2,14 +2,15 @@
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from prshots.contract.errors import InvalidInputError, SettingsError
 from prshots.contract.variables import ignored, unknown_variables
 
 if TYPE_CHECKING:
@@ -23,21 +24,50 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", envvar="PRSHOTS_CONFIG", metavar="FILE", help="A TOML file of settings."),
 ]
+
+
+class _Volume:
+    """Whether --quiet was given. Each run of a command that has the option sets it."""
+
+    is_quiet = False
+
+
+def _set_quiet(given: bool) -> bool:
+    _Volume.is_quiet = given
+    return given
+
+
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", callback=_set_quiet, help="Print only failures, and what --format asks for."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def settings_from(config: Path | None, part: str = "command") -> "Settings":
-    """Load the settings and configure logging. Raises SettingsError."""
+    """Load the settings and configure logging. Raises InvalidInputError if one is invalid."""
     import structlog
 
     from prshots.server.config.settings import ignored_variables, load_settings
     from prshots.server.observability.logs import configure_logs
 
-    settings = load_settings(config)
+    with settings_as_arguments():
+        settings = load_settings(config)
     configure_logs(settings.log_format, part)
     for name in ignored_variables():
         structlog.get_logger().warning("unknown variable, ignored: see docs/run/settings.md", variable=name)
     return settings
+
+
+@contextmanager
+def settings_as_arguments() -> Iterator[None]:
+    """Turn SettingsError into InvalidInputError: to the caller, settings are arguments."""
+    try:
+        yield
+    except SettingsError as error:
+        raise InvalidInputError(str(error)) from error
 
 
 def counted(count: int, noun: str) -> str:
@@ -83,10 +113,20 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+MAX_ROWS = 20
+"""A longer table than this is not printed: it would fill the log. The formats for scripts have every row."""
+
+
 def when(timestamp: int | None) -> str:
     return "-" if timestamp is None else datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def say(words: str) -> None:
-    """Print a message for the user, on standard error."""
+    """Print a message for the user, on standard error, unless --quiet was given."""
+    if not _Volume.is_quiet:
+        say_failure(words)
+
+
+def say_failure(words: str) -> None:
+    """Print what failed, on standard error, also if --quiet was given."""
     typer.echo(words, err=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import counted, print_json, print_table, say
+from prshots.cli.common import MAX_ROWS, QuietOption, counted, print_json, print_table, say, say_failure
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 GATED = 4
 """The exit code if a shot has a verdict that --fail-on names."""
-
-MANY_SHOTS = 50
-"""With more shots than this, the table leaves out those that are unchanged."""
 
 GATES = [verdict for verdict in Verdict if verdict is not Verdict.UNCHANGED]
 
@@ -78,15 +75,18 @@ def compare(
         ),
     ] = "",
     output_format: Annotated[
-        CompareFormat, typer.Option("--format", help="The format of the output.")
-    ] = CompareFormat.TABLE,
+        CompareFormat | None,
+        typer.Option("--format", help="What to print. Default: table, or nothing with --quiet."),
+    ] = None,
+    quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
 ) -> None:
-    """Compare a pull request's screenshots with the baselines of its target branch.
+    """Compare a pull request's screenshots with their baselines.
 
-    In a job of that branch, --complete says that all its baselines are uploaded.
+    The baselines are those of the target branch. In a job of that branch, --complete says that all its
+    baselines are uploaded.
 
     Exit codes: 0 compared, 1 failure, 2 invalid arguments, 4 a shot has a verdict of --fail-on.
     """
@@ -106,7 +106,10 @@ def compare(
         found = compare_with_base(
             service, job, target.pr_number, target.commit_sha, branch, complete=complete, say=say
         )
-    match output_format:
+    for shot in found.shots:
+        if shot.verdict is Verdict.FAILED:
+            say_failure(_failure(shot))
+    match output_format or (None if quiet else CompareFormat.TABLE):
         case CompareFormat.TABLE:
             _print_shots(found.shots)
         case CompareFormat.JSON:
@@ -118,7 +121,7 @@ def compare(
     say(summary(found))
     gated = _gated(found.shots, fail_on)
     if gated:
-        say(f"{counted(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
+        say_failure(f"{counted(len(gated), 'shot')} with a verdict of --fail-on {fail_on}.")
     say_dashboard(found.dashboard_url)
     raise typer.Exit(GATED if gated else 0)
 
@@ -129,8 +132,11 @@ def _gated(shots: "Sequence[ComparedShot]", fail_on: str) -> "list[ComparedShot]
 
 
 def _print_shots(shots: "Sequence[ComparedShot]") -> None:
-    shown = [shot for shot in shots if len(shots) <= MANY_SHOTS or shot.verdict is not Verdict.UNCHANGED]
-    if not shown:
+    """Print the verdicts, without failures, which have their lines already. Many shots: only changes."""
+    compared = [shot for shot in shots if shot.verdict is not Verdict.FAILED]
+    changes = [shot for shot in compared if shot.verdict is not Verdict.UNCHANGED]
+    shown = compared if len(compared) <= MAX_ROWS else changes
+    if not 0 < len(shown) <= MAX_ROWS:
         return
     themed = any(shot.theme for shot in shown)
     rows = [
@@ -158,6 +164,9 @@ def _pixels(shot: "ComparedShot") -> str:
             return f"{shot.pixels:,}"
         case Verdict.MOVED:
             return f"{abs(shot.shift):,} rows {'removed' if shot.shift < 0 else 'inserted'}"
-        case Verdict.FAILED:
-            return printable(shot.reason) or "-"
     return "-"
+
+
+def _failure(shot: "ComparedShot") -> str:
+    which = " ".join(filter(None, (shot.name, shot.viewport, shot.theme)))
+    return printable(f"{which}: not compared{f': {shot.reason}' if shot.reason else ''}")

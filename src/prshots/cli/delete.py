@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
-from prshots.cli.common import say
+from prshots.cli.common import QuietOption, counted, say, say_failure
 from prshots.cli.service_options import ProjectOption, TokenOption, UrlOption, connected
 from prshots.contract.errors import (
     CallError,
     ExpireFailedError,
+    ImageAddressError,
     InvalidInputError,
     NotFoundError,
     UnreachableError,
+    WrongAddressError,
 )
 
 IdsArgument = Annotated[
@@ -20,28 +22,35 @@ IdsArgument = Annotated[
 
 
 def delete(
-    ids: IdsArgument, *, url: UrlOption = "", token: TokenOption = "", project: ProjectOption = ""
+    ids: IdsArgument,
+    *,
+    quiet: QuietOption = False,
+    url: UrlOption = "",
+    token: TokenOption = "",
+    project: ProjectOption = "",
 ) -> None:
     """Delete screenshots now, regardless of the project's policy.
 
     Exit code 1 if one could not be deleted. The others are still deleted.
     """
-    failures = 0
+    del quiet
+    distinct = dict.fromkeys(ids)
+    deleted = 0
     with connected(url, token, project) as client:
-        for image_id in dict.fromkeys(ids):
+        for image_id in distinct:
             try:
                 client.delete(image_id)
             except NotFoundError:
                 problem = "not found in this project"
             except ExpireFailedError:
                 problem = "could not be deleted now: the service retries within the hour"
-            except UnreachableError:
+            except (UnreachableError, ImageAddressError, WrongAddressError):  # of every image
                 raise
             except (InvalidInputError, CallError) as error:
                 problem = str(error)
             else:
-                say(f"{image_id}: deleted")
+                deleted += 1
                 continue
-            failures += 1
-            say(f"{image_id}: {problem}")
-    raise typer.Exit(1 if failures else 0)
+            say_failure(f"{image_id}: {problem}")
+    say(f"Deleted {deleted:,} of {counted(len(distinct), 'screenshot')}.")
+    raise typer.Exit(0 if deleted == len(distinct) else 1)

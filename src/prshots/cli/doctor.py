@@ -20,10 +20,10 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Check settings, engines, keys, clocks and URLs, and say what to fix.
+    """Check settings, engines, keys, clocks and URLs.
 
-    Stores a test image, fetches it the way GitHub's image proxy does, and deletes it. The exit code is 1 if
-    there is a problem; warnings leave it at 0.
+    Says what to fix. Stores a test image, fetches it the way GitHub's image proxy does, and deletes it. The
+    exit code is 1 if there is a problem; warnings leave it at 0.
     """
     import asyncio
 

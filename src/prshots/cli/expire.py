@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prshots.cli.common import counted, print_json, say
+from prshots.cli.common import QuietOption, counted, print_json, say
 from prshots.cli.service_options import (
     BranchOption,
     ForgeOption,
@@ -54,6 +54,7 @@ def expire(
     ] = "",
     branch: BranchOption = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: QuietOption = False,
     url: UrlOption = "",
     token: TokenOption = "",
     project: ProjectOption = "",
@@ -70,6 +71,7 @@ def expire(
     from prshots.client.closing import close
     from prshots.client.forges import forge_of
 
+    del quiet
     job = current_job()
     pr_number = pull_request(pr, job)
     merged = _merge(job, pr_number, merged_as, branch)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from prshots.cli.common import ConfigOption, say, settings_from
+from prshots.contract.sizes import readable_size
 
 
 def migrate(
@@ -27,4 +28,4 @@ def migrate(
         say(f"{settings.database_place} was upgraded from schema {before} to {now}.")
     if compact:
         large, small = rewrite_database(settings)
-        say(f"Rewrote it: {large / 1024**2:,.1f} MB before, {small / 1024**2:,.1f} MB now.")
+        say(f"Rewrote it: {readable_size(large)} before, {readable_size(small)} now.")

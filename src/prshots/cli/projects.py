@@ -7,6 +7,7 @@ import typer
 
 from prshots.cli import trusts
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
+from prshots.cli.help_sections import Sections
 from prshots.contract.limits import Policy
 from prshots.server.domain.models import DEFAULT_KEEP_BASELINES, Project
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from prshots.server.domain.projects import ProjectChanges, Projects
 
 app = typer.Typer(
-    help="Create, list and change projects, and trust CI jobs to upload without a token.",
+    cls=Sections,
+    help="Create, list and change projects, and trust CI jobs.",
     no_args_is_help=True,
 )
 

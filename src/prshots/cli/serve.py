@@ -1,12 +1,10 @@
-"""`prshots serve` and `prshots sweep`."""
+"""`prshots serve`: run the service."""
 
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-import time
-from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots import __version__
-from prshots.cli.common import ConfigOption, print_json, say, settings_from
+from prshots.cli.common import ConfigOption, say, settings_as_arguments, settings_from
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.sweep import SweepReport
 
 
 LINK_SECONDS = 10.0
@@ -40,7 +37,7 @@ def serve(
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run the service: dashboard, API, image delivery, and the hourly sweep.
+    """Run the service: dashboard, API, image delivery, hourly sweep.
 
     Ctrl-C or SIGTERM stops it once the uploads in progress are done.
     """
@@ -50,7 +47,8 @@ def serve(
     from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
 
     settings = settings_from(config, part="serve")
-    settings.check_providers()
+    with settings_as_arguments():
+        settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
     parts = parts_of(settings, names)
     if Component.API in names and settings.on_sqlite:
@@ -71,57 +69,6 @@ def serve(
         on_ready=lambda: _greet(settings, names, config, link.wait() if link else None),
     )
     sys.exit(asyncio.run(supervisor.run()))
-
-
-def sweep(
-    *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also delete if that is more than half of all images or files.")
-    ] = False,
-    config: ConfigOption = None,
-) -> None:
-    """Run one sweep: delete images that are due to expire, and files without a record."""
-    import asyncio
-
-    report, seconds = asyncio.run(_sweep(settings_from(config, part="sweep"), force=force))
-    if as_json:
-        print_json({**asdict(report), "seconds": round(seconds, 3)})
-    else:
-        print(_summary(report, seconds))
-    if report.foreign_store:
-        from prshots.server.domain.safeguards import FOREIGN_STORE
-
-        say(f"Warning: {FOREIGN_STORE}; files without a record were not deleted.")
-    for words in report.refused.values():
-        say(f"prshots: {words}")
-    if report.failed:
-        say(f"{report.failed:,} files could not be deleted; the next sweep tries again.")
-    if report.failed or report.refused:
-        raise typer.Exit(1)
-
-
-async def _sweep(settings: "Settings", *, force: bool) -> tuple["SweepReport", float]:
-    from rich.console import Console
-
-    from prshots.server.domain.sweep import sweep as run_sweep
-    from prshots.server.wiring import opened_for_sweep
-
-    started = time.monotonic()
-    async with opened_for_sweep(settings) as engines:
-        with Console(stderr=True).status("Sweeping …") as status:
-            report = await run_sweep(
-                engines,
-                lambda so_far: status.update(f"Sweeping … {so_far.expired:,} images expired"),
-                force=force,
-            )
-    return report, time.monotonic() - started
-
-
-def _summary(report: "SweepReport", seconds: float) -> str:
-    swept = f"Expired {report.expired:,} images ({report.freed_bytes / 1024**2:,.1f} MB) in {seconds:.1f} s"
-    leftovers = report.orphans + report.unfinished
-    return f"{swept}; removed {leftovers:,} files without a record." if leftovers else f"{swept}."
 
 
 class _PendingSignInLink:

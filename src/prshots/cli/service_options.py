@@ -8,13 +8,19 @@ import typer
 
 from prshots.cli.common import say
 from prshots.client.ci import ForgeKind, validate
+from prshots.contract.addresses import is_public
 from prshots.contract.errors import InvalidInputError
-from prshots.contract.limits import MAX_PR_NUMBER
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
     from prshots.client.sending import OnWait
     from prshots.client.service import Client
+
+
+def _checked_pr(given: int | None) -> int | None:
+    if given is not None and not validate.pr_number(given):
+        raise typer.BadParameter(f"got {given}: use the number of a pull request, such as 7")
+    return given
 
 
 def _checked_commit(given: str) -> str:
@@ -57,8 +63,7 @@ PrOption = Annotated[
         "--pr",
         envvar="PRSHOTS_PR",
         metavar="N",
-        min=1,
-        max=MAX_PR_NUMBER,
+        callback=_checked_pr,
         help="The pull request's number. Default: the one that CI runs for.",
     ),
 ]
@@ -153,9 +158,15 @@ def _service_address(url: str) -> str:
         return address
     if "@" in url:  # may contain a password, which must not be logged
         raise InvalidInputError("--url (PRSHOTS_URL) must not contain a user or a password")
-    meant = validate.root(f"https://{url.strip()}") if "://" not in url else ""
+    meant = validate.root(_with_scheme(url.strip())) if "://" not in url else ""
     advice = f"did you mean {meant}?" if meant else "use an address such as https://prshots.example.com"
     raise InvalidInputError(f"--url (PRSHOTS_URL) is not an address: got {url[:100]!r}; {advice}")
+
+
+def _with_scheme(address: str) -> str:
+    """Return the address that someone meant who left out the scheme."""
+    host = address.partition("/")[0].rpartition(":")[0] or address.partition("/")[0]
+    return f"{'https' if is_public(host) else 'http'}://{address}"
 
 
 def say_wait(reason: str, seconds: float) -> None:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
+from prshots.cli.help_sections import Sections
 
 if TYPE_CHECKING:
     from prshots.server.domain.models import UploadToken
     from prshots.server.domain.projects import Projects
 
-app = typer.Typer(help="Create, list and revoke upload tokens.", no_args_is_help=True)
+app = typer.Typer(cls=Sections, help="Create, list and revoke upload tokens.", no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="The project's name.")]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import say
+from prshots.cli.common import MAX_ROWS, QuietOption, say, say_failure
 from prshots.cli.service_options import (
     BranchOption,
     CommitOption,
@@ -25,6 +25,7 @@ from prshots.cli.upload_target import Target, target_of
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.limits import MAX_IMAGE_BYTES
+from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.client.ci import Job
@@ -90,7 +91,10 @@ ShrinkOption = Annotated[
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Print what would be uploaded, and send nothing.")
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--format", help="The format of the output.")]
+FormatOption = Annotated[
+    OutputFormat | None,
+    typer.Option("--format", help="What to print. Default: table, or nothing with --quiet."),
+]
 AllowEmptyOption = Annotated[
     bool, typer.Option("--allow-empty", help="Succeed if there are no screenshots, or a path does not exist.")
 ]
@@ -115,12 +119,13 @@ def upload(
     jobs: JobsOption = DEFAULT_CONCURRENCY,
     shrink: ShrinkOption = False,
     dry_run: DryRunOption = False,
-    output_format: FormatOption = OutputFormat.TABLE,
+    output_format: FormatOption = None,
+    quiet: QuietOption = False,
     allow_empty: AllowEmptyOption = False,
 ) -> None:
-    """Upload screenshots to a pull request, and compare them with the base.
+    """Upload screenshots to a pull request, and compare them.
 
-    A job of the default branch uploads baselines instead, which pull requests are compared with.
+    They are compared with the baselines of the target branch. A job of the default branch uploads baselines.
 
     Exit codes: 0 all uploaded, 1 none uploaded, 2 invalid arguments, 3 some uploaded.
     """
@@ -130,7 +135,7 @@ def upload(
         require_pillow()
     found = _found(paths, base=base, name=name, viewport=viewport, theme=theme, allow_empty=allow_empty)
     for problem in found.problems:
-        say(f"{printable(problem.path)}: {printable(problem.words)}")
+        say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for shot in found.shots:
         if shot.warning:
             say(f"{printable(str(shot.path))}: {shot.warning}")
@@ -140,7 +145,7 @@ def upload(
         report = _dry_run(found, target, shrink=shrink)
     elif found.shots:
         target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
-        progress = Bar(len(found.shots)) if sys.stderr.isatty() else Lines(len(found.shots))
+        progress = (Bar if sys.stderr.isatty() and not quiet else Lines)(len(found.shots))
         with connected(url, token, project, progress.wait) as client:
             report = _uploaded(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
@@ -156,7 +161,7 @@ def upload(
     else:
         say("No screenshots to upload.")
         report = UploadReport(Target(commit, pr_number=pr), [], found.problems)
-    report.print(output_format)
+    report.print(output_format or (None if quiet else OutputFormat.TABLE))
     say_dashboard(report.dashboard_url)
     raise typer.Exit(report.exit_code)
 
@@ -209,14 +214,14 @@ def _compared(
         if compare:
             say("Note: not compared, because the service is too old. Update it.")
     except PrshotsError as error:
-        say(f"Warning: not compared: {error}.")
+        say_failure(f"Warning: not compared: {error}.")
     return replace(report, comparison=comparison, dashboard_url=dashboard_url)
 
 
 def _found(
     paths: Sequence[str], *, base: str, name: str, viewport: str, theme: str, allow_empty: bool
 ) -> "Found":
-    """Find the screenshots. Raises InvalidInputError if there are none."""
+    """Find the screenshots. Exits with 1 if there are none."""
     from prshots.client.shots import Found, find_shots
 
     try:
@@ -227,10 +232,11 @@ def _found(
         problems = [problem for problem in problems if not problem.is_missing]
     elif not shots and all(problem.is_missing for problem in problems):
         searched = ", ".join(printable(path) or "''" for path in paths)
-        raise InvalidInputError(
-            f"no screenshots found: no PNG, JPEG or WebP at {searched} in {Path.cwd()}. "
+        say_failure(
+            f"prshots: no screenshots found: no PNG, JPEG or WebP at {searched} in {Path.cwd()}. "
             "If that is fine, use --allow-empty"
         )
+        raise typer.Exit(1)
     return Found(shots, problems)
 
 
@@ -240,7 +246,8 @@ def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
 
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
     where = f"{target.words}, commit {target.commit_sha[:7] or '?'}"
-    say(f"Dry run: {len(outcomes)} would be uploaded to {where}. Nothing was sent.")
+    listed = "" if len(outcomes) <= MAX_ROWS else " To list them, use --format json."
+    say(f"Dry run: {len(outcomes)} would be uploaded to {where}. Nothing was sent.{listed}")
     return UploadReport(target, outcomes, found.problems, is_dry=True)
 
 
@@ -255,8 +262,6 @@ def _target_if_known(job: "Job", *, pr: int | None, commit: str, branch: str, ba
 
 def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
     """Return the note for a screenshot. Only the service knows its limit, so this assumes the default."""
-    from prshots.client.shots import readable_size
-
     if shot.size < MAX_IMAGE_BYTES:
         return shot.note
     limit = readable_size(MAX_IMAGE_BYTES)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from prshots.cli.common import print_json, print_table, say
+from prshots.cli.common import MAX_ROWS, print_json, print_table, say
 from prshots.cli.upload_target import Target
+from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.client.replies import ComparisonReply
@@ -52,12 +53,16 @@ class UploadReport:
     def say_summary(self) -> None:
         if any(outcome.is_too_large for outcome in self.outcomes):
             say("To recompress images that are too large, use --shrink.")
+        from prshots.client.uploading import NOT_TRIED
+
         total = len(self.outcomes) + len(self.problems)
         known = sum(outcome.is_known for outcome in self.outcomes)
+        left = sum(outcome.error == NOT_TRIED for outcome in self.outcomes)
         unchanged = f" {known:,} of them were already there." if known else ""
-        say(f"Uploaded {self.count} of {total} screenshots to {self.target.words}.{unchanged}")
+        untried = f" {left:,} were not tried." if left else ""
+        say(f"Uploaded {self.count} of {total} screenshots to {self.target.words}.{unchanged}{untried}")
 
-    def print(self, output_format: OutputFormat) -> None:
+    def print(self, output_format: OutputFormat | None) -> None:
         match output_format:
             case OutputFormat.TABLE:
                 self._print_table()
@@ -72,25 +77,24 @@ class UploadReport:
         return [outcome.uploaded.markdown for outcome in self.outcomes if outcome.uploaded]
 
     def _print_table(self) -> None:
-        themed = any(outcome.shot.theme for outcome in self.outcomes)
+        """Print what was uploaded. Failures have their own lines already."""
+        good = [outcome for outcome in self.outcomes if not outcome.error]
+        if not 0 < len(good) <= MAX_ROWS:
+            return
+        themed = any(outcome.shot.theme for outcome in good)
         rows = [
             [
                 printable(outcome.shot.name),
                 outcome.shot.viewport,
                 *([outcome.shot.theme or "-"] if themed else []),
-                f"{outcome.shot.size / 1024:,.0f} KB",
+                readable_size(outcome.shot.size),
                 printable(self._result(outcome)),
             ]
-            for outcome in self.outcomes
+            for outcome in good
         ]
-        themes = ["THEME"] if themed else []
-        unknown = ["-", *("-" for _ in themes), "-"]
-        rows += [[printable(problem.path), *unknown, printable(problem.words)] for problem in self.problems]
-        print_table(["NAME", "VIEWPORT", *themes, "SIZE", "RESULT"], rows)
+        print_table(["NAME", "VIEWPORT", *(["THEME"] if themed else []), "SIZE", "RESULT"], rows)
 
     def _result(self, outcome: "UploadOutcome") -> str:
-        if outcome.error:
-            return outcome.error
         done = "would be uploaded" if self.is_dry else "already there" if outcome.is_known else "uploaded"
         return f"{done}; {outcome.note}" if outcome.note else done
 

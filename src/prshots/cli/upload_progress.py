@@ -1,21 +1,29 @@
-"""Upload progress on standard error: a bar on a terminal, a line per screenshot in a log."""
+"""Upload progress on standard error: a bar on a terminal, a line now and then in a log. Failures at once."""
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from prshots.cli.common import say
+from prshots.cli.common import say, say_failure
 from prshots.cli.service_options import wait_words
 from prshots.cli.upload_output import printable
 
 if TYPE_CHECKING:
     from prshots.client.uploading import UploadOutcome
 
+TELL_SECONDS = 10.0
+"""How often a log is told how far the upload is."""
+
 
 class Lines:
-    """Prints one line per screenshot. Screenshots that were not tried get none."""
+    """Prints a line per failure, and how far the upload is if it takes long."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total = total
+        self._clock = clock
+        self._told_at = clock()
+        self._failures: set[str] = set()
         self.count = 0
 
     def __enter__(self) -> Self:
@@ -25,18 +33,19 @@ class Lines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is KeyboardInterrupt:
-            say(f"Interrupted: {self.count} of {self._total} screenshots processed.")
+            self.fail(f"Interrupted: {self.count} of {self._total} screenshots processed.")
 
     def done(self, outcome: "UploadOutcome") -> None:
-        from prshots.client.uploading import NOT_TRIED
-
         self.count += 1
-        if outcome.error != NOT_TRIED:
-            shot = outcome.shot
-            good = "already there" if outcome.is_known else "ok"
-            result = outcome.error or (f"{good}; {outcome.note}" if outcome.note else good)
-            which = " ".join(filter(None, shot.key))
-            self._tell(f"{which} … {result}", is_good=not outcome.error)
+        if outcome.error:
+            self._tell_failure(outcome)
+        self.advance()
+
+    def advance(self) -> None:
+        now = self._clock()
+        if now - self._told_at >= TELL_SECONDS and self.count < self._total:
+            self._told_at = now
+            self.say(f"Uploading … {self.count:,} of {self._total:,}")
 
     def wait(self, reason: str, seconds: float) -> None:
         self.say(wait_words(reason, seconds))
@@ -44,9 +53,17 @@ class Lines:
     def say(self, words: str) -> None:
         say(words)
 
-    def _tell(self, words: str, *, is_good: bool) -> None:
-        del is_good
-        self.say(printable(f"[{self.count}/{self._total}] {words}"))
+    def fail(self, words: str) -> None:
+        say_failure(words)
+
+    def _tell_failure(self, outcome: "UploadOutcome") -> None:
+        """Print the failure once. One that stops all uploads names no file; files not tried get no line."""
+        from prshots.client.uploading import NOT_TRIED
+
+        words = printable(outcome.error if outcome.is_fatal else f"{outcome.shot.path}: {outcome.error}")
+        if outcome.error != NOT_TRIED and words not in self._failures:
+            self._failures.add(words)
+            self.fail(words)
 
 
 class Bar(Lines):
@@ -80,7 +97,8 @@ class Bar(Lines):
     def say(self, words: str) -> None:
         self._bar.console.print(words, markup=False, highlight=False, soft_wrap=True)
 
-    def _tell(self, words: str, *, is_good: bool) -> None:
+    def fail(self, words: str) -> None:
+        self.say(words)
+
+    def advance(self) -> None:
         self._bar.update(self._task, completed=self.count)
-        if not is_good:
-            self.say(printable(words))

@@ -10,6 +10,7 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import detected, validate
+from prshots.client.image_address import refuse_image_address
 from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
 from prshots.contract.errors import CallError, InvalidInputError, UnauthorizedError
@@ -84,6 +85,7 @@ class ExchangedToken:
         self._renew_at = asked_at + LIFETIME_SECONDS - MARGIN_SECONDS
 
     def _granted(self, reply: httpx.Response) -> str:
+        refuse_image_address(self._url, reply)
         said = _json_object(reply)
         if reply.status_code == httpx.codes.UNAUTHORIZED:
             raise UnauthorizedError(_refused(self._url, self._project))

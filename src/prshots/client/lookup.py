@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from prshots.client.ci import Job, Lookup
 from prshots.client.forges import forge_of
 from prshots.client.sending import OnWait, ignore_wait
-from prshots.contract.errors import InvalidInputError, PrshotsError
+from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 
 if TYPE_CHECKING:
     from prshots.client.forges.plain import IssueForge
@@ -19,7 +19,7 @@ T = TypeVar("T")
 def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
     """Return the job with its pull request, which stays None if it runs for none.
 
-    Raises InvalidInputError if the forge does not tell.
+    Raises InvalidInputError if the forge does not tell, and CallError if it fails.
     """
     if job.pr_number is not None or job.lookup not in {Lookup.PULL_REQUEST, Lookup.ANY_PULL_REQUEST}:
         return job
@@ -37,7 +37,7 @@ def with_pull_request(job: Job, on_wait: OnWait = ignore_wait) -> Job:
 
 
 def with_head(job: Job, pr_number: int, on_wait: OnWait = ignore_wait) -> Job:
-    """Return the job with the head of its pull request. Raises InvalidInputError."""
+    """Return the job with the head of its pull request. Raises InvalidInputError and CallError."""
     if job.lookup is not Lookup.HEAD:
         return job
     missing = f"the event does not name the head of pull request {pr_number}"
@@ -54,4 +54,5 @@ def _asked(job: Job, missing: str, advice: str, question: Callable[["IssueForge"
         with closing(cast("IssueForge", forge_of(job, on_wait))) as forge:
             return question(forge)
     except PrshotsError as error:
-        raise InvalidInputError(f"{missing}, and the forge cannot be asked: {error}. {advice}") from error
+        kind = CallError if isinstance(error, CallError) else InvalidInputError
+        raise kind(f"{missing}, and the forge cannot be asked: {error}. {advice}") from error

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
@@ -13,6 +12,8 @@ import httpx
 
 from prshots import __version__
 from prshots.client.ci import validate
+from prshots.client.fixed_length import FixedLengthFile
+from prshots.client.image_address import refuse_image_address
 from prshots.client.replies import ComparisonReply, ExpiredReply, comparison_from
 from prshots.client.sending import OnWait, Sender, ignore_wait
 from prshots.client.tokens import FixedToken, TokenSource
@@ -25,9 +26,11 @@ from prshots.contract.errors import (
     NotFoundError,
     PayloadTooLargeError,
     PrshotsError,
+    RefusedInputError,
     ServiceTooOldError,
     UnauthorizedError,
     UnsupportedTypeError,
+    WrongAddressError,
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
@@ -38,7 +41,7 @@ CONNECT_SECONDS = 10.0
 LIMITS_SECONDS = 10.0
 
 _ERRORS: dict[int, type[Exception]] = {
-    400: InvalidInputError,
+    400: RefusedInputError,
     404: NotFoundError,
     413: PayloadTooLargeError,
     415: UnsupportedTypeError,
@@ -216,6 +219,7 @@ class Client:
         """Return the service's limits; None if they are not known. Asks once, without retries.
 
         An older service does not tell them. Then an upload that is too large fails with the service's 413.
+        Raises ImageAddressError.
         """
         if not self._asked_for_limits:
             self._limits = self._fetched_limits()
@@ -298,6 +302,10 @@ class Client:
             reply = self._sender.send(
                 lambda: self._client.build_request("GET", "/v1/limits", timeout=LIMITS_SECONDS), tries=1
             )
+        except PrshotsError:
+            return None
+        refuse_image_address(self.url, reply)
+        try:
             return self._read(ServiceLimits, self._value(reply, "GET"))
         except PrshotsError:
             return None
@@ -321,7 +329,7 @@ class Client:
 
             def parts() -> dict[str, Any]:
                 files = {
-                    field: (field, _FixedLengthFile(file), content_type)
+                    field: (field, FixedLengthFile(file), content_type)
                     for field, (file, content_type) in opened.items()
                 }
                 return {"data": data, "files": files}
@@ -342,6 +350,7 @@ class Client:
         reply = self._send(method, path, parts, token)
         if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renewed(token)):
             reply = self._send(method, path, parts, other)
+        refuse_image_address(self.url, reply)
         if path.startswith(_NEW_ROUTES) and reply.status_code in _MISSING_ROUTE:
             raise ServiceTooOldError(
                 f"{self.url} answered {reply.status_code} to {method} {path}: the service is too old "
@@ -358,7 +367,7 @@ class Client:
     def _value(self, reply: httpx.Response, method: str) -> dict[str, Any]:
         status = reply.status_code
         if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
-            raise CallError(
+            raise WrongAddressError(
                 f"{self.url} redirects to {_target(redirect)}: use that address (--url or PRSHOTS_URL)"
             )
         try:
@@ -367,8 +376,10 @@ class Client:
             value = None
         is_wrong_address = status == httpx.codes.NOT_FOUND and method != "DELETE"
         if not isinstance(value, dict) or is_wrong_address:
-            advice = "" if reply.is_server_error else ": is this the address of a prshots service?"
-            raise CallError(f"{self.url} answered {status} {reply.reason_phrase}{advice}")
+            answered = f"{self.url} answered {status} {reply.reason_phrase}"
+            if reply.is_server_error:
+                raise CallError(answered)
+            raise WrongAddressError(f"{answered}: is this the address of a prshots service?")
         if status in {httpx.codes.OK, httpx.codes.ACCEPTED}:
             return value
         words = redact(str(value.get("error", reply.reason_phrase)))[:300]
@@ -421,26 +432,3 @@ def _target(redirect: httpx.Request) -> str:
     """Return the redirect's target as a service address."""
     path = redirect.url.path.removesuffix("/v1/upload").rstrip("/")
     return redact(f"{redirect.url.scheme}://{redirect.url.netloc.decode()}{path}")[:200]
-
-
-class _FixedLengthFile:
-    """A file that must not change while it is sent: its length is in the request's headers already."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._length = self._left = file.seek(0, os.SEEK_END)
-
-    def tell(self) -> int:
-        return 0
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Rewind, or return the length. httpx asks for nothing else."""
-        self._left = self._length
-        return self._length if whence == os.SEEK_END else self._file.seek(offset)
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(size)
-        self._left -= len(data)
-        if self._left < 0 or (self._left and not data):
-            raise CallError("the file changed during the upload")
-        return data

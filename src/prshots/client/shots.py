@@ -127,11 +127,6 @@ def cut_off_warning(image_format: ImageFormat) -> str:
     )
 
 
-def readable_size(size: int) -> str:
-    """Return a size such as 7.1 MB or 20 KB. As in the service's limit, 1 MB is 1024 * 1024 bytes."""
-    return f"{size / 1024**2:.1f} MB" if size >= 1024**2 else f"{size / 1024:.0f} KB"
-
-
 def _all_files(
     paths: Sequence[str | Path], on_problem: Callable[[Problem], None]
 ) -> Iterator[tuple[Path, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from prshots.contract.errors import InvalidInputError, PictureTooLargeError, UnsupportedPictureError
 from prshots.contract.image_structure import check_structure
+from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -66,7 +67,7 @@ def _decoded(path: Path) -> "Image.Image":
     from PIL import ImageOps
 
     if path.stat().st_size > MAX_FILE_BYTES:
-        raise InvalidInputError(f"is larger than {MAX_FILE_BYTES // 1024**2} MB: too large to shrink")
+        raise InvalidInputError(f"is larger than {readable_size(MAX_FILE_BYTES)}: too large to shrink")
     _check(path)
     with _opened(path) as picture:
         if math.prod(picture.size) > MAX_PIXELS:

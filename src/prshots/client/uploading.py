@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prshots.client import DEFAULT_CONCURRENCY
 from prshots.client.service import Client, Image
-from prshots.client.shots import ShotFile, readable_size
+from prshots.client.shots import ShotFile
 from prshots.contract.errors import (
     CallError,
     PayloadTooLargeError,
@@ -16,13 +16,15 @@ from prshots.contract.errors import (
     ServiceTooOldError,
     UnauthorizedError,
     UnreachableError,
+    WrongAddressError,
 )
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.replies import ServiceLimits, Uploaded
+from prshots.contract.sizes import readable_size
 
 NOT_TRIED = "not tried: an earlier error stopped the upload"
 
-_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError)
+_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError, WrongAddressError)
 """Errors that every other upload would hit as well."""
 
 _FAILURES_IN_A_ROW = 3

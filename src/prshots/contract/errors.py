@@ -2,7 +2,9 @@
 
 PrshotsError
 ├── SettingsError            a setting is invalid; the program does not start
-├── InvalidInputError        the client sent invalid input
+├── InvalidInputError        the client sent invalid input, or the caller gave invalid arguments
+│   ├── ImageAddressError    … because the service's URL is the one of its images
+│   └── RefusedInputError    … according to the service, in its reply to the client
 ├── PayloadTooLargeError     the image or the whole body is too large
 ├── UnsupportedTypeError     not a supported image type, or not the type it was declared as
 ├── RequestTimeoutError      the client stopped sending halfway
@@ -37,6 +39,7 @@ PrshotsError
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
     ├── ServiceTooOldError   … because the service does not have the route yet
+    ├── WrongAddressError    … because another program answers there, or it redirects
     └── ForgeError           … because the forge (GitHub, GitLab, …) failed
         └── ForgeRefusedError  … because the forge token lacks permission
 """
@@ -64,6 +67,14 @@ class SettingsError(PrshotsError):
 
 
 class InvalidInputError(PrshotsError):
+    pass
+
+
+class ImageAddressError(InvalidInputError):
+    pass
+
+
+class RefusedInputError(InvalidInputError):
     pass
 
 
@@ -221,6 +232,10 @@ class UnreachableError(CallError):
 
 
 class ServiceTooOldError(CallError):
+    pass
+
+
+class WrongAddressError(CallError):
     pass
 
 

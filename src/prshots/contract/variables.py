@@ -27,11 +27,8 @@ OTHERS = (
     *("CONFIG", "WITHOUT_DASHBOARD"),
     *("METRICS_FOLDER", "METRICS_SLOT", "WORKER_RESTARTED"),  # from the supervisor to its children
     *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY", "COMPARE", "PARTIAL", "FAIL_ON"),  # templates/prshots.yml
-    *("PYTHON", "JOB_STATUS"),  # action.yml
     "VERSION",  # deploy/compose.yaml
 )
-ACTION_INPUT = "INPUT_"
-"""The start of the names that action.yml gives to the Action's inputs."""
 
 SIMILAR = 0.8
 """How similar a misspelled name is to the right one, on difflib's scale. PRSHOTS_STORE_URL, a setting of the
@@ -45,9 +42,7 @@ def unknown_variables(environ: Mapping[str, str], settings: Collection[str]) -> 
     """
     known = {*CLIENT, *OTHERS, *(name.upper() for name in settings)}
     return {
-        f"{PREFIX}{name}": nearest_name(name, known, PREFIX)
-        for name in _given(environ)
-        if name not in known and not name.startswith(ACTION_INPUT)
+        f"{PREFIX}{name}": nearest_name(name, known, PREFIX) for name in _given(environ) if name not in known
     }
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 
-from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
+from prshots.contract.errors import CallError, InvalidInputError, PrshotsError, ServiceTooOldError
 from prshots.contract.variables import client_warnings
 from prshots.pytest_plugin.naming import ShotNames
 from prshots.pytest_plugin.report import RunReport
@@ -74,7 +74,7 @@ class Run:
         run.report.warnings += [] if is_worker or mode == "off" else client_warnings(os.environ)
         try:
             run.uploads = _background_uploads(mode, is_baseline=is_baseline)
-        except InvalidInputError as error:
+        except (InvalidInputError, CallError) as error:
             if mode == "on":
                 raise pytest.UsageError(f"--prshots=on: {error}") from error
             run.report.problems += [] if is_worker else [f"no screenshots are uploaded: {error}"]

@@ -1,22 +1,9 @@
 import { describe, expect, it } from "vitest";
+import vectors from "../../../tests/vectors/sizes.json";
 import { ago, formatBytes, formatCount, shortSha } from "./format";
 
 describe("formatBytes", () => {
-  it.each([
-    [0, "0 B"],
-    [999, "999 B"],
-    [1000, "1.0 kB"],
-    [1234, "1.2 kB"],
-    [9_949, "9.9 kB"],
-    [9_950, "10 kB"],
-    [48_300, "48 kB"],
-    [999_499, "999 kB"],
-    [999_500, "1.0 MB"],
-    [5_242_880, "5.2 MB"],
-    [126_510_333, "127 MB"],
-    [3_200_000_000, "3.2 GB"],
-    [12_345_000_000_000_000, "12345 TB"],
-  ])("formats %d bytes as %s", (bytes, words) => {
+  it.each(vectors.sizes)("formats $bytes bytes as $words", ({ bytes, words }) => {
     expect(formatBytes(bytes)).toBe(words);
   });
 });

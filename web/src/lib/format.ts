@@ -1,19 +1,18 @@
 /** Numbers and times for people. Pure. */
 
 const COUNT = new Intl.NumberFormat("en-US");
-const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+const UNITS = ["B", "KB", "MB", "GB", "TB"] as const;
 
-/** Decimal units, as disks and browsers show them: 999 B, 1.2 kB, 48 MB. */
+/** 5 MB, 1.2 KB, 340 B. As in the upload limit, 1 MB is 1024 * 1024 bytes. Halves are rounded up. */
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // 999.5 would round to "1000": use the next unit.
-  while (unit < UNITS.length - 1 && value >= (unit === 0 ? 1000 : 999.5)) {
-    value /= 1000;
+  while (unit < UNITS.length - 1 && Math.round(value) >= 1024) {
+    value /= 1024;
     unit += 1;
   }
-  const digits = unit > 0 && value < 9.95 ? 1 : 0;
-  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+  const tenths = Math.round(value * 10);
+  return `${tenths < 100 ? tenths / 10 : Math.round(value)} ${UNITS[unit]}`;
 }
 
 export function formatNumber(value: number): string {

@@ -30,7 +30,7 @@ it("omits retain_days from the request if no days are set", () => {
 
 it("describes what would be deleted", () => {
   expect(wouldExpireInWords({ images: 0, bytes: 0 })).toBe("No images are affected now.");
-  expect(wouldExpireInWords({ images: 1, bytes: 2000 })).toContain(
-    "1 image (2.0 kB) will be deleted within the hour",
+  expect(wouldExpireInWords({ images: 1, bytes: 2048 })).toContain(
+    "1 image (2 KB) will be deleted within the hour",
   );
 });

@@ -43,7 +43,8 @@ describe.each(WAYS)("with $label", ({ id }) => {
   });
 
   it("pins the version of everything that it installs", () => {
-    const lines = code(id, "token").match(/.*(?:pip install|npm install|uses: prshots|remote:).*/g) ?? [];
+    const lines =
+      code(id, "token").match(/.*(?:pip install|npm install|npx.* prshots|uses: prshots|remote:).*/g) ?? [];
     expect(lines.length > 0).toBe(id !== "curl");
     for (const line of lines) expect(line).toContain(VERSION);
   });

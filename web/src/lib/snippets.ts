@@ -249,16 +249,15 @@ function commandSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
     {
       title: "Upload in a CI job",
-      about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token of the forge, such as GITHUB_TOKEN.`,
-      code: `pip install prshots==${VERSION}
-export PRSHOTS_URL=${baseUrl}${named}
-prshots upload screenshots
-prshots comment --post`,
+      about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token of the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
+      code: `export PRSHOTS_URL=${baseUrl}${named}
+npx --yes prshots@${VERSION} upload screenshots
+npx --yes prshots@${VERSION} comment --post`,
     },
     {
       title: "Expire the images when the pull request closes",
       about: "Deletes the images according to the project’s retention settings, and updates the comment.",
-      code: "prshots expire --post",
+      code: `npx --yes prshots@${VERSION} expire --post`,
     },
     {
       title: "Manage the project on the server",

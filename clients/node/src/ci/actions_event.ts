@@ -12,6 +12,7 @@ type Json = Record<string, unknown>;
 export interface Event {
   prNumber: number | undefined;
   commitSha: string;
+  closed: boolean;
   fromFork: boolean;
   lookup: Lookup | undefined;
   branch: string;
@@ -20,11 +21,13 @@ export interface Event {
   sourceBranch: string;
   title: string;
   author: string;
+  mergedAs: string;
 }
 
 const NOTHING: Event = {
   prNumber: undefined,
   commitSha: "",
+  closed: false,
   fromFork: false,
   lookup: undefined,
   branch: "",
@@ -33,6 +36,7 @@ const NOTHING: Event = {
   sourceBranch: "",
   title: "",
   author: "",
+  mergedAs: "",
 };
 
 /** GitHub sends at most 25 MB. */
@@ -66,7 +70,7 @@ function saidIn(said: unknown, environ: Environ): Partial<Event> {
   const built = NAMES_THE_BASE.has(event) ? "" : validate.commit(environ.GITHUB_SHA);
 
   const pull = part(said, "pull_request");
-  if (pull) return ofPullRequest(pull, ref, built);
+  if (pull) return ofPullRequest(pull, ref, built, isObject(said) && said.action === "closed");
   const deployment = part(said, "deployment"); // before workflow_run, which the event also has
   if (deployment) return ofDeployment(said, deployment, ref, built);
   const run = part(said, "workflow_run") ?? part(said, "check_suite") ?? part(said, "check_run");
@@ -87,16 +91,18 @@ function saidIn(said: unknown, environ: Environ): Partial<Event> {
   };
 }
 
-function ofPullRequest(pull: Json, ref: string, built: string): Partial<Event> {
+function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean): Partial<Event> {
   const [head, base] = [part(pull, "head"), part(pull, "base")];
   return {
     prNumber: validate.prNumber(pull.number) ?? numberIn(ref),
     commitSha: validate.commit(head?.sha, built),
+    closed,
     fromFork: isFork(part(head, "repo"), part(base, "repo")),
     targetBranch: validate.branch(base?.ref),
     sourceBranch: validate.branch(head?.ref),
     title: validate.words(pull.title),
     author: validate.words(part(pull, "user")?.login),
+    mergedAs: closed && pull.merged === true ? validate.fullCommit(pull.merge_commit_sha) : "",
   };
 }
 

@@ -72,7 +72,7 @@ async function branchedOff(target: string, head: string, say: Say): Promise<Base
     commits = await firstParents(await mergeBase(target, head));
     if (problem || commits.length >= ENOUGH_COMMITS || !(await isShallow())) break;
   }
-  if (problem && commits.length) say(`could not fetch ${target}: ${problem}. Using what the checkout has`);
+  if (problem && commits.length) say(`Could not fetch ${target}: ${problem}. Using what the checkout has.`);
   const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
   return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
 }

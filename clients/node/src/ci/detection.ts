@@ -29,12 +29,14 @@ function jobAt(ci: string, environ: Environ, place: Place, { api, ...said }: Sai
     ...said,
     ci,
     prNumber,
+    closed: Boolean(said.closed) && prNumber !== undefined,
     fromFork: Boolean(said.fromFork) && prNumber !== undefined,
     forge: kind,
     forgeUrl: url,
     forgeApi: validate.root(api) || (url ? apiRoot(kind, url) : ""),
     repository,
     forgeToken: forgeToken(kind, environ),
+    runUrl: validate.address(said.runUrl),
   };
 }
 
@@ -57,8 +59,12 @@ function actions(environ: Environ): Job {
     repository: validate.repository(environ.GITHUB_REPOSITORY),
     prNumber,
   };
+  const { url, repository } = place;
+  // Gitea's run pages use the run number of the repository.
+  const run = first(environ, onGitea ? "GITHUB_RUN_NUMBER" : "GITHUB_RUN_ID");
+  const runUrl = url && repository && run ? `${url}/${repository}/actions/runs/${run}` : "";
   const api = first(environ, "GITHUB_API_URL");
-  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, ...said });
+  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, runUrl, ...said });
 }
 
 function gitlab(environ: Environ): Job {
@@ -92,6 +98,7 @@ function gitlab(environ: Environ): Job {
       api: first(environ, "CI_API_V4_URL"),
       // Only in a merged results pipeline, where CI_COMMIT_SHA is the merge, is the first one set.
       commitSha: validate.commit(environ.CI_MERGE_REQUEST_SOURCE_BRANCH_SHA, environ.CI_COMMIT_SHA),
+      runUrl: first(environ, "CI_PIPELINE_URL"),
       fromFork,
       repositoryUrl: target.includes("/")
         ? url && `${url}/${target}`
@@ -117,6 +124,9 @@ function bitbucket(environ: Environ): Job {
   };
   return jobAt("Bitbucket Pipelines", environ, place, {
     commitSha: validate.commit(environ.BITBUCKET_COMMIT),
+    runUrl: place.repository
+      ? `${place.url}/${place.repository}/pipelines/results/${first(environ, "BITBUCKET_BUILD_NUMBER")}`
+      : "",
     branch,
     sourceBranch: branch,
     targetBranch: branchIn(environ, "BITBUCKET_PR_DESTINATION_BRANCH"),
@@ -132,6 +142,7 @@ function circleci(environ: Environ): Job {
   const fromFork = forksNumber !== undefined;
   return jobAt("CircleCI", environ, place, {
     commitSha: validate.commit(environ.CIRCLE_SHA1),
+    runUrl: first(environ, "CIRCLE_BUILD_URL"),
     fromFork,
     branch,
     sourceBranch: fromFork ? "" : branch,
@@ -152,6 +163,7 @@ function buildkite(environ: Environ): Job {
   const ofPullRequest = !["", "false"].includes(first(environ, "BUILDKITE_PULL_REQUEST"));
   return jobAt("Buildkite", environ, place, {
     commitSha: validate.commit(environ.BUILDKITE_COMMIT), // may be "HEAD"
+    runUrl: first(environ, "BUILDKITE_BUILD_URL"),
     fromFork: head !== "" && head.toLowerCase() !== place.repository.toLowerCase(),
     branch: ofPullRequest || first(environ, "BUILDKITE_TAG") ? "" : branch,
     sourceBranch: branch,
@@ -170,8 +182,13 @@ function azure(environ: Environ): Job {
       ? numberIn(first(environ, "BUILD_SOURCEBRANCH"))
       : validate.prNumber(environ.SYSTEM_PULLREQUEST_PULLREQUESTID));
   const place = placeOf("", first(environ, "BUILD_REPOSITORY_URI"), prNumber, provider);
+  const collection = first(environ, "SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI");
+  const project = encodeURIComponent(first(environ, "SYSTEM_TEAMPROJECT"));
+  const build = first(environ, "BUILD_BUILDID");
   return jobAt("Azure Pipelines", environ, place, {
     commitSha: validate.commit(environ.SYSTEM_PULLREQUEST_SOURCECOMMITID, environ.BUILD_SOURCEVERSION),
+    runUrl:
+      project && build ? `${collection.replace(/\/+$/, "")}/${project}/_build/results?buildId=${build}` : "",
     fromFork: first(environ, "SYSTEM_PULLREQUEST_ISFORK").toLowerCase() === "true",
     branch: first(environ, "BUILD_SOURCEBRANCH").startsWith("refs/heads/")
       ? branchIn(environ, "BUILD_SOURCEBRANCH")
@@ -188,9 +205,12 @@ function woodpecker(environ: Environ): Job {
     repository: validate.repository(environ.CI_REPO),
     prNumber: validate.prNumber(environ.CI_COMMIT_PULL_REQUEST),
   };
-  const isOfBranch = ["push", "cron", "manual"].includes(first(environ, "CI_PIPELINE_EVENT"));
+  const event = first(environ, "CI_PIPELINE_EVENT");
+  const isOfBranch = ["push", "cron", "manual"].includes(event);
   return jobAt("Woodpecker", environ, place, {
     commitSha: validate.commit(environ.CI_COMMIT_SHA),
+    runUrl: first(environ, "CI_PIPELINE_URL"),
+    closed: event === "pull_request_closed",
     branch: isOfBranch ? branchIn(environ, "CI_COMMIT_BRANCH") : "",
     defaultBranch: branchIn(environ, "CI_REPO_DEFAULT_BRANCH"),
     sourceBranch: branchIn(environ, "CI_COMMIT_SOURCE_BRANCH"),
@@ -210,6 +230,7 @@ function jenkins(environ: Environ): Job {
   return jobAt("Jenkins", environ, place, {
     // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
     commitSha: validate.commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
+    runUrl: first(environ, "BUILD_URL"),
     fromFork: first(environ, "CHANGE_FORK") !== "" || (head !== "" && head !== place.repository),
     branch: first(environ, "TAG_NAME") ? "" : branch,
     defaultBranch: first(environ, "BRANCH_IS_PRIMARY") === "true" ? branch : "",

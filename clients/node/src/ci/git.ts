@@ -5,6 +5,8 @@
  * none of them can be an option.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import * as validate from "./validate.js";
 
@@ -69,7 +71,7 @@ export async function fetchFrom(refspec: string, depth: number, say: Say, what: 
     refspec,
   ];
   for (let tries = 0; ; tries++) {
-    const ran = await run(command, FETCH_SECONDS, () => say(`fetching ${what} …`));
+    const ran = await run(command, FETCH_SECONDS, () => say(`Fetching ${what} …`));
     const seconds = LOCK_PAUSES[tries];
     if (seconds === undefined || !LOCKED.test(ran.error)) return ran;
     await pause(seconds * 1000);
@@ -78,7 +80,7 @@ export async function fetchFrom(refspec: string, depth: number, say: Say, what: 
 
 function run(words: string[], seconds: number, onWait: () => void = () => {}): Promise<Ran> {
   return new Promise((resolve) => {
-    const child = spawn("git", [...SAFE, ...words], {
+    const child = spawn(gitProgram(), [...SAFE, ...words], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...WITHOUT_PROMPTS },
       detached: process.platform !== "win32", // without a terminal, ssh does not ask anything either
@@ -101,6 +103,17 @@ function run(words: string[], seconds: number, onWait: () => void = () => {}): P
       end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said()) }),
     );
   });
+}
+
+/**
+ * Return git's file on Windows, where Node 20 would first look in the working folder, which may hold a stranger's git.exe.
+ * Elsewhere return its name.
+ */
+export function gitProgram(environ = process.env, platform: string = process.platform): string {
+  if (platform !== "win32") return "git";
+  const folders = (environ.PATH ?? "").split(";").filter(path.win32.isAbsolute);
+  const files = folders.map((folder) => path.join(folder, "git.exe"));
+  return files.find((file) => existsSync(file)) ?? "C:\\no\\git.exe"; // a file that does not exist: git does not run
 }
 
 /** Collect what a stream says. */

@@ -21,6 +21,8 @@ export interface Job {
   ci: string;
   prNumber: number | undefined;
   commitSha: string;
+  /** The job runs because the pull request was closed or merged. */
+  closed: boolean;
   /** The pull request comes from another repository, so the job's own token is often read-only. */
   fromFork: boolean;
   forge: ForgeKind | undefined;
@@ -31,6 +33,8 @@ export interface Job {
   /** `owner/name`; on GitLab the project's id or path. */
   repository: string;
   forgeToken: string;
+  /** The page of the CI's run. */
+  runUrl: string;
   lookup: Lookup | undefined;
   branch: string;
   /** The repository's default branch. */
@@ -45,6 +49,8 @@ export interface Job {
   repositoryUrl: string;
   /** The commit that the pull request branched off. */
   baseSha: string;
+  /** The commit that a merged pull request became. */
+  mergedAs: string;
   /** The CI runs several of this job, so each has only a part of the screenshots. */
   isParallel: boolean;
 }
@@ -53,12 +59,14 @@ export const NO_JOB: Job = {
   ci: "",
   prNumber: undefined,
   commitSha: "",
+  closed: false,
   fromFork: false,
   forge: undefined,
   forgeUrl: "",
   forgeApi: "",
   repository: "",
   forgeToken: "",
+  runUrl: "",
   lookup: undefined,
   branch: "",
   defaultBranch: "",
@@ -68,11 +76,12 @@ export const NO_JOB: Job = {
   author: "",
   repositoryUrl: "",
   baseSha: "",
+  mergedAs: "",
   isParallel: false,
 };
 
 /** Return the job of a pull request without a branch, and the job of a branch without a pull request. */
 export function settled(job: Job): Job {
   if (job.prNumber !== undefined || job.lookup) return { ...job, branch: "" };
-  return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "" };
+  return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "", mergedAs: "" };
 }

@@ -1,7 +1,7 @@
 /** Bitbucket Cloud. It shows HTML as text, so the service writes the comment without any. */
 import { ForgeRefusedError, NotFoundError } from "../errors.js";
 import { ForgeApi, type Json, type Paging, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./forge.js";
+import { type Access, type Comment, type Forge, NO_PROXY } from "./forge.js";
 
 const NEEDS =
   "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN " +
@@ -65,6 +65,14 @@ export class Bitbucket implements Forge {
   delete(prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#comments(prNumber)}/${id}`);
   }
+
+  /** Bitbucket abbreviates the commit, so that it is of no use. */
+  async mergeOf(): Promise<undefined> {
+    return undefined;
+  }
+
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
 
   #comments(prNumber: number): string {
     return `${this.#pullRequests}/${prNumber}/comments`;

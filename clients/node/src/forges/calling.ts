@@ -9,6 +9,7 @@ const MAX_REDIRECTS = 20;
 export type Json = Record<string, unknown>;
 export interface Content {
   json?: Json;
+  headers?: Record<string, string>;
   params?: Record<string, string> | URLSearchParams;
 }
 
@@ -26,7 +27,7 @@ export class ForgeApi {
   async reply(method: string, path: string, content: Content = {}): Promise<Reply> {
     let [asked, json, verb] = [this.#address(path, content.params), content.json, method];
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      const reply = await this.#sent(verb, asked, json);
+      const reply = await this.#sent(verb, asked, json, content.headers);
       const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
       if (target === null) return reply;
       asked = this.#sameOrigin(new URL(target, asked));
@@ -52,7 +53,7 @@ export class ForgeApi {
       );
     if (reply.status === 403)
       throw new ForgeRefusedError(
-        `${this.label} does not allow this token to do that: ${said(reply)}. ${this.needs}`,
+        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`,
       );
     if (reply.status < 200 || reply.status >= 300)
       throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
@@ -105,11 +106,12 @@ export class ForgeApi {
     return comment;
   }
 
-  #sent(method: string, url: string, json: Json | undefined): Promise<Reply> {
+  #sent(method: string, url: string, json: Json | undefined, more: Content["headers"]): Promise<Reply> {
     const headers = {
       "User-Agent": "prshots",
       Accept: "application/json",
       ...this.headers,
+      ...more,
       ...(json && { "Content-Type": "application/json" }),
     };
     return this.sender.send(url, () => ({ method, headers, ...(json && { body: JSON.stringify(json) }) }));

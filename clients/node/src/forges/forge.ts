@@ -1,4 +1,5 @@
 /** What a forge can do, whichever it is. */
+import * as validate from "../ci/validate.js";
 import type { Sender } from "../sending.js";
 
 export interface Comment {
@@ -31,7 +32,31 @@ export interface Forge {
   update(prNumber: number, id: string, body: string): Promise<void>;
   /** Delete a comment. It is no error if it does not exist anymore. */
   delete(prNumber: number, id: string): Promise<void>;
+  /** Return how the pull request was merged; undefined if it was not, or if the forge does not tell. */
+  mergeOf(prNumber: number): Promise<Merge | undefined>;
+  /** Return the addresses of the comment's images on the forge's image proxy. */
+  proxiedImages(id: string): Promise<string[]>;
+  /** Ask the image proxy to drop its copy. Return whether it did. */
+  purge(url: string): Promise<boolean>;
 }
+
+/** The commit that a pull request became, and the branch that it is on. */
+export interface Merge {
+  commitSha: string;
+  branch: string;
+}
+
+/** Return the merge, if the forge names all of it. */
+export function mergeAt(commitSha: string, branch: string): Merge | undefined {
+  const [sha, name] = [validate.fullCommit(commitSha), validate.branch(branch)];
+  return sha && name ? { commitSha: sha, branch: name } : undefined;
+}
+
+/** For a forge without an image proxy. */
+export const NO_PROXY: Pick<Forge, "proxiedImages" | "purge"> = {
+  proxiedImages: async () => [],
+  purge: async () => false,
+};
 
 /** Return the line that our comment begins with. The service writes it. */
 export function markerLine(marker: Marker, prNumber: number): string {

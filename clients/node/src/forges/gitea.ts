@@ -1,7 +1,7 @@
 /** Gitea and Forgejo: the comment belongs to the issue behind the pull request. */
 import { ForgeApi, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./forge.js";
-import { type AnswersLookups, headOf, openWithHead } from "./pull_requests.js";
+import { type Access, type Comment, type Forge, type Merge, NO_PROXY } from "./forge.js";
+import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =
   "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue " +
@@ -9,7 +9,7 @@ const NEEDS =
 
 export class Gitea implements Forge, AnswersLookups {
   readonly label = "Gitea";
-  readonly maxCommentBytes = 65_536;
+  readonly maxCommentBytes = 1_000_000; // Gitea has no limit
   readonly markerStyle = "html";
   readonly #api: ForgeApi;
   readonly #repository: string;
@@ -54,6 +54,13 @@ export class Gitea implements Forge, AnswersLookups {
   headOf(prNumber: number): Promise<string> {
     return headOf(this.#api, this.#repository, prNumber);
   }
+
+  mergeOf(prNumber: number): Promise<Merge | undefined> {
+    return mergeOf(this.#api, this.#repository, prNumber);
+  }
+
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
 
   #comment(entry: unknown): Comment {
     return this.#api.checked({

@@ -2,12 +2,14 @@
 import { ForgeError, NotFoundError } from "../errors.js";
 import type { Reply } from "../sending.js";
 import { ForgeApi, parsed, said, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./forge.js";
-import { type AnswersLookups, headOf, openWithHead } from "./pull_requests.js";
+import type { Access, Comment, Forge, Merge } from "./forge.js";
+import { type AnswersLookups, headOf, mergeOf, openWithHead } from "./pull_requests.js";
 
 const NEEDS =
   "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull " +
   "requests of this repository";
+
+const PURGE_SECONDS = 5;
 
 export class GitHub implements Forge, AnswersLookups {
   readonly label = "GitHub";
@@ -67,6 +69,26 @@ export class GitHub implements Forge, AnswersLookups {
     return headOf(this.#api, this.#repository, prNumber);
   }
 
+  mergeOf(prNumber: number): Promise<Merge | undefined> {
+    return mergeOf(this.#api, this.#repository, prNumber);
+  }
+
+  async proxiedImages(id: string): Promise<string[]> {
+    const headers = { Accept: "application/vnd.github.full+json" };
+    const rendered = await this.#api.call("GET", `${this.#issues}/comments/${id}`, { headers });
+    return proxiedIn(textAt(rendered, "body_html"));
+  }
+
+  /** Ask the image proxy, without our token: the proxy is not the API. */
+  async purge(url: string): Promise<boolean> {
+    const signal = AbortSignal.timeout(PURGE_SECONDS * 1000);
+    try {
+      return (await fetch(url, { method: "PURGE", redirect: "manual", signal })).ok;
+    } catch {
+      return false;
+    }
+  }
+
   async #sent(method: string, path: string, body: string): Promise<unknown> {
     const reply = await this.#api.reply(method, path, { json: { body } });
     if (reply.status === 403 && said(reply).includes("locked"))
@@ -103,4 +125,22 @@ function objections(reply: Reply): string {
   const { errors } = (parsed(reply.text) ?? {}) as { errors?: unknown };
   const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
   return found.filter(Boolean).join("; ").slice(0, 300);
+}
+
+/** Return the addresses of the images that the proxy serves. They name the original, too. */
+function proxiedIn(html: string): string[] {
+  const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
+  return tags
+    .filter((tag) => attribute(tag, "data-canonical-src"))
+    .map((tag) => attribute(tag, "src"))
+    .filter((address) => /^https?:\/\//.test(address));
+}
+
+function attribute(tag: string, name: string): string {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`, "i").exec(tag);
+  const entities: Record<string, string> = { amp: "&", quot: '"', "#39": "'", lt: "<", gt: ">" };
+  return (found?.[1] ?? found?.[2] ?? "").replace(
+    /&(amp|quot|#39|lt|gt);/g,
+    (_, entity) => entities[entity] ?? "",
+  );
 }

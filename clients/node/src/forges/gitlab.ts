@@ -1,6 +1,6 @@
 /** GitLab, .com and self-managed: the comment is a note on the merge request. */
 import { ForgeApi, type Json, textAt } from "./calling.js";
-import type { Access, Comment, Forge } from "./forge.js";
+import { type Access, type Comment, type Forge, type Merge, mergeAt, NO_PROXY } from "./forge.js";
 
 const NEEDS =
   "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; " +
@@ -8,7 +8,7 @@ const NEEDS =
 
 export class GitLab implements Forge {
   readonly label = "GitLab";
-  readonly maxCommentBytes = 65_536;
+  readonly maxCommentBytes = 1_000_000;
   readonly markerStyle = "html";
   readonly #api: ForgeApi;
   readonly #mergeRequests: string;
@@ -45,6 +45,18 @@ export class GitLab implements Forge {
   delete(prNumber: number, id: string): Promise<void> {
     return this.#api.remove(`${this.#notes(prNumber)}/${id}`);
   }
+
+  async mergeOf(prNumber: number): Promise<Merge | undefined> {
+    const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber}`);
+    if (textAt(found, "state") !== "merged") return undefined;
+    // A fast-forward has neither a merge commit nor, without squashing, another commit than the head.
+    const names = ["merge_commit_sha", "squash_commit_sha", "sha"];
+    const sha = names.map((name) => textAt(found, name)).find(Boolean) ?? "";
+    return mergeAt(sha, textAt(found, "target_branch"));
+  }
+
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
 
   #notes(prNumber: number): string {
     return `${this.#mergeRequests}/${prNumber}/notes`;

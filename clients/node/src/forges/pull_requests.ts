@@ -1,6 +1,7 @@
 /** The pull requests of GitHub and Gitea, whose APIs have the same paths. */
 import * as validate from "../ci/validate.js";
 import { type ForgeApi, type Json, textAt } from "./calling.js";
+import { type Merge, mergeAt } from "./forge.js";
 
 /** A forge that runs jobs whose event does not name the pull request, or its head. */
 export interface AnswersLookups {
@@ -28,4 +29,14 @@ export async function headOf(api: ForgeApi, repository: string, prNumber: number
   return validate.commit(
     textAt(await api.call("GET", `/repos/${repository}/pulls/${prNumber}`), "head", "sha"),
   );
+}
+
+export async function mergeOf(
+  api: ForgeApi,
+  repository: string,
+  prNumber: number,
+): Promise<Merge | undefined> {
+  const found = await api.call("GET", `/repos/${repository}/pulls/${prNumber}`);
+  const isMerged = (found as Json | null)?.merged === true;
+  return isMerged ? mergeAt(textAt(found, "merge_commit_sha"), textAt(found, "base", "ref")) : undefined;
 }

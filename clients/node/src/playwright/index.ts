@@ -8,6 +8,7 @@ import type {
   TestResult,
 } from "@playwright/test/reporter";
 import { compareWithBase, describe, summary } from "../comparing.js";
+import { Composer } from "../composing.js";
 import { messageOf, ServiceTooOldError } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { tokenSource } from "../keyless.js";
@@ -81,7 +82,9 @@ class Run {
     const job = jobAtForge(this.settings.job, this.options, process.env);
     const forge = forgeOf(job, new Sender(this.stopped, this.settings.tries));
     const view = this.settings.view ?? ((await this.service.comparison(prNumber)) ? "changes" : "latest");
-    const { outcome, url, warning } = await post(forge, this.service, prNumber, job, view);
+    const composer = new Composer(this.service, prNumber, job, { view });
+    const { outcome, url } = await post(forge, composer);
+    const { warning } = composer;
     const words = url ? `comment ${outcome}: ${url}` : `comment ${outcome}`;
     return warning ? `${words}. Warning: ${warning}` : words;
   }

@@ -6,11 +6,16 @@ import { createServer as createSecureServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+const UPLOADED = { id: "0".repeat(32), view_url: "https://img.example/i/0.png", markdown: "![a](b)" };
+/** What the service replies if a test does not say. */
+const USUAL = { "/v1/upload": UPLOADED, "/v1/baseline": UPLOADED };
+
 /** Start a server that answers each request with what `answer` returns. Close it after use. */
 export async function started(answer, certificate) {
   const listener = async (request, response) => {
     const content = (await request.toArray()).join("");
-    const { status = 200, headers = {}, json = {}, body, cut = false } = answer(request, content);
+    const usual = USUAL[request.url] ?? {};
+    const { status = 200, headers = {}, json = usual, body, cut = false } = answer(request, content);
     if (cut) return request.socket.destroy();
     response
       .writeHead(status, { "Content-Type": "application/json", ...headers })

@@ -5,12 +5,12 @@ The variables alone are misleading: for a pull request they name a trial merge c
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from prshots.client.ci import validate
-from prshots.client.ci.job import Lookup
+from prshots.client.ci.job import Job, Lookup
 
 MAX_BYTES = 32 * 1024**2
 """GitHub sends at most 25 MB."""
@@ -22,33 +22,17 @@ _OF_A_BRANCH = {"push", "schedule", "workflow_dispatch"}
 """Events that build GITHUB_REF as it is. Others name the default branch there, and build something else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    pr_number: int | None = None
-    commit_sha: str = ""
-    closed: bool = False
-    from_fork: bool = False
-    lookup: Lookup | None = None
-    branch: str = ""
-    default_branch: str = ""
-    target_branch: str = ""
-    source_branch: str = ""
-    title: str = ""
-    author: str = ""
-    merged_as: str = ""
-
-
-def event_of(environ: Mapping[str, str]) -> Event:
-    """Read the event file. Where it has no value, use the variables.
+def job_of_event(environ: Mapping[str, str]) -> Job:
+    """Read the event file. Where it has no value, use the variables. The forge is left out.
 
     The content tells which event it is: in a reusable workflow, Gitea names every event `workflow_call`.
     """
     said = _read(validate.first(environ, "GITHUB_EVENT_PATH"))
-    event = _event_of(environ, said)
-    return replace(event, default_branch=validate.branch(_part(said, "repository").get("default_branch")))
+    job = _job_of(environ, said)
+    return replace(job, default_branch=validate.branch(_part(said, "repository").get("default_branch")))
 
 
-def _event_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Event:
+def _job_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Job:
     name = validate.first(environ, "GITHUB_EVENT_NAME")
     ref = validate.first(environ, "GITHUB_REF")
     built = "" if name in _WITH_THE_BASES_COMMIT else validate.commit(environ.get("GITHUB_SHA"))
@@ -63,9 +47,9 @@ def _event_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Event:
     issue = _part(said, "issue")
     if _part(issue, "pull_request"):  # a comment on a pull request: the event does not name the commit
         number = validate.pr_number(issue.get("number"))
-        return Event(number, lookup=Lookup.HEAD if number is not None else None)
+        return Job(pr_number=number, lookup=Lookup.HEAD if number is not None else None)
     is_push = name in _OF_A_BRANCH or (name == "workflow_call" and "after" in said)
-    return Event(
+    return Job(
         pr_number=number_in(ref),
         commit_sha=built,
         branch=validate.branch(ref) if is_push and ref.startswith("refs/heads/") else "",
@@ -74,10 +58,10 @@ def _event_of(environ: Mapping[str, str], said: Mapping[str, Any]) -> Event:
     )
 
 
-def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *, closed: bool) -> Event:
+def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *, closed: bool) -> Job:
     head, base = _part(pull, "head"), _part(pull, "base")
     is_merged = closed and pull.get("merged") is True
-    return Event(
+    return Job(
         pr_number=number,
         commit_sha=validate.commit(head.get("sha"), built),
         closed=closed,
@@ -90,8 +74,8 @@ def _of_pull_request(number: int | None, pull: Mapping[str, Any], built: str, *,
     )
 
 
-def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Event:
-    """Return the event of a workflow run, a check suite or a check run.
+def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Job:
+    """Return the job of a workflow run, a check suite or a check run.
 
     GitHub lists every pull request with this head, also those that other repositories have of this branch.
     """
@@ -106,17 +90,17 @@ def _of_run(said: Mapping[str, Any], run: Mapping[str, Any]) -> Event:
             lookup = Lookup.ANY_PULL_REQUEST
     is_fork = _is_fork(_part(run, "head_repository"), _part(said, "repository"))
     is_push = started_by == "push" and not is_fork
-    return Event(
-        number,
-        sha,
+    return Job(
+        pr_number=number,
+        commit_sha=sha,
         from_fork="head_repository" in run and is_fork,
         lookup=lookup,
         branch=validate.branch(run.get("head_branch")) if is_push else "",
     )
 
 
-def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: str, built: str) -> Event:
-    """Return the event of a deployment, such as a preview."""
+def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: str, built: str) -> Job:
+    """Return the job of a deployment, such as a preview."""
     sha = validate.commit(deployment.get("sha"), built)
     named = deployment.get("ref")
     number = number_in(ref) or number_in(named if isinstance(named, str) else "")
@@ -124,7 +108,7 @@ def _of_deployment(said: Mapping[str, Any], deployment: Mapping[str, Any], ref: 
     if number is None and validate.commit(run.get("head_sha")) == sha:
         number = _own_pull_request(said, run, sha)
     is_known = number is not None or not sha
-    return Event(number, sha, lookup=None if is_known else Lookup.ANY_PULL_REQUEST)
+    return Job(pr_number=number, commit_sha=sha, lookup=None if is_known else Lookup.ANY_PULL_REQUEST)
 
 
 def _own_pull_request(said: Mapping[str, Any], run: Mapping[str, Any], sha: str) -> int | None:

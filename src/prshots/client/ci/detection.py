@@ -5,7 +5,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from prshots.client.ci import validate
-from prshots.client.ci.actions_event import event_of, number_in
+from prshots.client.ci.actions_event import job_of_event, number_in
 from prshots.client.ci.forge_addresses import (
     Place,
     api_root,
@@ -15,7 +15,7 @@ from prshots.client.ci.forge_addresses import (
     pull_request_page,
     runs_on_gitea,
 )
-from prshots.client.ci.job import ForgeKind, Job, Lookup
+from prshots.client.ci.job import ForgeKind, Job
 from prshots.client.ci.validate import first
 
 Environ = Mapping[str, str]
@@ -37,34 +37,21 @@ def _is_set(name: str) -> Callable[[Environ], bool]:
     return lambda environ: validate.is_on(environ, name)
 
 
-def _job(
-    ci: str,
-    environ: Environ,
-    place: Place,
-    *,
-    commit_sha: str,
-    run_url: str = "",
-    api: str = "",
-    closed: bool = False,
-    from_fork: bool = False,
-    lookup: Lookup | None = None,
-    repository_url: str = "",
-) -> Job:
+def _at(place: Place, environ: Environ, job: Job, *, api: str = "", repository_url: str = "") -> Job:
+    """Return the job with its place on the forge, and without what only a pull request has if it has none."""
     if not repository_url and place.url and "/" in place.repository:
         repository_url = f"{place.url}/{place.repository}"
-    return Job(
-        ci=ci,
+    return replace(
+        job,
         pr_number=place.pr_number,
-        commit_sha=commit_sha,
-        closed=closed and place.pr_number is not None,
-        from_fork=from_fork and place.pr_number is not None,
+        closed=job.closed and place.pr_number is not None,
+        from_fork=job.from_fork and place.pr_number is not None,
         forge=place.kind,
         forge_url=place.url,
         forge_api=validate.root(api) or (api_root(place.kind, place.url) if place.url else ""),
         repository=place.repository,
         forge_token=forge_token(place.kind, environ),
-        run_url=validate.address(run_url),
-        lookup=lookup,
+        run_url=validate.address(job.run_url),
         repository_url=repository_url,
         pr_url=pull_request_page(place.kind, repository_url, place.pr_number),
     )
@@ -73,31 +60,20 @@ def _job(
 def _actions(environ: Environ) -> Job:
     """GitHub Actions. Gitea and Forgejo set the same variables."""
     on_gitea = runs_on_gitea(environ)
-    event = event_of(environ)
+    job = job_of_event(environ)
     url = validate.root(environ.get("GITHUB_SERVER_URL"))
     repository = validate.repository(environ.get("GITHUB_REPOSITORY"))
     # Gitea's run pages use the run number of the repository.
     run = first(environ, "GITHUB_RUN_NUMBER" if on_gitea else "GITHUB_RUN_ID")
-    job = _job(
-        "Gitea Actions" if on_gitea else "GitHub Actions",
+    return _at(
+        Place(ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB, url, repository, job.pr_number),
         environ,
-        Place(ForgeKind.GITEA if on_gitea else ForgeKind.GITHUB, url, repository, event.pr_number),
+        replace(
+            job,
+            ci="Gitea Actions" if on_gitea else "GitHub Actions",
+            run_url=f"{url}/{repository}/actions/runs/{run}" if url and repository and run else "",
+        ),
         api=first(environ, "GITHUB_API_URL"),
-        commit_sha=event.commit_sha,
-        run_url=f"{url}/{repository}/actions/runs/{run}" if url and repository and run else "",
-        closed=event.closed,
-        from_fork=event.from_fork,
-        lookup=event.lookup,
-    )
-    return replace(
-        job,
-        branch=event.branch,
-        default_branch=event.default_branch,
-        target_branch=event.target_branch,
-        source_branch=event.source_branch,
-        title=event.title,
-        author=event.author,
-        merged_as=event.merged_as,
     )
 
 
@@ -117,49 +93,50 @@ def _gitlab(environ: Environ) -> Job:
         is_default = branch != "" and branch == default_branch and not from_fork
         number = None if is_default else validate.pr_number(iid)
         target = validate.repository(path) if from_fork else ""
-    job = _job(
-        "GitLab CI",
-        environ,
+    return _at(
         # A fork's merge request is in the target project.
         Place(ForgeKind.GITLAB, validate.root(environ.get("CI_SERVER_URL")), target or own, number),
-        api=first(environ, "CI_API_V4_URL"),
-        # Set only in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
-        commit_sha=validate.commit(
-            environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), environ.get("CI_COMMIT_SHA")
+        environ,
+        Job(
+            ci="GitLab CI",
+            # Set only in merged results pipelines, where CI_COMMIT_SHA is the merge commit.
+            commit_sha=validate.commit(
+                environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"), environ.get("CI_COMMIT_SHA")
+            ),
+            run_url=first(environ, "CI_PIPELINE_URL"),
+            from_fork=from_fork,
+            branch=branch,
+            default_branch=default_branch,
+            target_branch=validate.branch(environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")),
+            source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
+            title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
+            base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
+            is_parallel=_is_several(environ.get("CI_NODE_TOTAL")),
         ),
-        run_url=first(environ, "CI_PIPELINE_URL"),
-        from_fork=from_fork,
+        api=first(environ, "CI_API_V4_URL"),
         repository_url=""
         if target and "/" in target
         else validate.root(first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")),
-    )
-    return replace(
-        job,
-        branch=branch,
-        default_branch=default_branch,
-        target_branch=validate.branch(environ.get("CI_MERGE_REQUEST_TARGET_BRANCH_NAME")),
-        source_branch=validate.branch(first(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")) or branch,
-        title=validate.words(environ.get("CI_MERGE_REQUEST_TITLE")),
-        base_sha=validate.full_commit(environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA")),
-        is_parallel=_is_several(environ.get("CI_NODE_TOTAL")),
     )
 
 
 def _bitbucket(environ: Environ) -> Job:
     url = "https://bitbucket.org"
     repository = validate.repository(environ.get("BITBUCKET_REPO_FULL_NAME"))
-    number = validate.pr_number(environ.get("BITBUCKET_PR_ID"))
     build = first(environ, "BITBUCKET_BUILD_NUMBER")
     branch = validate.branch(environ.get("BITBUCKET_BRANCH"))
-    job = _job(
-        "Bitbucket Pipelines",
+    return _at(
+        Place(ForgeKind.BITBUCKET, url, repository, validate.pr_number(environ.get("BITBUCKET_PR_ID"))),
         environ,
-        Place(ForgeKind.BITBUCKET, url, repository, number),
-        commit_sha=validate.commit(environ.get("BITBUCKET_COMMIT")),
-        run_url=f"{url}/{repository}/pipelines/results/{build}" if repository else "",
+        Job(
+            ci="Bitbucket Pipelines",
+            commit_sha=validate.commit(environ.get("BITBUCKET_COMMIT")),
+            run_url=f"{url}/{repository}/pipelines/results/{build}" if repository else "",
+            branch=branch,
+            source_branch=branch,
+            target_branch=validate.branch(environ.get("BITBUCKET_PR_DESTINATION_BRANCH")),
+        ),
     )
-    target = validate.branch(environ.get("BITBUCKET_PR_DESTINATION_BRANCH"))
-    return replace(job, branch=branch, source_branch=branch, target_branch=target)
 
 
 def _circleci(environ: Environ) -> Job:
@@ -167,19 +144,18 @@ def _circleci(environ: Environ) -> Job:
     page = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST").partition(",")[0]
     forks_number = validate.pr_number(environ.get("CIRCLE_PR_NUMBER"))
     branch = validate.branch(environ.get("CIRCLE_BRANCH"))  # pull/12 for a fork's
-    job = _job(
-        "CircleCI",
-        environ,
+    return _at(
         _place(page, first(environ, "CIRCLE_REPOSITORY_URL"), forks_number),
-        commit_sha=validate.commit(environ.get("CIRCLE_SHA1")),
-        run_url=first(environ, "CIRCLE_BUILD_URL"),
-        from_fork=forks_number is not None,
-    )
-    return replace(
-        job,
-        branch=branch,
-        source_branch="" if job.from_fork else branch,
-        is_parallel=_is_several(environ.get("CIRCLE_NODE_TOTAL")),
+        environ,
+        Job(
+            ci="CircleCI",
+            commit_sha=validate.commit(environ.get("CIRCLE_SHA1")),
+            run_url=first(environ, "CIRCLE_BUILD_URL"),
+            from_fork=forks_number is not None,
+            branch=branch,
+            source_branch="" if forks_number is not None else branch,
+            is_parallel=_is_several(environ.get("CIRCLE_NODE_TOTAL")),
+        ),
     )
 
 
@@ -191,79 +167,76 @@ def _buildkite(environ: Environ) -> Job:
         first(environ, "BUILDKITE_PIPELINE_PROVIDER"),
     )
     head = place_of_remote(first(environ, "BUILDKITE_PULL_REQUEST_REPO"))
-    job = _job(
-        "Buildkite",
-        environ,
-        place,
-        commit_sha=validate.commit(environ.get("BUILDKITE_COMMIT")),  # may be "HEAD"
-        run_url=first(environ, "BUILDKITE_BUILD_URL"),
-        from_fork=bool(head.repository) and head.repository.lower() != place.repository.lower(),
-    )
     branch = validate.branch(environ.get("BUILDKITE_BRANCH"))
     # A fork's branch may have the name of one of ours.
     of_pull_request = first(environ, "BUILDKITE_PULL_REQUEST") not in {"", "false"}
-    return replace(
-        job,
-        branch="" if of_pull_request or first(environ, "BUILDKITE_TAG") else branch,
-        source_branch=branch,
-        default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
-        target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
-        is_parallel=_is_several(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
+    return _at(
+        place,
+        environ,
+        Job(
+            ci="Buildkite",
+            commit_sha=validate.commit(environ.get("BUILDKITE_COMMIT")),  # may be "HEAD"
+            run_url=first(environ, "BUILDKITE_BUILD_URL"),
+            from_fork=bool(head.repository) and head.repository.lower() != place.repository.lower(),
+            branch="" if of_pull_request or first(environ, "BUILDKITE_TAG") else branch,
+            source_branch=branch,
+            default_branch=validate.branch(environ.get("BUILDKITE_PIPELINE_DEFAULT_BRANCH")),
+            target_branch=validate.branch(environ.get("BUILDKITE_PULL_REQUEST_BASE_BRANCH")),
+            is_parallel=_is_several(environ.get("BUILDKITE_PARALLEL_JOB_COUNT")),
+        ),
     )
 
 
 def _azure(environ: Environ) -> Job:
     provider = first(environ, "BUILD_REPOSITORY_PROVIDER").lower()
     number = validate.pr_number(environ.get("SYSTEM_PULLREQUEST_PULLREQUESTNUMBER"))
+    built = first(environ, "BUILD_SOURCEBRANCH")
     if number is None and "github" in provider:  # PULLREQUESTID is a different number there
-        number = number_in(first(environ, "BUILD_SOURCEBRANCH"))
+        number = number_in(built)
     elif number is None:
         number = validate.pr_number(environ.get("SYSTEM_PULLREQUEST_PULLREQUESTID"))
     collection = first(environ, "SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI").rstrip("/")
     project = quote(first(environ, "SYSTEM_TEAMPROJECT"), errors="replace")
     build = first(environ, "BUILD_BUILDID")
-    job = _job(
-        "Azure Pipelines",
-        environ,
+    return _at(
         _place("", first(environ, "BUILD_REPOSITORY_URI"), number, provider),
-        commit_sha=validate.commit(
-            environ.get("SYSTEM_PULLREQUEST_SOURCECOMMITID"), environ.get("BUILD_SOURCEVERSION")
+        environ,
+        Job(
+            ci="Azure Pipelines",
+            commit_sha=validate.commit(
+                environ.get("SYSTEM_PULLREQUEST_SOURCECOMMITID"), environ.get("BUILD_SOURCEVERSION")
+            ),
+            run_url=f"{collection}/{project}/_build/results?buildId={build}" if project and build else "",
+            from_fork=first(environ, "SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
+            branch=validate.branch(built) if built.startswith("refs/heads/") else "",
+            source_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_SOURCEBRANCH")),
+            target_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_TARGETBRANCH")),
         ),
-        run_url=f"{collection}/{project}/_build/results?buildId={build}" if project and build else "",
-        from_fork=first(environ, "SYSTEM_PULLREQUEST_ISFORK").lower() == "true",
-    )
-    built = first(environ, "BUILD_SOURCEBRANCH")
-    return replace(
-        job,
-        branch=validate.branch(built) if built.startswith("refs/heads/") else "",
-        source_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_SOURCEBRANCH")),
-        target_branch=validate.branch(environ.get("SYSTEM_PULLREQUEST_TARGETBRANCH")),
     )
 
 
 def _woodpecker(environ: Environ) -> Job:
-    url = validate.root(environ.get("CI_FORGE_URL"))
     event = first(environ, "CI_PIPELINE_EVENT")
-    job = _job(
-        "Woodpecker",
-        environ,
-        Place(
-            _PROVIDERS.get(first(environ, "CI_FORGE_TYPE").lower()),
-            url,
-            validate.repository(environ.get("CI_REPO")),
-            validate.pr_number(environ.get("CI_COMMIT_PULL_REQUEST")),
-        ),
-        commit_sha=validate.commit(environ.get("CI_COMMIT_SHA")),
-        run_url=first(environ, "CI_PIPELINE_URL"),
-        closed=event == "pull_request_closed",
-    )
     is_branch = event in {"push", "cron", "manual"}
-    return replace(
-        job,
-        branch=validate.branch(environ.get("CI_COMMIT_BRANCH")) if is_branch else "",
-        default_branch=validate.branch(environ.get("CI_REPO_DEFAULT_BRANCH")),
-        source_branch=validate.branch(environ.get("CI_COMMIT_SOURCE_BRANCH")),
-        target_branch=validate.branch(environ.get("CI_COMMIT_TARGET_BRANCH")),
+    place = Place(
+        _PROVIDERS.get(first(environ, "CI_FORGE_TYPE").lower()),
+        validate.root(environ.get("CI_FORGE_URL")),
+        validate.repository(environ.get("CI_REPO")),
+        validate.pr_number(environ.get("CI_COMMIT_PULL_REQUEST")),
+    )
+    return _at(
+        place,
+        environ,
+        Job(
+            ci="Woodpecker",
+            commit_sha=validate.commit(environ.get("CI_COMMIT_SHA")),
+            run_url=first(environ, "CI_PIPELINE_URL"),
+            closed=event == "pull_request_closed",
+            branch=validate.branch(environ.get("CI_COMMIT_BRANCH")) if is_branch else "",
+            default_branch=validate.branch(environ.get("CI_REPO_DEFAULT_BRANCH")),
+            source_branch=validate.branch(environ.get("CI_COMMIT_SOURCE_BRANCH")),
+            target_branch=validate.branch(environ.get("CI_COMMIT_TARGET_BRANCH")),
+        ),
     )
 
 
@@ -274,27 +247,26 @@ def _jenkins(environ: Environ) -> Job:
         first(environ, "CHANGE_URL", "ghprbPullLink"), first(environ, "GIT_URL", "GIT_URL_1"), number
     )
     head = place_of_remote(first(environ, "ghprbAuthorRepoGitUrl"))
-    job = _job(
-        "Jenkins",
-        environ,
-        place,
-        # GIT_COMMIT may be a merge commit. Only the plugin names the head.
-        commit_sha=validate.commit(environ.get("ghprbActualCommit"), environ.get("GIT_COMMIT")),
-        run_url=first(environ, "BUILD_URL"),
-        from_fork=bool(first(environ, "CHANGE_FORK"))
-        or (bool(head.repository) and head.repository != place.repository),
-    )
     branch = validate.branch(
         first(environ, "BRANCH_NAME") or first(environ, "GIT_BRANCH").removeprefix("origin/")
     )
-    return replace(
-        job,
-        branch="" if first(environ, "TAG_NAME") else branch,
-        default_branch=branch if first(environ, "BRANCH_IS_PRIMARY") == "true" else "",
-        target_branch=validate.branch(first(environ, "CHANGE_TARGET", "ghprbTargetBranch")),
-        source_branch=validate.branch(first(environ, "CHANGE_BRANCH", "ghprbSourceBranch")),
-        title=validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
-        author=validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
+    return _at(
+        place,
+        environ,
+        Job(
+            ci="Jenkins",
+            # GIT_COMMIT may be a merge commit. Only the plugin names the head.
+            commit_sha=validate.commit(environ.get("ghprbActualCommit"), environ.get("GIT_COMMIT")),
+            run_url=first(environ, "BUILD_URL"),
+            from_fork=bool(first(environ, "CHANGE_FORK"))
+            or (bool(head.repository) and head.repository != place.repository),
+            branch="" if first(environ, "TAG_NAME") else branch,
+            default_branch=branch if first(environ, "BRANCH_IS_PRIMARY") == "true" else "",
+            target_branch=validate.branch(first(environ, "CHANGE_TARGET", "ghprbTargetBranch")),
+            source_branch=validate.branch(first(environ, "CHANGE_BRANCH", "ghprbSourceBranch")),
+            title=validate.words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
+            author=validate.words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin")),
+        ),
     )
 
 

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from prshots.contract.addresses import is_public
 from prshots.contract.redaction import redact
+from prshots.contract.sizes import readable_size
 from prshots.server.config.settings import Settings
 from prshots.server.config.values import is_this_machine
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
@@ -20,7 +21,8 @@ _READYZ_BLOCKED = {401, 403, 404}
 async def check_addresses(settings: Settings) -> list[Finding]:
     found = [*_reach(settings), *_encryption(settings)]
     if settings.max_image_bytes > GITHUB_LIMIT:
-        words = "PRSHOTS_MAX_IMAGE_BYTES is over 5 MB: GitHub's image proxy does not show larger images"
+        limit = readable_size(GITHUB_LIMIT)
+        words = f"PRSHOTS_MAX_IMAGE_BYTES is over {limit}: GitHub's image proxy does not show larger images"
         found.append(warning("addresses", words))
     return found or [ok("addresses", "all URLs are public and use https")]
 

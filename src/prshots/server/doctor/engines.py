@@ -9,6 +9,7 @@ import time
 from prshots.contract.errors import SettingsError, StoreError
 from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.contract.redaction import redact
+from prshots.contract.sizes import readable_size
 from prshots.server import wiring
 from prshots.server.adapters.sql.inspection import Condition, condition_of
 from prshots.server.adapters.sql.key_fingerprints import WHAT_TO_DO, difference_between
@@ -53,7 +54,7 @@ class Engines:
         ]
         found += self._open_to_everyone()
         free = free_bytes(existing)
-        space = f"{free / 1024**2:,.0f} MB free on the disk of {existing}"
+        space = f"{readable_size(free)} free on the disk of {existing}"
         if free < LOW_BYTES:
             found.append(
                 problem("data folder", f"only {space}: free up space, or uploads will fail with 507")

@@ -6,6 +6,7 @@ import time
 import zlib
 
 from prshots.contract.object_names import origin_key
+from prshots.contract.sizes import readable_size
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, ok, problem, warning
@@ -57,7 +58,7 @@ async def _fetched(img_url: str, target: str, image: bytes) -> list[Finding]:
                 "without asking delivery, or its cache key leaves out the query",
             )
         ]
-    size = f"{len(image) / 1024**2:.1f} MB in {response.seconds:.1f} s"
+    size = f"{readable_size(len(image))} in {response.seconds:.1f} s"
     found = [
         ok(
             ABOUT,

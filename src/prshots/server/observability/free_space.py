@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from prshots.contract.sizes import readable_size
+
 LOW_BYTES = 100 * 1024**2
 """Below this, uploads are about to fail."""
 
@@ -22,4 +24,4 @@ def shortage(path: Path) -> str:
         free = free_bytes(path)
     except FileNotFoundError:  # nothing is stored yet
         return ""
-    return f"only {free / 1024**2:,.0f} MB free at {path}: free up space" if free < LOW_BYTES else ""
+    return f"only {readable_size(free)} free at {path}: free up space" if free < LOW_BYTES else ""

@@ -1,0 +1,4171 @@
+// Built from clients/node/src/action by `make format`. Do not edit.
+
+// src/errors.ts
+var PrshotsError = class extends Error {
+  name = "PrshotsError";
+};
+var InvalidInputError = class extends PrshotsError {
+  name = "InvalidInputError";
+};
+var ImageAddressError = class extends InvalidInputError {
+  name = "ImageAddressError";
+};
+var RefusedInputError = class extends InvalidInputError {
+  name = "RefusedInputError";
+};
+var PayloadTooLargeError = class extends RefusedInputError {
+  name = "PayloadTooLargeError";
+};
+var UnauthorizedError = class extends PrshotsError {
+  name = "UnauthorizedError";
+};
+var RateLimitedError = class extends PrshotsError {
+  name = "RateLimitedError";
+};
+var NotFoundError = class extends PrshotsError {
+  name = "NotFoundError";
+};
+var CallError = class extends PrshotsError {
+  name = "CallError";
+};
+var ServiceTooOldError = class extends CallError {
+  name = "ServiceTooOldError";
+};
+var WrongAddressError = class extends CallError {
+  name = "WrongAddressError";
+};
+var UnreachableError = class extends CallError {
+  name = "UnreachableError";
+};
+var ForgeError = class extends CallError {
+  name = "ForgeError";
+};
+var ForgeRefusedError = class extends ForgeError {
+  name = "ForgeRefusedError";
+};
+var EXPIRE_FAILED = "expire failed, retry later";
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+// src/proxy.ts
+import * as http from "node:http";
+var VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+function throughProxy(environ, set = http.setGlobalProxyFromEnv) {
+  const variable = VARIABLES.find((name) => environ[name]);
+  if (!variable || environ.NODE_USE_ENV_PROXY === "1") return "";
+  if (!set) return `Node ${process.version} ignores the proxy of ${variable}: use Node 24.14 or newer`;
+  try {
+    set(environ);
+    return "";
+  } catch {
+    return `${variable} is ignored, because it is not the address of a proxy: use http://HOST:PORT`;
+  }
+}
+
+// src/variables.ts
+var PREFIX = "PRSHOTS_";
+var KNOWN = [
+  "URL",
+  "TOKEN",
+  "PROJECT",
+  "PR",
+  "COMMIT",
+  "BRANCH",
+  "ID_TOKEN",
+  "FORGE",
+  "FORGE_URL",
+  "FORGE_TOKEN",
+  "REPOSITORY"
+];
+var SIMILAR = 0.8;
+function misspelledVariables(environ) {
+  return Object.keys(environ).filter((name) => name.startsWith(PREFIX) && environ[name]).map((name) => name.slice(PREFIX.length)).filter((name) => !KNOWN.includes(name)).sort().flatMap((name) => {
+    const meant = nearest(name);
+    return meant ? [`unknown variable ${PREFIX}${name} is ignored: did you mean ${PREFIX}${meant}?`] : [];
+  });
+}
+function nearest(name) {
+  const swapped = KNOWN.find((known) => sorted(known) === sorted(name));
+  if (swapped) return swapped;
+  const [closest] = KNOWN.map((known) => ({ known, ratio: similarity(known, name) })).sort(
+    (one, other) => other.ratio - one.ratio
+  );
+  return closest && closest.ratio >= SIMILAR ? closest.known : void 0;
+}
+function sorted(name) {
+  return [...name].sort().join("");
+}
+function similarity(one, other) {
+  return 2 * matching(one, other) / (one.length + other.length);
+}
+function matching(one, other) {
+  for (let length = Math.min(one.length, other.length); length > 0; length--)
+    for (let start = 0; start + length <= one.length; start++) {
+      const at = other.indexOf(one.slice(start, start + length));
+      if (at < 0) continue;
+      const left = matching(one.slice(0, start), other.slice(0, at));
+      return length + left + matching(one.slice(start + length), other.slice(at + length));
+    }
+  return 0;
+}
+
+// src/action/action.ts
+import { resolve } from "node:path";
+
+// src/ci/git.ts
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+
+// src/ci/validate.ts
+import { isIPv6 } from "node:net";
+var MAX_PR_NUMBER = 2147483647;
+var MAX_BRANCH_CHARACTERS = 255;
+var MAX_WORDS_CHARACTERS = 300;
+var FULL_COMMIT_SHA = /^[0-9a-f]{40}$/;
+var NOT_IN_BRANCHES = (
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses these
+  /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^[-/.]|\/\.|\.lock(?:\/|$)|[/.]$|^@$/
+);
+var COMMIT_SHA = /^[0-9a-f]{7,40}$/i;
+var REPOSITORY = /^(?:[0-9]{1,20}|(?!\.{1,2}\/)[\w.~-]+(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+)$/;
+var VISIBLE = /^[!-~]+$/;
+var ADDRESS = /^https?:\/\/(?:[^/?#:@[\]]+|\[(?<ipv6>[0-9a-f:.]+)\])(?::(?<port>[0-9]*))?(?:[/?#]|$)/i;
+var LARGEST_PORT = 65535;
+var MAX_LENGTH = 2e3;
+function isOn(environ, name) {
+  return !["", "false"].includes((environ[name] ?? "").trim().toLowerCase());
+}
+function first(environ, ...names) {
+  return names.map((name) => environ[name]?.trim()).find(Boolean) ?? "";
+}
+function prNumber(given) {
+  const isText = typeof given === "string" && /^[0-9]{1,10}$/.test(given.trim());
+  const number = isText ? Number(given) : given;
+  if (typeof number !== "number" || !Number.isInteger(number)) return void 0;
+  return number >= 1 && number <= MAX_PR_NUMBER ? number : void 0;
+}
+function commit(...candidates) {
+  const texts = candidates.map((given) => typeof given === "string" ? given.trim() : "");
+  return texts.find((text2) => COMMIT_SHA.test(text2))?.toLowerCase() ?? "";
+}
+function fullCommit(given) {
+  const found = commit(given);
+  return FULL_COMMIT_SHA.test(found) ? found : "";
+}
+function branch(given) {
+  if (typeof given !== "string" || !isUnicode(given)) return "";
+  const name = given.trim().replace(/^refs\/heads\//, "");
+  const length = Array.from(name).length;
+  const isOne = length > 0 && length <= MAX_BRANCH_CHARACTERS && !NOT_IN_BRANCHES.test(name);
+  return isOne && !name.startsWith("refs/") ? name : "";
+}
+function words(given) {
+  if (typeof given !== "string" || !isUnicode(given)) return "";
+  const line = given.replaceAll("\0", " ").trim().split(/\s+/).join(" ");
+  return Array.from(line).slice(0, MAX_WORDS_CHARACTERS).join("");
+}
+function isUnicode(text2) {
+  return !new RegExp("\\p{Surrogate}", "u").test(text2);
+}
+function repository(given) {
+  if (typeof given !== "string" || given.length > MAX_LENGTH) return "";
+  return REPOSITORY.test(given.trim()) ? given.trim() : "";
+}
+function token(given) {
+  return VISIBLE.test(given.trim()) ? given.trim() : "";
+}
+function address(given) {
+  if (typeof given !== "string" || given.length > MAX_LENGTH || !VISIBLE.test(given.trim())) return "";
+  const found = ADDRESS.exec(given.trim());
+  if (!found) return "";
+  const { ipv6, port } = found.groups ?? {};
+  const isHost = !ipv6 || isIPv6(ipv6);
+  const isPort = !port || Number(port) > 0 && Number(port) <= LARGEST_PORT;
+  return isHost && isPort ? given.trim() : "";
+}
+function root(given) {
+  const found = address(given);
+  return /[?#]/.test(found) ? "" : found.replace(/\/+$/, "");
+}
+
+// src/ci/git.ts
+var LOCAL_SECONDS = 30;
+var FETCH_SECONDS = 120;
+var TELL_AFTER_SECONDS = 1;
+var LOCK_PAUSES = [0.2, 0.5, 1, 2, 4];
+var MAX_REASON_CHARACTERS = 300;
+var LOCKED = /\.lock'|shallow file has changed|another git process/i;
+var FIRST_WORDS = /^(?:fatal|error): /;
+var SAFE = [
+  "core.hooksPath=/dev/null",
+  "core.fsmonitor=false",
+  "protocol.ext.allow=never",
+  "fetch.recurseSubmodules=false",
+  "fetch.prune=false",
+  "fetch.pruneTags=false",
+  "gc.auto=0",
+  "maintenance.auto=false",
+  "log.showSignature=false"
+].flatMap((setting) => ["-c", setting]);
+var WITHOUT_PROMPTS = {
+  GIT_TERMINAL_PROMPT: "0",
+  GCM_INTERACTIVE: "never",
+  SSH_ASKPASS_REQUIRE: "never",
+  LC_ALL: "C"
+};
+function git(...words2) {
+  return run(words2, LOCAL_SECONDS);
+}
+async function fetchFrom(refspec, depth, say, what) {
+  const remote = await remoteName();
+  if (!remote) return { output: "", error: "the checkout has no remote" };
+  const limit = depth ? [`--depth=${depth}`] : [];
+  const command = [
+    "fetch",
+    "--quiet",
+    "--no-tags",
+    "--no-recurse-submodules",
+    ...limit,
+    "--",
+    remote,
+    refspec
+  ];
+  for (let tries = 0; ; tries++) {
+    const ran = await run(command, FETCH_SECONDS, () => say(`Fetching ${what} …`));
+    const seconds = LOCK_PAUSES[tries];
+    if (seconds === void 0 || !LOCKED.test(ran.error)) return ran;
+    await pause(seconds * 1e3);
+  }
+}
+function run(words2, seconds, onWait = () => {
+}) {
+  return new Promise((resolve2) => {
+    const child = spawn(gitProgram(), [...SAFE, ...words2], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...WITHOUT_PROMPTS },
+      detached: process.platform !== "win32"
+      // without a terminal, ssh does not ask anything either
+    });
+    const [output, said2] = [textOf(child.stdout), textOf(child.stderr)];
+    const end = (ran) => {
+      clearTimeout(told);
+      clearTimeout(late);
+      resolve2(ran);
+    };
+    const told = setTimeout(onWait, TELL_AFTER_SECONDS * 1e3);
+    const late = setTimeout(() => {
+      kill(child);
+      end({ output: "", error: `git took longer than ${seconds} s` });
+    }, seconds * 1e3);
+    child.on(
+      "error",
+      (error) => end({ output: "", error: `git does not run: ${error.code ?? error.message}` })
+    );
+    child.on(
+      "close",
+      (code) => end(code === 0 ? { output: output(), error: "" } : { output: "", error: reasonIn(said2()) })
+    );
+  });
+}
+function gitProgram(environ = process.env, platform = process.platform) {
+  if (platform !== "win32") return "git";
+  const folders = (environ.PATH ?? "").split(";").filter(path.win32.isAbsolute);
+  const files = folders.map((folder) => path.join(folder, "git.exe"));
+  return files.find((file) => existsSync(file)) ?? "C:\\no\\git.exe";
+}
+function textOf(stream) {
+  const chunks = [];
+  stream.on("data", (chunk2) => chunks.push(chunk2));
+  return () => Buffer.concat(chunks).toString("utf8");
+}
+function kill(child) {
+  try {
+    if (process.platform === "win32" || child.pid === void 0) child.kill("SIGKILL");
+    else process.kill(-child.pid, "SIGKILL");
+  } catch {
+  }
+}
+function reasonIn(said2) {
+  const lines = said2.split("\n").filter((line) => line.trim());
+  const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
+  const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
+  return shown.trim().slice(0, MAX_REASON_CHARACTERS) || "git failed";
+}
+async function commitAt(revision) {
+  return fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);
+}
+async function remoteName() {
+  const names = (await git("remote")).output.split(/\s+/).filter(Boolean);
+  if (names.includes("origin")) return "origin";
+  const [only = ""] = names;
+  return names.length === 1 && !only.startsWith("-") ? only : "";
+}
+async function isShallow() {
+  return (await git("rev-parse", "--is-shallow-repository")).output.trim() === "true";
+}
+
+// src/ci/checkout.ts
+var USUAL_BRANCHES = ["main", "master"];
+var OF_ORIGIN = "refs/remotes/origin/";
+function checkedOut() {
+  return commitAt("HEAD");
+}
+async function fullCommit2(sha) {
+  return fullCommit(sha) || (commit(sha) ? await commitAt(sha) : "");
+}
+async function defaultBranch(job) {
+  if (job.defaultBranch) return job.defaultBranch;
+  const head = (await git("symbolic-ref", "--quiet", `${OF_ORIGIN}HEAD`)).output.trim();
+  const found = head.startsWith(OF_ORIGIN) ? branch(head.slice(OF_ORIGIN.length)) : "";
+  if (found) return found;
+  if (USUAL_BRANCHES.includes(job.branch)) return job.branch;
+  for (const name of USUAL_BRANCHES)
+    if (await commitAt(OF_ORIGIN + name) || await commitAt(`refs/heads/${name}`)) return name;
+  return "main";
+}
+async function buildsBaselines(job, branch2) {
+  return job.branch !== "" && !job.fromFork && job.branch === (branch2 || await defaultBranch(job));
+}
+
+// src/ci/actions_event.ts
+import { readFileSync, statSync } from "node:fs";
+var NOTHING = {
+  prNumber: void 0,
+  commitSha: "",
+  closed: false,
+  fromFork: false,
+  lookup: void 0,
+  branch: "",
+  defaultBranch: "",
+  targetBranch: "",
+  sourceBranch: "",
+  title: "",
+  author: "",
+  mergedAs: ""
+};
+var MAX_BYTES = 32 * 1024 * 1024;
+var NAMES_THE_BASE = /* @__PURE__ */ new Set([
+  "check_run",
+  "check_suite",
+  "issue_comment",
+  "pull_request_target",
+  "workflow_run"
+]);
+var OF_A_BRANCH = /* @__PURE__ */ new Set(["push", "schedule", "workflow_dispatch"]);
+function eventOf(environ) {
+  const said2 = read(first(environ, "GITHUB_EVENT_PATH"));
+  const defaultBranch2 = branch(part(said2, "repository")?.default_branch);
+  return { ...NOTHING, ...saidIn(said2, environ), defaultBranch: defaultBranch2 };
+}
+function saidIn(said2, environ) {
+  const event = first(environ, "GITHUB_EVENT_NAME");
+  const ref = first(environ, "GITHUB_REF");
+  const built = NAMES_THE_BASE.has(event) ? "" : commit(environ.GITHUB_SHA);
+  const pull = part(said2, "pull_request");
+  if (pull) return ofPullRequest(pull, ref, built, isObject(said2) && said2.action === "closed");
+  const deployment = part(said2, "deployment");
+  if (deployment) return ofDeployment(said2, deployment, ref, built);
+  const run3 = part(said2, "workflow_run") ?? part(said2, "check_suite") ?? part(said2, "check_run");
+  if (run3) return ofRun(said2, run3);
+  const issue = part(said2, "issue");
+  if (part(issue, "pull_request")) {
+    const prNumber2 = prNumber(issue?.number);
+    return { prNumber: prNumber2, lookup: prNumber2 === void 0 ? void 0 : "head" };
+  }
+  const isPush = OF_A_BRANCH.has(event) || event === "workflow_call" && isObject(said2) && "after" in said2;
+  return {
+    prNumber: numberIn(ref),
+    commitSha: built,
+    branch: isPush && ref.startsWith("refs/heads/") ? branch(ref) : "",
+    targetBranch: branch(environ.GITHUB_BASE_REF),
+    sourceBranch: branch(environ.GITHUB_HEAD_REF)
+  };
+}
+function ofPullRequest(pull, ref, built, closed) {
+  const [head, base] = [part(pull, "head"), part(pull, "base")];
+  return {
+    prNumber: prNumber(pull.number) ?? numberIn(ref),
+    commitSha: commit(head?.sha, built),
+    closed,
+    fromFork: isFork(part(head, "repo"), part(base, "repo")),
+    targetBranch: branch(base?.ref),
+    sourceBranch: branch(head?.ref),
+    title: words(pull.title),
+    author: words(part(pull, "user")?.login),
+    mergedAs: closed && pull.merged === true ? fullCommit(pull.merge_commit_sha) : ""
+  };
+}
+function ofRun(said2, run3) {
+  const commitSha = commit(run3.head_sha);
+  const prNumber2 = ownPullRequest(said2, run3, commitSha);
+  let lookup;
+  if (prNumber2 === void 0 && commitSha) {
+    const startedBy = run3.event ?? void 0;
+    const isListed = Array.isArray(run3.pull_requests) && run3.pull_requests.length > 0;
+    if (typeof startedBy === "string" && startedBy.startsWith("pull_request")) lookup = "pull_request";
+    else if (startedBy === void 0 || isListed) lookup = "any_pull_request";
+  }
+  const isOfFork = isFork(part(run3, "head_repository"), part(said2, "repository"));
+  return {
+    prNumber: prNumber2,
+    commitSha,
+    fromFork: "head_repository" in run3 && isOfFork,
+    lookup,
+    branch: run3.event === "push" && !isOfFork ? branch(run3.head_branch) : ""
+  };
+}
+function ofDeployment(said2, deployment, ref, built) {
+  const commitSha = commit(deployment.sha, built);
+  const named = typeof deployment.ref === "string" ? deployment.ref : "";
+  const run3 = part(said2, "workflow_run");
+  const isOfRun = run3 !== void 0 && commit(run3.head_sha) === commitSha;
+  const prNumber2 = numberIn(ref) ?? numberIn(named) ?? (isOfRun ? ownPullRequest(said2, run3, commitSha) : void 0);
+  const lookup = prNumber2 === void 0 && commitSha ? "any_pull_request" : void 0;
+  return { prNumber: prNumber2, commitSha, lookup };
+}
+function ownPullRequest(said2, run3, sha) {
+  const own = part(said2, "repository")?.id ?? void 0;
+  const listed = Array.isArray(run3.pull_requests) ? run3.pull_requests : [];
+  const found = listed.filter(
+    (pull) => own !== void 0 && part(part(pull, "base"), "repo")?.id === own && commit(part(pull, "head")?.sha) === sha
+  );
+  return found.length === 1 && sha ? prNumber(found[0].number) : void 0;
+}
+function numberIn(ref) {
+  return ref.startsWith("refs/pull/") ? prNumber(ref.split("/")[2]) : void 0;
+}
+function read(path4) {
+  try {
+    if (!path4) return void 0;
+    const found = statSync(path4);
+    if (!found.isFile() || found.size > MAX_BYTES) return void 0;
+    return JSON.parse(readFileSync(path4, "utf8").replace(/^\ufeff/, ""));
+  } catch {
+    return void 0;
+  }
+}
+function part(of, name) {
+  const found = isObject(of) ? of[name] : void 0;
+  return isObject(found) && Object.keys(found).length > 0 ? found : void 0;
+}
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+function isFork(head, base) {
+  return (head?.full_name ?? null) !== (base?.full_name ?? null);
+}
+
+// src/ci/forge_addresses.ts
+import { BlockList, isIP } from "node:net";
+var NOWHERE = { kind: void 0, url: "", repository: "", prNumber: void 0 };
+var PUBLIC = {
+  github: "https://github.com",
+  gitlab: "https://gitlab.com",
+  gitea: "",
+  bitbucket: "https://bitbucket.org"
+};
+var TOKENS = {
+  github: ["GITHUB_TOKEN", "GH_TOKEN"],
+  gitlab: ["GITLAB_TOKEN"],
+  gitea: ["GITEA_TOKEN", "FORGEJO_TOKEN"],
+  bitbucket: ["BITBUCKET_TOKEN"]
+};
+var EVERYONES = /* @__PURE__ */ new Set(["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"]);
+var NOT_GLOBAL = new BlockList();
+for (const [network, bits] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16]
+])
+  NOT_GLOBAL.addSubnet(network, bits, "ipv4");
+for (const [network, bits] of [
+  ["::", 127],
+  ["fc00::", 7],
+  ["fe80::", 10]
+])
+  NOT_GLOBAL.addSubnet(network, bits, "ipv6");
+var HOSTS = [
+  [/github|\.ghe\.com$/, "github"],
+  [/gitlab/, "gitlab"],
+  [/gitea|forgejo|^codeberg\.org$/, "gitea"],
+  [/^bitbucket\.org$/, "bitbucket"]
+];
+var PULL_REQUESTS = [
+  [/^(.+)\/-\/merge_requests\/([0-9]+)/, "gitlab"],
+  [/^([^/]+\/[^/]+)\/pull\/([0-9]+)/, "github"],
+  [/^([^/]+\/[^/]+)\/pulls\/([0-9]+)/, "gitea"],
+  [/^([^/]+\/[^/]+)\/pull-requests\/([0-9]+)/, "bitbucket"]
+];
+var PAGE = /^(?<scheme>https?):\/\/(?<host>[^/?#]+)(?<path>[^?#]*)/i;
+var REMOTES = [
+  /^(?<scheme>https?|ssh|git):\/\/(?:[^/]*@)?(?<host>[\w.-]+)(?<port>:[0-9]+)?\/+(?<path>.+?)\/*$/,
+  /^(?:[^/]*@)?(?<host>[\w.-]+):(?!\/\/)\/?(?<path>.+?)\/*$/
+];
+function placeOfPullRequest(address2) {
+  const { scheme = "", host = "", path: path4 = "" } = PAGE.exec(address(address2))?.groups ?? {};
+  const trimmed = path4.replace(/^\/+|\/+$/g, "");
+  for (const [pattern, kind] of PULL_REQUESTS) {
+    const found = pattern.exec(trimmed);
+    if (!found) continue;
+    if (kind === "bitbucket" && kindOfHost(host) !== kind) return NOWHERE;
+    const url = `${scheme.toLowerCase()}://${host}`;
+    return {
+      kind,
+      url,
+      repository: repository(found[1]),
+      prNumber: prNumber(found[2])
+    };
+  }
+  return NOWHERE;
+}
+var PAGES = {
+  github: "pull",
+  gitlab: "-/merge_requests",
+  gitea: "pulls",
+  bitbucket: "pull-requests"
+};
+function pullRequestPage(kind, repositoryUrl, prNumber2) {
+  return kind && repositoryUrl && prNumber2 !== void 0 ? `${repositoryUrl}/${PAGES[kind]}/${prNumber2}` : "";
+}
+function placeOfRemote(remote) {
+  if (remote.length > MAX_LENGTH) return NOWHERE;
+  const found = REMOTES.map((pattern) => pattern.exec(remote.trim())).find(Boolean)?.groups;
+  const { scheme = "", host = "", port = "", path: path4 = "" } = found ?? {};
+  const repository2 = repository(path4.replace(/\.git$/, ""));
+  if (!repository2.includes("/")) return NOWHERE;
+  const url = scheme.startsWith("http") ? `${scheme}://${host}${port}` : `https://${host}`;
+  return { kind: kindOfHost(host), url, repository: repository2, prNumber: void 0 };
+}
+function kindOfHost(host) {
+  return HOSTS.find(([pattern]) => pattern.test(host.toLowerCase()))?.[1];
+}
+function apiRoot(kind, given = "") {
+  const url = given || (kind ? PUBLIC[kind] : "");
+  if (!url) return "";
+  switch (kind) {
+    case "github": {
+      const [scheme, host = ""] = url.split("://", 2);
+      const isHosted = /^github\.com$|\.ghe\.com$/i.test(host);
+      return isHosted ? `${scheme}://api.${host}` : `${url}/api/v3`;
+    }
+    case "gitlab":
+      return `${url}/api/v4`;
+    case "gitea":
+      return `${url}/api/v1`;
+    case "bitbucket":
+      return "https://api.bitbucket.org/2.0";
+    default:
+      return "";
+  }
+}
+function kindOfApi(api) {
+  const { host = "", path: path4 = "" } = PAGE.exec(api)?.groups ?? {};
+  const version = /\/api\/(v[134])$/.exec(path4)?.[1];
+  const byPath = { v3: "github", v4: "gitlab", v1: "gitea" }[version];
+  return byPath ?? kindOfHost(host.replace(/^api\./, ""));
+}
+function isOnTheInternet(api) {
+  const host = hostOf(api).replace(/^api\./, "");
+  return EVERYONES.has(host) || host.endsWith(".ghe.com");
+}
+function isPublic(address2) {
+  const host = hostOf(address2).replace(/\.$/, "");
+  if (isIP(host.replace(/^\[|\]$/g, ""))) return !NOT_GLOBAL.check(...addressAndFamily(host));
+  return host.includes(".") && !/\.(local|internal|lan|localhost)$/.test(host);
+}
+function hostOf(address2) {
+  return URL.canParse(address2) ? new URL(address2).hostname : "";
+}
+function addressAndFamily(host) {
+  const address2 = host.replace(/^\[|\]$/g, "");
+  return [address2, isIP(address2) === 6 ? "ipv6" : "ipv4"];
+}
+function forgeToken(kind, environ) {
+  let names = kind ? TOKENS[kind] : [];
+  if (runsOnGitea(environ)) {
+    names = names.filter((name) => name !== "GITHUB_TOKEN");
+    if (kind === "gitea") names.push("GITHUB_TOKEN");
+  }
+  return token(first(environ, "PRSHOTS_FORGE_TOKEN", ...names));
+}
+function runsOnGitea(environ) {
+  if (isOn(environ, "GITEA_ACTIONS") || isOn(environ, "FORGEJO_ACTIONS")) return true;
+  return isOn(environ, "GITHUB_ACTIONS") && root(environ.GITHUB_API_URL).endsWith("/api/v1");
+}
+
+// src/ci/job.ts
+var FORGES = ["github", "gitlab", "gitea", "bitbucket"];
+var NO_JOB = {
+  ci: "",
+  prNumber: void 0,
+  commitSha: "",
+  closed: false,
+  fromFork: false,
+  forge: void 0,
+  forgeUrl: "",
+  forgeApi: "",
+  repository: "",
+  forgeToken: "",
+  runUrl: "",
+  lookup: void 0,
+  branch: "",
+  defaultBranch: "",
+  targetBranch: "",
+  sourceBranch: "",
+  title: "",
+  author: "",
+  repositoryUrl: "",
+  baseSha: "",
+  mergedAs: "",
+  isParallel: false
+};
+function settled(job) {
+  if (job.prNumber !== void 0 || job.lookup) return { ...job, branch: "" };
+  return { ...job, targetBranch: "", sourceBranch: "", title: "", author: "", baseSha: "", mergedAs: "" };
+}
+
+// src/ci/detection.ts
+function detected(environ) {
+  return settled(CIS.find(([runs]) => runs(environ))?.[1](environ) ?? NO_JOB);
+}
+function jobAt(ci, environ, place, { api, ...said2 }) {
+  const { kind, url, repository: repository2, prNumber: prNumber2 } = place;
+  const isNamed = url !== "" && repository2.includes("/");
+  return {
+    ...NO_JOB,
+    repositoryUrl: isNamed ? `${url}/${repository2}` : "",
+    ...said2,
+    ci,
+    prNumber: prNumber2,
+    closed: Boolean(said2.closed) && prNumber2 !== void 0,
+    fromFork: Boolean(said2.fromFork) && prNumber2 !== void 0,
+    forge: kind,
+    forgeUrl: url,
+    forgeApi: root(api) || (url ? apiRoot(kind, url) : ""),
+    repository: repository2,
+    forgeToken: forgeToken(kind, environ),
+    runUrl: address(said2.runUrl)
+  };
+}
+function branchIn(environ, ...names) {
+  return branch(first(environ, ...names));
+}
+function isSeveral(count) {
+  return (prNumber(count) ?? 1) > 1;
+}
+function actions(environ) {
+  const onGitea = runsOnGitea(environ);
+  const { prNumber: prNumber2, ...said2 } = eventOf(environ);
+  const place = {
+    kind: onGitea ? "gitea" : "github",
+    url: root(environ.GITHUB_SERVER_URL),
+    repository: repository(environ.GITHUB_REPOSITORY),
+    prNumber: prNumber2
+  };
+  const { url, repository: repository2 } = place;
+  const run3 = first(environ, onGitea ? "GITHUB_RUN_NUMBER" : "GITHUB_RUN_ID");
+  const runUrl = url && repository2 && run3 ? `${url}/${repository2}/actions/runs/${run3}` : "";
+  const api = first(environ, "GITHUB_API_URL");
+  return jobAt(onGitea ? "Gitea Actions" : "GitHub Actions", environ, place, { api, runUrl, ...said2 });
+}
+function gitlab(environ) {
+  const own = repository(environ.CI_PROJECT_ID);
+  let target = repository(environ.CI_MERGE_REQUEST_PROJECT_ID);
+  let prNumber2 = prNumber(environ.CI_MERGE_REQUEST_IID);
+  const source = first(environ, "CI_MERGE_REQUEST_SOURCE_PROJECT_ID");
+  const [branch2, defaultBranch2] = [
+    branchIn(environ, "CI_COMMIT_BRANCH"),
+    branchIn(environ, "CI_DEFAULT_BRANCH")
+  ];
+  let fromFork = Boolean(target && source) && source !== target;
+  if (prNumber2 === void 0) {
+    const [open3 = ""] = first(environ, "CI_OPEN_MERGE_REQUESTS").split(",");
+    const path4 = open3.slice(0, Math.max(open3.lastIndexOf("!"), 0));
+    fromFork = path4 !== "" && path4 !== first(environ, "CI_PROJECT_PATH");
+    const isDefault = branch2 !== "" && branch2 === defaultBranch2 && !fromFork;
+    prNumber2 = isDefault ? void 0 : prNumber(open3.slice(open3.lastIndexOf("!") + 1));
+    target = fromFork ? repository(path4) : "";
+  }
+  const repository2 = target || own;
+  const url = root(environ.CI_SERVER_URL);
+  return jobAt(
+    "GitLab CI",
+    environ,
+    { kind: "gitlab", url, repository: repository2, prNumber: prNumber2 },
+    {
+      api: first(environ, "CI_API_V4_URL"),
+      // Only in a merged results pipeline, where CI_COMMIT_SHA is the merge, is the first one set.
+      commitSha: commit(environ.CI_MERGE_REQUEST_SOURCE_BRANCH_SHA, environ.CI_COMMIT_SHA),
+      runUrl: first(environ, "CI_PIPELINE_URL"),
+      fromFork,
+      repositoryUrl: target.includes("/") ? url && `${url}/${target}` : root(first(environ, "CI_MERGE_REQUEST_PROJECT_URL", "CI_PROJECT_URL")),
+      branch: branch2,
+      defaultBranch: defaultBranch2,
+      targetBranch: branchIn(environ, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"),
+      sourceBranch: branchIn(environ, "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME") || branch2,
+      title: words(environ.CI_MERGE_REQUEST_TITLE),
+      baseSha: fullCommit(environ.CI_MERGE_REQUEST_DIFF_BASE_SHA),
+      isParallel: isSeveral(environ.CI_NODE_TOTAL)
+    }
+  );
+}
+function bitbucket(environ) {
+  const branch2 = branchIn(environ, "BITBUCKET_BRANCH");
+  const place = {
+    kind: "bitbucket",
+    url: "https://bitbucket.org",
+    repository: repository(environ.BITBUCKET_REPO_FULL_NAME),
+    prNumber: prNumber(environ.BITBUCKET_PR_ID)
+  };
+  return jobAt("Bitbucket Pipelines", environ, place, {
+    commitSha: commit(environ.BITBUCKET_COMMIT),
+    runUrl: place.repository ? `${place.url}/${place.repository}/pipelines/results/${first(environ, "BITBUCKET_BUILD_NUMBER")}` : "",
+    branch: branch2,
+    sourceBranch: branch2,
+    targetBranch: branchIn(environ, "BITBUCKET_PR_DESTINATION_BRANCH")
+  });
+}
+function circleci(environ) {
+  const pages = first(environ, "CIRCLE_PULL_REQUEST", "CIRCLE_PULL_REQUESTS", "CI_PULL_REQUEST");
+  const forksNumber = prNumber(environ.CIRCLE_PR_NUMBER);
+  const place = placeOf(pages.split(",")[0] ?? "", first(environ, "CIRCLE_REPOSITORY_URL"), forksNumber);
+  const branch2 = branchIn(environ, "CIRCLE_BRANCH");
+  const fromFork = forksNumber !== void 0;
+  return jobAt("CircleCI", environ, place, {
+    commitSha: commit(environ.CIRCLE_SHA1),
+    runUrl: first(environ, "CIRCLE_BUILD_URL"),
+    fromFork,
+    branch: branch2,
+    sourceBranch: fromFork ? "" : branch2,
+    isParallel: isSeveral(environ.CIRCLE_NODE_TOTAL)
+  });
+}
+function buildkite(environ) {
+  const place = placeOf(
+    "",
+    first(environ, "BUILDKITE_REPO"),
+    prNumber(environ.BUILDKITE_PULL_REQUEST),
+    // "false" without one
+    first(environ, "BUILDKITE_PIPELINE_PROVIDER")
+  );
+  const head = placeOfRemote(first(environ, "BUILDKITE_PULL_REQUEST_REPO")).repository;
+  const branch2 = branchIn(environ, "BUILDKITE_BRANCH");
+  const ofPullRequest2 = !["", "false"].includes(first(environ, "BUILDKITE_PULL_REQUEST"));
+  return jobAt("Buildkite", environ, place, {
+    commitSha: commit(environ.BUILDKITE_COMMIT),
+    // may be "HEAD"
+    runUrl: first(environ, "BUILDKITE_BUILD_URL"),
+    fromFork: head !== "" && head.toLowerCase() !== place.repository.toLowerCase(),
+    branch: ofPullRequest2 || first(environ, "BUILDKITE_TAG") ? "" : branch2,
+    sourceBranch: branch2,
+    defaultBranch: branchIn(environ, "BUILDKITE_PIPELINE_DEFAULT_BRANCH"),
+    targetBranch: branchIn(environ, "BUILDKITE_PULL_REQUEST_BASE_BRANCH"),
+    isParallel: isSeveral(environ.BUILDKITE_PARALLEL_JOB_COUNT)
+  });
+}
+function azure(environ) {
+  const provider = first(environ, "BUILD_REPOSITORY_PROVIDER").toLowerCase();
+  const prNumber2 = prNumber(environ.SYSTEM_PULLREQUEST_PULLREQUESTNUMBER) ?? // With GitHub, PULLREQUESTID is a different number.
+  (provider.includes("github") ? numberIn(first(environ, "BUILD_SOURCEBRANCH")) : prNumber(environ.SYSTEM_PULLREQUEST_PULLREQUESTID));
+  const place = placeOf("", first(environ, "BUILD_REPOSITORY_URI"), prNumber2, provider);
+  const collection = first(environ, "SYSTEM_COLLECTIONURI", "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI");
+  const project = encodeURIComponent(first(environ, "SYSTEM_TEAMPROJECT"));
+  const build = first(environ, "BUILD_BUILDID");
+  return jobAt("Azure Pipelines", environ, place, {
+    commitSha: commit(environ.SYSTEM_PULLREQUEST_SOURCECOMMITID, environ.BUILD_SOURCEVERSION),
+    runUrl: project && build ? `${collection.replace(/\/+$/, "")}/${project}/_build/results?buildId=${build}` : "",
+    fromFork: first(environ, "SYSTEM_PULLREQUEST_ISFORK").toLowerCase() === "true",
+    branch: first(environ, "BUILD_SOURCEBRANCH").startsWith("refs/heads/") ? branchIn(environ, "BUILD_SOURCEBRANCH") : "",
+    sourceBranch: branchIn(environ, "SYSTEM_PULLREQUEST_SOURCEBRANCH"),
+    targetBranch: branchIn(environ, "SYSTEM_PULLREQUEST_TARGETBRANCH")
+  });
+}
+function woodpecker(environ) {
+  const place = {
+    kind: PROVIDERS.get(first(environ, "CI_FORGE_TYPE").toLowerCase()),
+    url: root(environ.CI_FORGE_URL),
+    repository: repository(environ.CI_REPO),
+    prNumber: prNumber(environ.CI_COMMIT_PULL_REQUEST)
+  };
+  const event = first(environ, "CI_PIPELINE_EVENT");
+  const isOfBranch = ["push", "cron", "manual"].includes(event);
+  return jobAt("Woodpecker", environ, place, {
+    commitSha: commit(environ.CI_COMMIT_SHA),
+    runUrl: first(environ, "CI_PIPELINE_URL"),
+    closed: event === "pull_request_closed",
+    branch: isOfBranch ? branchIn(environ, "CI_COMMIT_BRANCH") : "",
+    defaultBranch: branchIn(environ, "CI_REPO_DEFAULT_BRANCH"),
+    sourceBranch: branchIn(environ, "CI_COMMIT_SOURCE_BRANCH"),
+    targetBranch: branchIn(environ, "CI_COMMIT_TARGET_BRANCH")
+  });
+}
+function jenkins(environ) {
+  const prNumber2 = prNumber(first(environ, "CHANGE_ID", "ghprbPullId"));
+  const page = first(environ, "CHANGE_URL", "ghprbPullLink");
+  const place = placeOf(page, first(environ, "GIT_URL", "GIT_URL_1"), prNumber2);
+  const head = placeOfRemote(first(environ, "ghprbAuthorRepoGitUrl")).repository;
+  const branch2 = branch(
+    first(environ, "BRANCH_NAME") || first(environ, "GIT_BRANCH").replace(/^origin\//, "")
+  );
+  return jobAt("Jenkins", environ, place, {
+    // GIT_COMMIT is a merge if the project builds merges. Only the plugin tells the head.
+    commitSha: commit(environ.ghprbActualCommit, environ.GIT_COMMIT),
+    runUrl: first(environ, "BUILD_URL"),
+    fromFork: first(environ, "CHANGE_FORK") !== "" || head !== "" && head !== place.repository,
+    branch: first(environ, "TAG_NAME") ? "" : branch2,
+    defaultBranch: first(environ, "BRANCH_IS_PRIMARY") === "true" ? branch2 : "",
+    targetBranch: branchIn(environ, "CHANGE_TARGET", "ghprbTargetBranch"),
+    sourceBranch: branchIn(environ, "CHANGE_BRANCH", "ghprbSourceBranch"),
+    title: words(first(environ, "CHANGE_TITLE", "ghprbPullTitle")),
+    author: words(first(environ, "CHANGE_AUTHOR", "ghprbPullAuthorLogin"))
+  });
+}
+function placeOf(page, remote, prNumber2, provider = "") {
+  const byPage = placeOfPullRequest(page);
+  const found = byPage.kind ? byPage : placeOfRemote(remote);
+  const kind = found.kind ?? PROVIDERS.get(provider.toLowerCase());
+  return { ...found, kind, prNumber: prNumber2 ?? found.prNumber };
+}
+var PROVIDERS = /* @__PURE__ */ new Map([
+  ["github", "github"],
+  ["githubenterprise", "github"],
+  ["github_enterprise", "github"],
+  ["gitlab", "gitlab"],
+  ["gitlab_ee", "gitlab"],
+  ["gitea", "gitea"],
+  ["forgejo", "gitea"],
+  ["bitbucket", "bitbucket"]
+]);
+var isSet = (name) => (environ) => isOn(environ, name);
+var CIS = [
+  [runsOnGitea, actions],
+  [isSet("GITHUB_ACTIONS"), actions],
+  [isSet("GITLAB_CI"), gitlab],
+  [isSet("BITBUCKET_BUILD_NUMBER"), bitbucket],
+  [isSet("CIRCLECI"), circleci],
+  [isSet("BUILDKITE"), buildkite],
+  [isSet("TF_BUILD"), azure],
+  [(environ) => first(environ, "CI") === "woodpecker", woodpecker],
+  [isSet("JENKINS_URL"), jenkins]
+];
+
+// src/forges/calling.ts
+var MAX_PAGES = 1e3;
+var MAX_REDIRECTS = 20;
+var ForgeApi = class {
+  constructor(label, url, headers, sender, needs) {
+    this.label = label;
+    this.url = url;
+    this.headers = headers;
+    this.sender = sender;
+    this.needs = needs;
+  }
+  label;
+  url;
+  headers;
+  sender;
+  needs;
+  /** Return the response, whatever its status. A repository may have moved, so redirects are followed. */
+  async reply(method, path4, content2 = {}) {
+    let [asked2, json, verb] = [this.#address(path4, content2.params), content2.json, method];
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      const reply = await this.#sent(verb, asked2, json, content2.headers);
+      const target = reply.status >= 300 && reply.status < 400 ? reply.headers.get("location") : null;
+      if (target === null) return reply;
+      asked2 = this.#sameOrigin(new URL(target, asked2));
+      if (reply.status === 303 || reply.status === 302 || reply.status === 301 && verb === "POST")
+        [verb, json] = ["GET", void 0];
+    }
+    throw new ForgeError(`${this.label} redirects ${path4} more than ${MAX_REDIRECTS} times`);
+  }
+  /** Return the response's JSON. Throws NotFoundError, ForgeRefusedError, ForgeError. */
+  async call(method, path4, content2 = {}) {
+    return this.value(await this.reply(method, path4, content2));
+  }
+  value(reply) {
+    const { pathname } = new URL(reply.url);
+    if (reply.status === 404 || reply.status === 410)
+      throw new NotFoundError(`${this.label} has nothing at ${pathname}, or the token has no access to it`);
+    if (reply.status === 401)
+      throw new ForgeError(
+        `${this.label} refused the token (${said(reply)}): it is wrong, expired or revoked. ${this.needs}`
+      );
+    if (reply.status === 403)
+      throw new ForgeRefusedError(
+        `${this.label} does not allow it with this token: ${said(reply)}. ${this.needs}`
+      );
+    if (reply.status < 200 || reply.status >= 300)
+      throw new ForgeError(`${this.label} answered ${reply.status}: ${said(reply)}`);
+    if (reply.text === "") return null;
+    const value = parsed(reply.text);
+    if (value === void 0)
+      throw new ForgeError(`${this.label} answered ${pathname} with something other than JSON`);
+    return value;
+  }
+  /**
+   * Return all entries of a list. `next` finds the address of the next page. Only its query is used, because a forge
+   * behind a proxy may not know its own address.
+   */
+  async entries(path4, params, { next, page: entriesOf2 } = LINKED) {
+    const found = [];
+    let asked2 = params;
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const reply = await this.reply("GET", path4, { params: asked2 });
+      const value = this.value(reply);
+      const page = entriesOf2(value);
+      if (!Array.isArray(page) || !page.every((entry) => typeof entry === "object" && entry !== null))
+        throw new ForgeError(`${this.label} answered ${path4} with something other than a list`);
+      found.push(...page);
+      const following = next(reply, value);
+      if (!following) return found;
+      asked2 = new URL(following, this.url).searchParams;
+    }
+    throw new ForgeError(`${this.label} has more than ${MAX_PAGES} pages of comments`);
+  }
+  async remove(path4) {
+    try {
+      await this.call("DELETE", path4);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+  }
+  /** Return the comment. Throws ForgeError if it has no id: then this is not the forge. */
+  checked(comment2) {
+    if (!comment2.id)
+      throw new ForgeError(
+        `${this.label} answered with something other than a comment: is this the address of ${this.label}?`
+      );
+    return comment2;
+  }
+  #sent(method, url, json, more) {
+    const headers = {
+      "User-Agent": "prshots",
+      Accept: "application/json",
+      ...this.headers,
+      ...more,
+      ...json && { "Content-Type": "application/json" }
+    };
+    return this.sender.send(url, () => ({ method, headers, ...json && { body: JSON.stringify(json) } }));
+  }
+  /** Our token goes to no other address, whatever the forge links or redirects to. */
+  #sameOrigin(target) {
+    const here = new URL(this.url).origin;
+    if (target.origin !== here)
+      throw new ForgeError(
+        `${this.label} at ${here} redirects to ${target.origin}, which does not get our token: if the API is there, set forgeUrl (PRSHOTS_FORGE_URL) to that address`
+      );
+    return target.href;
+  }
+  #address(path4, params) {
+    const query = new URLSearchParams(params).toString();
+    const address2 = path4.startsWith("/") ? this.url + path4 : this.#sameOrigin(new URL(path4));
+    return query ? `${address2}?${query}` : address2;
+  }
+};
+var LINKED = {
+  page: (value) => value,
+  next: (reply) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(reply.headers.get("link") ?? "")?.[1]
+};
+function textAt(value, ...keys) {
+  let found = value;
+  for (const key of keys) found = found?.[key];
+  return typeof found === "string" || typeof found === "number" ? String(found) : "";
+}
+function said(reply) {
+  const value = parsed(reply.text);
+  const words2 = textAt(value, "message") || textAt(value, "error_description") || textAt(value, "error", "message");
+  return ((words2 || textAt(value, "error") || "no reason given") + scopes(value)).slice(0, 300);
+}
+function scopes(value) {
+  const { error } = value ?? {};
+  const required = error?.detail?.required;
+  return Array.isArray(required) ? ` (it requires ${required.join(", ")})` : "";
+}
+function parsed(text2) {
+  try {
+    return JSON.parse(text2);
+  } catch {
+    return void 0;
+  }
+}
+
+// src/forges/forge.ts
+function mergeAt(commitSha, branch2) {
+  const [sha, name] = [fullCommit(commitSha), branch(branch2)];
+  return sha && name ? { commitSha: sha, branch: name } : void 0;
+}
+var NO_PROXY = {
+  proxiedImages: async () => [],
+  purge: async () => false
+};
+function markerLine(marker, prNumber2) {
+  return marker === "link" ? `[//]: # (svc:pr-${prNumber2})` : `<!-- svc:pr-${prNumber2} -->`;
+}
+
+// src/forges/bitbucket.ts
+var NEEDS = "Bitbucket takes a repository, project or workspace access token with the scope pullrequest:write, or as EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and write:pullrequest:bitbucket (write does not include read)";
+var PAGING = {
+  page: (value) => value?.values,
+  next: (_reply, value) => textAt(value, "next")
+};
+var Bitbucket = class {
+  label = "Bitbucket";
+  maxCommentBytes = 32768;
+  markerStyle = "link";
+  #api;
+  #pullRequests;
+  #me = "";
+  #hasAsked = false;
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: credentials(token2) }, sender, NEEDS);
+    this.#pullRequests = `/repositories/${repository2}/pullrequests`;
+  }
+  /**
+   * Return our account; undefined for an access token, which belongs to no account that we can ask for. Then an attempt
+   * tells which comment is ours: only its author may change it.
+   */
+  async me() {
+    if (!this.#me && !this.#hasAsked) {
+      this.#hasAsked = true;
+      const reply = await this.#api.reply("GET", "/user");
+      if (reply.status !== 401 && reply.status !== 403) this.#me = textAt(this.#api.value(reply), "uuid");
+    }
+    return this.#me || void 0;
+  }
+  async comments(prNumber2) {
+    const entries = await this.#api.entries(this.#comments(prNumber2), { pagelen: "100" }, PAGING);
+    return entries.filter((entry) => !entry.deleted && !entry.inline).map((entry) => this.#comment(entry));
+  }
+  async create(prNumber2, body) {
+    const made = this.#comment(await this.#api.call("POST", this.#comments(prNumber2), content(body)));
+    this.#me ||= made.author;
+    return made;
+  }
+  async update(prNumber2, id, body) {
+    try {
+      const changed = await this.#api.call("PUT", `${this.#comments(prNumber2)}/${id}`, content(body));
+      this.#me ||= this.#comment(changed).author;
+    } catch (error) {
+      if (!(error instanceof ForgeRefusedError) || await this.me() !== void 0) throw error;
+      throw new NotFoundError(`${this.label} says that comment ${id} is not ours`);
+    }
+  }
+  delete(prNumber2, id) {
+    return this.#api.remove(`${this.#comments(prNumber2)}/${id}`);
+  }
+  /** Bitbucket abbreviates the commit, so that it is of no use. */
+  async mergeOf() {
+    return void 0;
+  }
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
+  #comments(prNumber2) {
+    return `${this.#pullRequests}/${prNumber2}/comments`;
+  }
+  #comment(entry) {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "content", "raw"),
+      author: textAt(entry, "user", "uuid"),
+      url: textAt(entry, "links", "html", "href")
+    });
+  }
+};
+function credentials(token2) {
+  return token2.includes(":") ? `Basic ${Buffer.from(token2).toString("base64")}` : `Bearer ${token2}`;
+}
+function content(body) {
+  return { json: { content: { raw: body } } };
+}
+
+// src/forges/forks.ts
+var FROM_A_FORK = {
+  github: "Post the comment from a second workflow (`on: workflow_run`), or set PRSHOTS_FORGE_TOKEN to a bot's token where forks get secrets. Avoid `on: pull_request_target`: its token can write, but the fork's code gets it too",
+  gitlab: "Have a member start the merge request's pipeline in this project, after a look at what it runs. Then it gets the project's variables",
+  gitea: "Post the comment with a bot's token in PRSHOTS_FORGE_TOKEN, from a job that does not run the fork's code",
+  bitbucket: "Start the pipeline manually in this repository: the fork's own pipeline gets none of its variables"
+};
+function refused(error, job) {
+  const words2 = advice(job);
+  return words2 ? new ForgeError(`${words2} (${error.message})`) : error;
+}
+function advice(job) {
+  if (!job.fromFork || !job.forge) return "";
+  return `This pull request comes from a fork, so its job has a read-only token. ${FROM_A_FORK[job.forge]}`;
+}
+
+// src/forges/pull_requests.ts
+function openWithHead(entries, repository2, headSha) {
+  const numbers = entries.filter(
+    (pull) => textAt(pull, "state") === "open" && textAt(pull, "head", "sha") === headSha && textAt(pull, "base", "repo", "full_name").toLowerCase() === repository2.toLowerCase()
+  ).map((pull) => prNumber(pull.number)).filter((number) => number !== void 0);
+  return [...new Set(numbers)];
+}
+async function headOf(api, repository2, prNumber2) {
+  return commit(
+    textAt(await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`), "head", "sha")
+  );
+}
+async function mergeOf(api, repository2, prNumber2) {
+  const found = await api.call("GET", `/repos/${repository2}/pulls/${prNumber2}`);
+  const isMerged = found?.merged === true;
+  return isMerged ? mergeAt(textAt(found, "merge_commit_sha"), textAt(found, "base", "ref")) : void 0;
+}
+
+// src/forges/gitea.ts
+var NEEDS2 = "Gitea and Forgejo take the token of Actions where it may write, or an access token with the scopes write:issue and read:user";
+var Gitea = class {
+  label = "Gitea";
+  maxCommentBytes = 1e6;
+  // Gitea has no limit
+  markerStyle = "html";
+  #api;
+  #repository;
+  #issues;
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: `token ${token2}` }, sender, NEEDS2);
+    this.#repository = repository2;
+    this.#issues = `/repos/${repository2}/issues`;
+  }
+  /** The token of Actions may ask too. Guessing is no option: writers may change other people's comments. */
+  async me() {
+    return textAt(await this.#api.call("GET", "/user"), "login") || void 0;
+  }
+  async comments(prNumber2) {
+    const entries = await this.#api.entries(`${this.#issues}/${prNumber2}/comments`, {});
+    return entries.map((entry) => this.#comment(entry));
+  }
+  async create(prNumber2, body) {
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    return this.#comment(await this.#api.call("POST", path4, { json: { body } }));
+  }
+  async update(_prNumber, id, body) {
+    await this.#api.call("PATCH", `${this.#issues}/comments/${id}`, { json: { body } });
+  }
+  delete(_prNumber, id) {
+    return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+  /** Gitea has no list by commit. */
+  async openPullRequests(headSha) {
+    const path4 = `/repos/${this.#repository}/pulls`;
+    const entries = await this.#api.entries(path4, { state: "open", limit: "50" });
+    return openWithHead(entries, this.#repository, headSha);
+  }
+  headOf(prNumber2) {
+    return headOf(this.#api, this.#repository, prNumber2);
+  }
+  mergeOf(prNumber2) {
+    return mergeOf(this.#api, this.#repository, prNumber2);
+  }
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
+  #comment(entry) {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "body"),
+      author: textAt(entry, "user", "login"),
+      url: textAt(entry, "html_url")
+    });
+  }
+};
+
+// src/forges/github.ts
+var NEEDS3 = "In GitHub Actions the job needs `permissions: pull-requests: write`; elsewhere, use a token that may write pull requests of this repository";
+var PURGE_SECONDS = 5;
+var GitHub = class {
+  label = "GitHub";
+  maxCommentBytes = 65536;
+  markerStyle = "html";
+  #api;
+  #graphql;
+  #repository;
+  #issues;
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    const headers = {
+      Authorization: `Bearer ${token2}`,
+      Accept: "application/vnd.github+json",
+      "X-GitHub-Api-Version": "2022-11-28"
+    };
+    this.#api = new ForgeApi(this.label, api, headers, sender, NEEDS3);
+    this.#graphql = `${api.replace(/\/v3$/, "")}/graphql`;
+    this.#repository = repository2;
+    this.#issues = `/repos/${repository2}/issues`;
+  }
+  /** Only GraphQL tells an app or a workflow its login. */
+  async me() {
+    const query = { query: "query { viewer { login } }" };
+    const viewer = parsed((await this.#api.reply("POST", this.#graphql, { json: query })).text);
+    const login = textAt(viewer, "data", "viewer", "login");
+    return login || textAt(parsed((await this.#api.reply("GET", "/user")).text), "login");
+  }
+  async comments(prNumber2) {
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    const entries = await this.#inPullRequest(prNumber2, () => this.#api.entries(path4, { per_page: "100" }));
+    return entries.map((entry) => this.#comment(entry));
+  }
+  async create(prNumber2, body) {
+    const path4 = `${this.#issues}/${prNumber2}/comments`;
+    return this.#comment(await this.#inPullRequest(prNumber2, () => this.#sent("POST", path4, body)));
+  }
+  async update(_prNumber, id, body) {
+    await this.#sent("PATCH", `${this.#issues}/comments/${id}`, body);
+  }
+  delete(_prNumber, id) {
+    return this.#api.remove(`${this.#issues}/comments/${id}`);
+  }
+  async openPullRequests(headSha) {
+    const path4 = `/repos/${this.#repository}/commits/${headSha}/pulls`;
+    const entries = await this.#api.entries(path4, { per_page: "100" });
+    return openWithHead(entries, this.#repository, headSha);
+  }
+  headOf(prNumber2) {
+    return headOf(this.#api, this.#repository, prNumber2);
+  }
+  mergeOf(prNumber2) {
+    return mergeOf(this.#api, this.#repository, prNumber2);
+  }
+  async proxiedImages(id) {
+    const headers = { Accept: "application/vnd.github.full+json" };
+    const rendered = await this.#api.call("GET", `${this.#issues}/comments/${id}`, { headers });
+    return proxiedIn(textAt(rendered, "body_html"));
+  }
+  /** Ask the image proxy, without our token: the proxy is not the API. */
+  async purge(url) {
+    const signal = AbortSignal.timeout(PURGE_SECONDS * 1e3);
+    try {
+      return (await fetch(url, { method: "PURGE", redirect: "manual", signal })).ok;
+    } catch {
+      return false;
+    }
+  }
+  async #sent(method, path4, body) {
+    const reply = await this.#api.reply(method, path4, { json: { body } });
+    if (reply.status === 403 && said(reply).includes("locked"))
+      throw new ForgeError(`GitHub takes no comment: ${said(reply)} Unlock the conversation`);
+    if (reply.status === 422)
+      throw new ForgeError(`GitHub does not accept the comment: ${objections(reply) || said(reply)}`);
+    return this.#api.value(reply);
+  }
+  async #inPullRequest(prNumber2, call) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      throw new ForgeError(
+        `GitHub shows this token no pull request ${prNumber2} in ${this.#repository}: it does not exist, or the repository is private and the token has no access`
+      );
+    }
+  }
+  #comment(entry) {
+    return this.#api.checked({
+      id: textAt(entry, "id"),
+      body: textAt(entry, "body"),
+      author: textAt(entry, "user", "login"),
+      url: textAt(entry, "html_url")
+    });
+  }
+};
+function objections(reply) {
+  const { errors } = parsed(reply.text) ?? {};
+  const found = Array.isArray(errors) ? errors.map((error) => textAt(error, "message")) : [];
+  return found.filter(Boolean).join("; ").slice(0, 300);
+}
+function proxiedIn(html) {
+  const tags = html.match(/<img\b(?:"[^"]*"|'[^']*'|[^>"'])*>/gi) ?? [];
+  return tags.filter((tag) => attribute(tag, "data-canonical-src")).map((tag) => attribute(tag, "src")).filter((address2) => /^https?:\/\//.test(address2));
+}
+function attribute(tag, name) {
+  const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`, "i").exec(tag);
+  const entities = { amp: "&", quot: '"', "#39": "'", lt: "<", gt: ">" };
+  return (found?.[1] ?? found?.[2] ?? "").replace(
+    /&(amp|quot|#39|lt|gt);/g,
+    (_, entity) => entities[entity] ?? ""
+  );
+}
+
+// src/forges/gitlab.ts
+var NEEDS4 = "GitLab takes a project, group or personal access token with the scope api and at least the role Reporter; the job's own CI_JOB_TOKEN may not write notes";
+var GitLab = class {
+  label = "GitLab";
+  maxCommentBytes = 1e6;
+  markerStyle = "html";
+  #api;
+  #mergeRequests;
+  #pages = /* @__PURE__ */ new Map();
+  constructor({ api, repository: repository2, token: token2, sender }) {
+    this.#api = new ForgeApi(this.label, api, { Authorization: `Bearer ${token2}` }, sender, NEEDS4);
+    this.#mergeRequests = `/projects/${encodeURIComponent(repository2)}/merge_requests`;
+  }
+  async me() {
+    return textAt(await this.#api.call("GET", "/user"), "username") || void 0;
+  }
+  async comments(prNumber2) {
+    const asked2 = { sort: "asc", order_by: "created_at", per_page: "100" };
+    const notes = await this.#api.entries(this.#notes(prNumber2), asked2);
+    const people = notes.filter((note) => !note.system);
+    return people.length ? this.#comments(prNumber2, people) : [];
+  }
+  async create(prNumber2, body) {
+    await this.#pageOf(prNumber2);
+    const made = await this.#api.call("POST", this.#notes(prNumber2), { json: { body } });
+    const [comment2] = await this.#comments(prNumber2, [made]);
+    return comment2;
+  }
+  async update(prNumber2, id, body) {
+    await this.#api.call("PUT", `${this.#notes(prNumber2)}/${id}`, { json: { body } });
+  }
+  delete(prNumber2, id) {
+    return this.#api.remove(`${this.#notes(prNumber2)}/${id}`);
+  }
+  async mergeOf(prNumber2) {
+    const found = await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`);
+    if (textAt(found, "state") !== "merged") return void 0;
+    const names = ["merge_commit_sha", "squash_commit_sha", "sha"];
+    const sha = names.map((name) => textAt(found, name)).find(Boolean) ?? "";
+    return mergeAt(sha, textAt(found, "target_branch"));
+  }
+  proxiedImages = NO_PROXY.proxiedImages;
+  purge = NO_PROXY.purge;
+  #notes(prNumber2) {
+    return `${this.#mergeRequests}/${prNumber2}/notes`;
+  }
+  async #comments(prNumber2, notes) {
+    const page = await this.#pageOf(prNumber2);
+    return notes.map(
+      (note) => this.#api.checked({
+        id: textAt(note, "id"),
+        body: textAt(note, "body"),
+        author: textAt(note, "author", "username"),
+        url: `${page}#note_${textAt(note, "id")}`
+      })
+    );
+  }
+  /** Return the merge request's address for people, which no note has. */
+  async #pageOf(prNumber2) {
+    const known = this.#pages.get(prNumber2);
+    if (known !== void 0) return known;
+    const page = textAt(await this.#api.call("GET", `${this.#mergeRequests}/${prNumber2}`), "web_url");
+    this.#pages.set(prNumber2, page);
+    return page;
+  }
+};
+
+// src/forges/index.ts
+var KINDS = {
+  github: { label: "GitHub", open: (access) => new GitHub(access) },
+  gitlab: { label: "GitLab", open: (access) => new GitLab(access) },
+  gitea: { label: "Gitea", open: (access) => new Gitea(access) },
+  bitbucket: { label: "Bitbucket", open: (access) => new Bitbucket(access) }
+};
+function forgeOf(job, sender) {
+  if (!job.forge)
+    throw new InvalidInputError(`unknown forge: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`);
+  const { label, open: open3 } = KINDS[job.forge];
+  if (!job.repository)
+    throw new InvalidInputError(
+      `no ${label} repository: set repository (PRSHOTS_REPOSITORY), such as owner/name`
+    );
+  if (!URL.canParse(job.forgeApi))
+    throw new InvalidInputError(
+      `no address for ${label}: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`
+    );
+  if (!job.forgeToken)
+    throw new InvalidInputError(
+      `no token to comment on ${label}: set forgeToken (PRSHOTS_FORGE_TOKEN)${tokenAdvice(job)}`
+    );
+  return open3({ api: job.forgeApi, repository: job.repository, token: job.forgeToken, sender });
+}
+function tokenAdvice(job) {
+  const forFork = advice(job);
+  if (forFork) return `. ${forFork}`;
+  if (job.forge !== "github" && job.forge !== "gitea") return "";
+  const { label } = KINDS[job.forge];
+  return `; in ${label} Actions, set env: GITHUB_TOKEN: \${{ github.token }} in the step`;
+}
+
+// src/lookup.ts
+async function pullRequestOf(job, sender) {
+  if (job.prNumber !== void 0 || !job.lookup) return job.prNumber;
+  const missing = `the event names no pull request for commit ${job.commitSha.slice(0, 7)}`;
+  const advice3 = "Set the pull request: prNumber (PRSHOTS_PR), or `pr-number` in the action";
+  const found = await asked(job, sender, missing, advice3, (forge) => forge.openPullRequests(job.commitSha));
+  if (found.length > 1)
+    throw new InvalidInputError(
+      `${missing}, and it is the head of several: ${found.sort((a, b) => a - b).join(", ")}. ${advice3}`
+    );
+  if (!found.length && job.lookup === "pull_request")
+    throw new InvalidInputError(`${missing}, and no open one has it as its head. ${advice3}`);
+  return found[0];
+}
+async function commitOf(job, prNumber2, sender) {
+  if (job.commitSha) return job.commitSha;
+  if (job.lookup !== "head") return commitHere();
+  const missing = `the event does not name the head of pull request ${prNumber2}`;
+  const advice3 = "Set the commit: commit (PRSHOTS_COMMIT), also in the action";
+  const sha = await asked(job, sender, missing, advice3, (forge) => forge.headOf(prNumber2));
+  if (!sha) throw new InvalidInputError(`${missing}, and the forge does not tell it. ${advice3}`);
+  return sha;
+}
+async function commitHere() {
+  const commit2 = await checkedOut();
+  if (!commit2)
+    throw new InvalidInputError(
+      "no commit: the CI does not name one and this folder is in no git repository. Set commit (PRSHOTS_COMMIT)"
+    );
+  return commit2;
+}
+async function asked(job, sender, missing, advice3, question) {
+  try {
+    return await question(forgeOf(job, sender));
+  } catch (error) {
+    throw new InvalidInputError(`${missing}, and the forge cannot be asked: ${messageOf(error)}. ${advice3}`);
+  }
+}
+
+// src/sending.ts
+import { setTimeout as pause2 } from "node:timers/promises";
+var TRIES = 5;
+var FIRST_PAUSE_SECONDS = 0.5;
+var LONGEST_PAUSE_SECONDS = 60;
+var LONGEST_LIMIT_SECONDS = 15 * 60;
+var LIMITS = 60;
+var TIMEOUT_SECONDS = 60;
+var TEMPORARY = /* @__PURE__ */ new Set([408, 500, 502, 503, 504, 507]);
+var SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
+var FIRST_OF_A_PROXY = 520;
+var LAST_OF_A_PROXY = 530;
+var SYSTEM_CLOCK = {
+  now: () => Date.now() / 1e3,
+  pause: (seconds, signal) => pause2(seconds * 1e3, void 0, { signal })
+};
+var Sender = class {
+  constructor(stopped, tries = TRIES, clock = SYSTEM_CLOCK) {
+    this.stopped = stopped;
+    this.tries = tries;
+    this.clock = clock;
+  }
+  stopped;
+  tries;
+  clock;
+  #limitedUntil = 0;
+  /**
+   * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
+   * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
+   */
+  async send(url, request, maxTries = this.tries) {
+    let tries = 0;
+    let limits = 0;
+    for (; ; ) {
+      await this.#waitForTheLimit();
+      const reply = await this.#sent(url, request());
+      if (!(reply instanceof PrshotsError)) {
+        const asked2 = limitOf(reply, this.clock.now());
+        if (asked2 !== void 0) {
+          limits += 1;
+          this.#limit(url, asked2, limits);
+          continue;
+        }
+        if (!isTemporary(reply.status)) return reply;
+      }
+      tries += 1;
+      if (tries < maxTries) await this.#pause(this.#pauseAfter(reply, tries));
+      else if (reply instanceof PrshotsError) throw reply;
+      else return reply;
+    }
+  }
+  /** Return the response, or an error if another try may help. */
+  async #sent(url, request) {
+    const signal = AbortSignal.any([this.stopped, AbortSignal.timeout(TIMEOUT_SECONDS * 1e3)]);
+    try {
+      const reply = await fetch(url, { ...request, redirect: "manual", signal });
+      return { url, status: reply.status, headers: reply.headers, text: await reply.text() };
+    } catch (error) {
+      if (this.stopped.aborted) throw new UnreachableError("stopped");
+      const permanent = permanentError(url, error);
+      if (permanent) throw permanent;
+      return new UnreachableError(`${new URL(url).origin} cannot be reached: ${causeOf(error)}`);
+    }
+  }
+  #limit(url, asked2, limits) {
+    if (limits === LIMITS || asked2 > LONGEST_LIMIT_SECONDS)
+      throw new RateLimitedError(
+        `${new URL(url).host} limits the rate and asks to wait ${Math.round(asked2)} s`
+      );
+    const until = this.clock.now() + Math.max(asked2, FIRST_PAUSE_SECONDS);
+    this.#limitedUntil = Math.max(this.#limitedUntil, until);
+  }
+  async #waitForTheLimit() {
+    for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
+  }
+  #left() {
+    return this.#limitedUntil - this.clock.now();
+  }
+  /** Return a pause that doubles each time. A random part keeps jobs that failed together apart. */
+  #pauseAfter(reply, tries) {
+    const own = FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * (1 + Math.random() / 2);
+    const asked2 = reply instanceof PrshotsError ? void 0 : retryAfter(reply, this.clock.now());
+    return Math.max(own, Math.min(asked2 ?? 0, LONGEST_PAUSE_SECONDS));
+  }
+  async #pause(seconds) {
+    try {
+      await this.clock.pause(seconds, this.stopped);
+    } catch {
+      throw new UnreachableError("stopped");
+    }
+  }
+};
+function isTemporary(status) {
+  return TEMPORARY.has(status) || status >= FIRST_OF_A_PROXY && status <= LAST_OF_A_PROXY;
+}
+function limitOf(reply, now) {
+  if (reply.status !== 429 && reply.status !== 403) return void 0;
+  const asked2 = retryAfter(reply, now);
+  if (asked2 !== void 0) return asked2;
+  const header = (name) => reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
+  const reset = header("reset");
+  if (header("remaining") === "0" && /^\d+(\.\d+)?$/.test(reset)) return Math.max(Number(reset) - now, 0) + 1;
+  const isLimit = reply.status === 429 || SECONDARY_LIMIT.test(reply.text);
+  return isLimit ? LONGEST_PAUSE_SECONDS : void 0;
+}
+function retryAfter(reply, now) {
+  const given = (reply.headers.get("retry-after") ?? "").trim();
+  if (/^[0-9]+$/.test(given)) return Number(given);
+  const date = /^[a-z]+, .* GMT$/i.test(given) ? Date.parse(given) : Number.NaN;
+  return Number.isNaN(date) ? void 0 : Math.max(date / 1e3 - now, 0);
+}
+function jsonOf(reply, whose) {
+  try {
+    return reply.text === "" ? null : JSON.parse(reply.text);
+  } catch {
+    throw new CallError(
+      `${whose} answered ${new URL(reply.url).pathname} with ${reply.status} and no JSON: is the address right?`
+    );
+  }
+}
+function permanentError(url, error) {
+  const why = causeOf(error);
+  const { origin } = new URL(url);
+  if (error instanceof TypeError && error.cause === void 0 && /header/.test(error.message))
+    return new CallError(`${origin} cannot be called: a header has invalid characters`);
+  if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY/.test(why))
+    return new UnreachableError(
+      `${origin} has an untrusted certificate: ${why}. If your own authority issued it, set NODE_EXTRA_CA_CERTS to the file with the authority's certificate`
+    );
+  if (/WRONG_VERSION_NUMBER/.test(why))
+    return new UnreachableError(`${origin} does not speak TLS: does its address begin with http://?`);
+  return void 0;
+}
+function causeOf(error) {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+}
+
+// src/action/forks.ts
+var FORKS = "https://github.com/prshots/prshots/blob/main/docs/use/ci.md#forks";
+var CREDENTIALS = ["PRSHOTS_TOKEN", "PRSHOTS_ID_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL"];
+function withoutSecrets(job, environ) {
+  if (job.fromFork && environ.GITHUB_EVENT_NAME === "pull_request")
+    return "the pull request comes from a fork";
+  if (environ.GITHUB_ACTOR === "dependabot[bot]") return "Dependabot opened the pull request";
+  return "";
+}
+function hasCredentials(environ) {
+  return CREDENTIALS.some((name) => environ[name]);
+}
+
+// src/comparing.ts
+import { setTimeout as pause3 } from "node:timers/promises";
+
+// src/ci/base_commits.ts
+var MAX_BASE_COMMITS = 200;
+var ENOUGH_COMMITS = 50;
+var DEPTHS = [ENOUGH_COMMITS, 4 * ENOUGH_COMMITS, 20 * ENOUGH_COMMITS];
+async function baseOf(job, commitSha, branch2, say) {
+  const target = branch2 || job.targetBranch || await defaultBranch(job);
+  const head = await fullCommit2(commitSha);
+  const start = await mergedOnto(head) || (commitSha === job.commitSha ? job.baseSha : "");
+  if (start && (!branch2 || branch2 === job.targetBranch))
+    return { branch: target, commits: await historyFrom(start, target, say), unknown: "" };
+  const unknown = (why) => ({ branch: target, commits: [], unknown: why });
+  const { error } = await git("rev-parse", "--git-dir");
+  if (error) return unknown(error);
+  if (!head) return unknown(`the checkout does not have the commit ${commitSha}`);
+  return branchedOff(target, head, say);
+}
+async function mergedOnto(head) {
+  const [headers = ""] = (await git("cat-file", "commit", "HEAD")).output.split("\n\n", 1);
+  const parents = Array.from(headers.matchAll(/^parent ([0-9a-f]{40})$/gm), ([, sha = ""]) => sha);
+  const [onto = "", merged] = parents;
+  return parents.length === 2 && head !== "" && merged === head ? onto : "";
+}
+async function historyFrom(start, target, say) {
+  let found = await firstParents(start);
+  const shallow = await isShallow();
+  if (!found.length || shallow && found.length < ENOUGH_COMMITS) {
+    const depth = shallow ? ENOUGH_COMMITS : 0;
+    if ((await fetchFrom(start, depth, say, historyOf(target))).error)
+      await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
+    found = await firstParents(start);
+  }
+  return found.length ? found : [start];
+}
+async function branchedOff(target, head, say) {
+  let commits = [];
+  let problem = "";
+  for (const depth of await isShallow() ? DEPTHS : [0]) {
+    problem = await fetched(target, head, depth, say);
+    commits = await firstParents(await mergeBase(target, head));
+    if (problem || commits.length >= ENOUGH_COMMITS || !await isShallow()) break;
+  }
+  if (problem && commits.length) say(`Could not fetch ${target}: ${problem}. Using what the checkout has.`);
+  const nothingShared = `the checkout shows no commit that ${target} and ${head.slice(0, 7)} share`;
+  return { branch: target, commits, unknown: commits.length ? "" : problem || nothingShared };
+}
+async function fetched(target, head, depth, say) {
+  const { error } = await fetchFrom(await refspecOf(target), depth, say, historyOf(target));
+  if (!error && (depth || !await commitAt(head)))
+    await fetchFrom(head, depth, say, historyOf(head.slice(0, 7)));
+  return error;
+}
+async function mergeBase(target, head) {
+  const tip = await commitAt(await trackingRef(target)) || await commitAt(`refs/heads/${target}`);
+  return tip ? (await git("merge-base", tip, head)).output.trim() : "";
+}
+async function firstParents(start) {
+  if (!start) return [];
+  const listed = await git("rev-list", "--first-parent", `--max-count=${MAX_BASE_COMMITS}`, start, "--");
+  return listed.output.split("\n").filter(Boolean);
+}
+async function refspecOf(target) {
+  return `+refs/heads/${target}:${await trackingRef(target)}`;
+}
+async function trackingRef(target) {
+  return `refs/remotes/${await remoteName() || "origin"}/${target}`;
+}
+function historyOf(what) {
+  return `the history of ${what}`;
+}
+
+// src/replies.ts
+var VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"];
+function comparedShot(value) {
+  return {
+    name: String(value.name),
+    viewport: String(value.viewport),
+    theme: String(value.theme),
+    verdict: value.verdict,
+    pixels: Number(value.pixels ?? 0),
+    shift: Number(value.shift ?? 0),
+    ancestor: value.ancestor !== false,
+    reason: String(value.reason ?? "")
+  };
+}
+function objectIn(text2) {
+  try {
+    const value = JSON.parse(text2);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : void 0;
+  } catch {
+    return void 0;
+  }
+}
+
+// src/comparing.ts
+var WAIT_SECONDS = 600;
+var POLL_SECONDS = 1;
+var TELL_SECONDS = 10;
+async function compareWithBase(service, job, { prNumber: prNumber2, commitSha, branch: branch2, complete }, say) {
+  const base = await baseOf(job, commitSha, branch2, say);
+  let found = await service.compare(prNumber2, commitSha, base, complete);
+  const started = Date.now();
+  let told = started;
+  while (found.state === "running") {
+    const now = Date.now();
+    if (now > started + WAIT_SECONDS * 1e3)
+      throw new CallError(
+        `the comparison still runs after ${WAIT_SECONDS / 60} minutes: run prshots compare again`
+      );
+    if (now >= told + TELL_SECONDS * 1e3) {
+      told = now;
+      say(`Still comparing after ${Math.round((now - started) / 1e3)} s …`);
+    }
+    await pause3(POLL_SECONDS * 1e3);
+    const latest = await service.comparison(prNumber2);
+    if (latest?.commitSha !== found.commitSha) {
+      const other = latest ? `commit ${latest.commitSha.slice(0, 7)}` : "none";
+      throw new CallError(
+        `the comparison of ${commitSha.slice(0, 7)} was replaced: the latest is of ${other}`
+      );
+    }
+    found = latest;
+  }
+  if (base.unknown && found.state !== "no_baseline")
+    say(
+      `Note: git does not know the base of ${commitSha.slice(0, 7)}: ${base.unknown}. So the newest baselines of ${base.branch} were compared.`
+    );
+  return found;
+}
+async function describe(service, prNumber2, job) {
+  const about = {
+    repository: job.repositoryUrl,
+    url: pullRequestPage(job.forge, job.repositoryUrl, prNumber2),
+    // What CI says about its own pull request says nothing about another one.
+    ...prNumber2 === job.prNumber && {
+      title: job.title,
+      source_branch: job.sourceBranch,
+      author: job.author
+    }
+  };
+  try {
+    const known = Object.entries(about).filter(([, text2]) => text2);
+    return await service.describe(prNumber2, Object.fromEntries(known));
+  } catch (error) {
+    if (error instanceof InvalidInputError) return "";
+    throw error;
+  }
+}
+async function viewAndPage(service, prNumber2, job) {
+  const found = await service.comparison(prNumber2);
+  if (found) return { view: "changes", dashboardUrl: found.dashboardUrl };
+  try {
+    return { view: "latest", dashboardUrl: await describe(service, prNumber2, job) };
+  } catch (error) {
+    if (error instanceof ServiceTooOldError) return { view: "latest", dashboardUrl: "" };
+    throw error;
+  }
+}
+function summary({ state, branch: branch2, baseCommit, counts }) {
+  if (state === "no_baseline")
+    return `Nothing to compare with: ${branch2} has no baselines yet. Run prshots upload on ${branch2} to create them.`;
+  if (state === "failed") return `The comparison with ${branch2} failed. Run prshots compare again.`;
+  const at = baseCommit ? ` at ${baseCommit.slice(0, 7)}` : "";
+  const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
+    (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`
+  );
+  const words2 = `Compared with ${branch2}${at}: ${sums.join(", ") || "no screenshots"}.`;
+  return state === "incomplete" ? `${words2} Some screenshots of the base are missing in this run: see prshots compare --complete.` : words2;
+}
+
+// src/wording.ts
+var NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+var SHORT_ESCAPES = { "	": "\\t", "\n": "\\n", "\r": "\\r" };
+function printable(text2) {
+  return text2.replace(NOT_PRINTABLE, (character) => character === " " ? " " : escaped(character));
+}
+function escaped(character) {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits) => code.toString(16).padStart(digits, "0");
+  if (code > 65535) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 255 ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+function quoted(given, length = 60) {
+  const text2 = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text2.includes("'") && !text2.includes('"') ? `"${text2}"` : `'${text2.replaceAll("'", "\\'")}'`;
+}
+function grouped(count) {
+  return count.toLocaleString("en-US");
+}
+function counted(count, noun) {
+  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// src/ci/overrides.ts
+function withForge(found, environ, given) {
+  const { kind, api = "", repository: repository2 = "", token: token2 = "" } = given;
+  const job = { ...atForge(found, environ, kind, api.trim()) };
+  if (repository2.trim()) job.repository = checkedRepository(repository2, job.forge);
+  if (token2.trim()) {
+    job.forgeToken = token(token2);
+    if (!job.forgeToken)
+      throw new InvalidInputError(
+        "forgeToken (PRSHOTS_FORGE_TOKEN) is invalid: a token has no spaces, line breaks or other control characters"
+      );
+  }
+  return job;
+}
+function atForge(job, environ, givenKind, givenApi) {
+  const api = root(givenApi);
+  if (givenApi && !api)
+    throw new InvalidInputError(
+      "forgeUrl (PRSHOTS_FORGE_URL) is invalid: set the root of the forge's API, such as https://gitlab.example.com/api/v4, without a user name and password"
+    );
+  const kind = givenKind ?? (api ? kindOfApi(api) : void 0) ?? job.forge;
+  if (api && !kind)
+    throw new InvalidInputError(
+      `forgeUrl (PRSHOTS_FORGE_URL) does not tell which forge it is: set forge (PRSHOTS_FORGE) to ${FORGES.join(", ")}`
+    );
+  if (!kind || kind === job.forge && !api) return job;
+  const moved = kind === job.forge ? job : atOtherForge(job, environ, kind);
+  const forgeApi = api || apiRoot(kind, moved.forgeUrl);
+  if (!forgeApi)
+    throw new InvalidInputError(
+      `which ${kind}? Set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API: https://HOST/api/v1`
+    );
+  return { ...moved, forgeApi };
+}
+function atOtherForge(job, environ, forge) {
+  const isSame2 = job.forge === void 0;
+  return {
+    ...job,
+    forge,
+    forgeUrl: isSame2 ? job.forgeUrl : "",
+    repository: isSame2 ? job.repository : "",
+    forgeToken: forgeToken(forge, environ)
+  };
+}
+function checkedRepository(given, kind) {
+  const repository2 = repository(given);
+  const isOne = kind === "gitlab" || repository2.split("/").length === 2;
+  if (!repository2 || !isOne)
+    throw new InvalidInputError(
+      `repository (PRSHOTS_REPOSITORY) is invalid: set owner/name, on GitLab also a project's id; got "${given.slice(0, 100)}"`
+    );
+  return repository2;
+}
+
+// src/keyless.ts
+var UPLOAD_TOKEN = /^msr_[0-9a-f]{64}$/;
+function tokenSource(url, token2, project, environ, sender) {
+  const given = token2.trim();
+  if (given) {
+    if (!UPLOAD_TOKEN.test(given))
+      throw new InvalidInputError(
+        `token (PRSHOTS_TOKEN) is not an upload token: those are msr_ and 64 hex digits, this one has ${given.length} characters`
+      );
+    return { token: async () => given, renewed: async () => void 0 };
+  }
+  const idToken = idTokenSource(url, environ, sender);
+  if (!idToken)
+    throw new InvalidInputError(
+      `no upload token: set PRSHOTS_TOKEN, or give the job an ID token (GitHub: permissions: id-token: write; GitLab: id_tokens: {PRSHOTS_ID_TOKEN: {aud: ${url}}})`
+    );
+  return new ExchangedToken(async () => exchanged(url, await idToken(), project, sender));
+}
+var ExchangedToken = class {
+  constructor(exchange) {
+    this.exchange = exchange;
+  }
+  exchange;
+  #current;
+  token() {
+    this.#current ??= this.#exchanged();
+    return this.#current;
+  }
+  async renewed(refused2) {
+    if (await this.#current === refused2) this.#current = this.#exchanged();
+    return this.token();
+  }
+  /** A failed exchange is not kept: the next upload tries again. */
+  #exchanged() {
+    return this.exchange().catch((error) => {
+      this.#current = void 0;
+      throw error;
+    });
+  }
+};
+function idTokenSource(url, environ, sender) {
+  const given = token(environ.PRSHOTS_ID_TOKEN ?? "");
+  if (given) return async () => given;
+  const address2 = address(environ.ACTIONS_ID_TOKEN_REQUEST_URL);
+  const secret = token(environ.ACTIONS_ID_TOKEN_REQUEST_TOKEN ?? "");
+  if (!address2 || !secret || !URL.canParse(address2)) return void 0;
+  const asked2 = new URL(address2);
+  asked2.searchParams.set("audience", url);
+  return async () => {
+    const headers = { Authorization: `bearer ${secret}`, Accept: "application/json" };
+    const reply = await sender.send(asked2.href, () => ({ headers }));
+    const { value } = jsonOf(reply, asked2.host) ?? {};
+    if (reply.status !== 200 || typeof value !== "string" || !value)
+      throw new CallError(`${asked2.host} answered ${reply.status} and gave this job no ID token`);
+    return value;
+  };
+}
+async function exchanged(url, idToken, project, sender) {
+  const body = JSON.stringify({ id_token: idToken, ...project && { project } });
+  const headers = { "Content-Type": "application/json" };
+  const reply = await sender.send(`${url}/v1/oidc/token`, () => ({ method: "POST", headers, body }));
+  if (reply.status === 401)
+    throw new UnauthorizedError(
+      `${url} did not accept this job's ID token; the service's log says why. Check that the project trusts this issuer with the job's repository, ref and environment; that the ID token's audience is ${url}; and that project (PRSHOTS_PROJECT) is organization/name or the project's id`
+    );
+  const granted = jsonOf(reply, url) ?? {};
+  const { token: token2, error } = granted;
+  if (reply.status !== 200)
+    throw new CallError(
+      `${url} answered ${reply.status} to this job's ID token: ${error ?? "no reason given"}`
+    );
+  if (typeof token2 !== "string" || !UPLOAD_TOKEN.test(token2))
+    throw new CallError(`${url} answered without a token: is it the address of a prshots API?`);
+  if (project && !namesOfProject(granted).includes(project))
+    throw new CallError(
+      `${url} answered for the project ${granted.organization}/${granted.project}, not for ${project}, so nothing is uploaded: set project (PRSHOTS_PROJECT) to organization/name or its id, and update the service`
+    );
+  return token2;
+}
+function namesOfProject({ project_id, organization, project }) {
+  if (!project_id || !organization) return [];
+  return [project_id, `${organization}/${project}`, ...organization === "local" ? [project] : []];
+}
+
+// src/service.ts
+import { createHash } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+
+// src/image_address.ts
+var [API_PORT, IMAGE_PORT] = ["8081", "8082"];
+var ANSWERS = {
+  404: '{"error":"not found"}',
+  405: '{"error":"method not allowed"}'
+};
+function refuseImageAddress(url, reply) {
+  const isDelivery = ANSWERS[reply.status] === reply.text && reply.headers.get("x-content-type-options") === "nosniff" && !reply.headers.has("x-request-id");
+  if (isDelivery)
+    throw new ImageAddressError(`${url} is the image address of a prshots service${advice2(url)}`);
+}
+function advice2(url) {
+  if (new URL(url).port === IMAGE_PORT)
+    return `; did you mean ${url.replace(`:${IMAGE_PORT}`, `:${API_PORT}`)}?`;
+  return ": set url (PRSHOTS_URL) to the address of its API or its dashboard";
+}
+
+// src/service.ts
+var HEADERS = { "User-Agent": "prshots-node" };
+var MAX_COMMENT_BYTES = 65536;
+var MIN_COMMENT_BYTES = 1024;
+var MAX_KNOWN_SHOTS = 1e3;
+var IMAGE_ID = /^[0-9a-f]{32}$/;
+var NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
+var VIEWS = ["all", "latest", "changes"];
+var Service = class {
+  constructor(url, tokens, sender) {
+    this.url = url;
+    this.tokens = tokens;
+    this.sender = sender;
+  }
+  url;
+  tokens;
+  sender;
+  #maxImageBytes;
+  upload(shot, prNumber2, commitSha) {
+    return this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber2), commit_sha: commitSha });
+  }
+  /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
+  baseline(shot, branch2, commitSha) {
+    return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
+  }
+  /** Return whether the service has these bytes for this shot. Then it has recorded them for this commit. */
+  async isKnownBaseline(shot, branch2, commitSha) {
+    const { name, viewport, theme, image } = shot;
+    const sha256 = createHash("sha256").update(image).digest("hex");
+    const missing = await this.missingBaselines(branch2, commitSha, [{ name, viewport, theme, sha256 }]);
+    return missing.length === 0;
+  }
+  /**
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
+   * ServiceTooOldError.
+   */
+  async missingBaselines(branch2, commitSha, shots) {
+    const found = [];
+    for (let start = 0; start < shots.length; start += MAX_KNOWN_SHOTS) {
+      const asked2 = shots.slice(start, start + MAX_KNOWN_SHOTS);
+      const about = { branch: branch2, commit_sha: commitSha, shots: asked2 };
+      const { missing } = await this.#tell("/v1/baseline/known", about);
+      if (!Array.isArray(missing)) throw this.#unlike("missing");
+      found.push(...missing);
+    }
+    return found;
+  }
+  /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
+  async completeBaselines(branch2, commitSha) {
+    await this.#tell("/v1/baseline/complete", { branch: branch2, commit_sha: commitSha });
+  }
+  /**
+   * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
+   * base's, newest first. With `complete`, a shot that is missing was removed. Throws ServiceTooOldError.
+   */
+  async compare(prNumber2, commitSha, base, complete) {
+    const { branch: branch2, commits } = base;
+    const asked2 = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
+    return this.#comparisonIn(await this.#tell("/v1/compare", asked2));
+  }
+  /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
+  async comparison(prNumber2) {
+    try {
+      return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber2}`, () => ({})));
+    } catch (error) {
+      if (error instanceof ServiceTooOldError) return void 0;
+      throw error;
+    }
+  }
+  /** Tell the service about a pull request, and return its page on the dashboard. Throws ServiceTooOldError. */
+  async describe(prNumber2, about) {
+    const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
+    return typeof url === "string" ? url : "";
+  }
+  /** Return the pull request's comment in at most this many bytes of markdown. */
+  async comment(prNumber2, limit = MAX_COMMENT_BYTES, marker = "html", view = "all") {
+    const asked2 = new URLSearchParams({ pr_number: String(prNumber2), limit: String(limit), marker });
+    if (view !== "all") asked2.set("view", view);
+    const reply = await this.#call(`/v1/comment?${asked2}`, () => ({}));
+    const { markdown, heading, count, listed, omitted } = reply;
+    if (typeof markdown !== "string" || typeof count !== "number") throw this.#unlike("markdown and count");
+    return {
+      markdown,
+      heading: typeof heading === "string" ? heading : "",
+      count,
+      listed: Number(listed ?? 0),
+      omitted: Number(omitted ?? 0)
+    };
+  }
+  /** Say that the pull request is closed, and as which commit of a branch it was merged, if it was. */
+  async expire(prNumber2, merge) {
+    const { mergedAs, branch: branch2 } = merge;
+    const merged = mergedAs && branch2 ? { merged_as: mergedAs, branch: branch2 } : {};
+    const reply = await this.#tell("/v1/expire", { pr_number: prNumber2, ...merged });
+    const { policy, marked, expired, baselines } = reply;
+    if (typeof policy !== "string" || typeof marked !== "number" || typeof expired !== "number")
+      throw this.#unlike("policy, marked and expired");
+    return { prNumber: prNumber2, policy, marked, expired, baselines: Number(baselines ?? 0) };
+  }
+  /**
+   * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
+   * it is not the project's own. Throws ServiceTooOldError.
+   */
+  async moveStaged(branch2, prNumber2, repository2, fromFork) {
+    const asked2 = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
+    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked2);
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    return { moved, kept, reason: typeof reason === "string" ? reason : "" };
+  }
+  /** Delete one image now. Throws NotFoundError. */
+  async delete(id) {
+    if (!IMAGE_ID.test(id))
+      throw new InvalidInputError("an image id is 32 hexadecimal characters: use the id of its upload");
+    await this.#call(`/v1/images/${id}`, () => ({ method: "DELETE" }));
+  }
+  /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
+  maxImageBytes() {
+    this.#maxImageBytes ??= this.#askForMaxImageBytes();
+    return this.#maxImageBytes;
+  }
+  /** Throws ImageAddressError. */
+  async #askForMaxImageBytes() {
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+    const reply = await asking.catch(() => void 0);
+    if (reply) refuseImageAddress(this.url, reply);
+    if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
+    try {
+      const bytes = jsonOf(reply, this.url)?.max_image_bytes;
+      return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
+  }
+  async #sendImage(path4, shot, where) {
+    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
+    const { name, viewport, theme } = shot;
+    const fields = { name, viewport, ...theme && { theme }, ...where };
+    const reply = await this.#call(path4, () => {
+      const form = new FormData();
+      for (const [field, value] of Object.entries(fields)) form.append(field, value);
+      form.append("image", image, "image");
+      return { method: "POST", body: form };
+    });
+    const { id, view_url: viewUrl, markdown } = reply;
+    if (typeof id !== "string" || typeof viewUrl !== "string" || typeof markdown !== "string")
+      throw this.#unlike("id, view_url and markdown");
+    return { id, viewUrl, markdown };
+  }
+  #tell(path4, asked2) {
+    const headers = { "Content-Type": "application/json" };
+    return this.#call(path4, () => ({ method: "POST", body: JSON.stringify(asked2), headers }));
+  }
+  #comparisonIn(value) {
+    const { state, branch: branch2, base_commit: baseCommit, commit_sha: commitSha, counts } = value;
+    const isOne = typeof state === "string" && typeof branch2 === "string" && typeof commitSha === "string";
+    if (!isOne || typeof counts !== "object" || counts === null) throw this.#unlike("state and counts");
+    return {
+      state,
+      branch: branch2,
+      commitSha,
+      baseCommit: typeof baseCommit === "string" ? baseCommit : "",
+      counts,
+      shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
+      dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
+      json: value
+    };
+  }
+  #unlike(missing) {
+    return new CallError(
+      `${this.url} answered without ${missing}: is it a prshots API, and not older than this client?`
+    );
+  }
+  async #call(path4, request) {
+    const token2 = await this.tokens.token();
+    let reply = await this.#sent(path4, request, token2);
+    if (reply.status === 401) {
+      const other = await this.tokens.renewed(token2);
+      if (other) reply = await this.#sent(path4, request, other);
+    }
+    refuseImageAddress(this.url, reply);
+    if (NEW_ROUTES.test(path4) && [404, 405].includes(reply.status))
+      throw new ServiceTooOldError(
+        `${this.url} answered ${reply.status} to ${path4}: the service is too old ${path4.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`
+      );
+    return this.#value(reply, path4);
+  }
+  #sent(path4, request, token2) {
+    const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
+    return this.sender.send(this.url + path4, () => {
+      const { headers, ...rest } = request();
+      return { ...rest, headers: { ...headers, ...own } };
+    });
+  }
+  #value(reply, path4) {
+    const { status } = reply;
+    if (status >= 300 && status < 400)
+      throw new WrongAddressError(
+        `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
+      );
+    const value = objectIn(reply.text);
+    if (status === 404 && value && path4.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (!value || status === 404) {
+      const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
+      if (status >= 500) throw new CallError(answered);
+      throw new WrongAddressError(`${answered}: is this the address of a prshots service?`);
+    }
+    if (status === 200 || status === 202) return value;
+    if (status === 401)
+      throw new UnauthorizedError(
+        `${this.url} refused the token: it is wrong or revoked, or belongs to another service`
+      );
+    if (value.error === EXPIRE_FAILED) throw new CallError(EXPIRE_FAILED);
+    const words2 = `${this.url} answered ${status}: ${value.error ?? STATUS_CODES[status]}`;
+    if (status === 413) throw new PayloadTooLargeError(words2);
+    throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
+  }
+};
+
+// src/commands/connecting.ts
+function senderOf({ stopped }) {
+  return new Sender(stopped);
+}
+function connected(options, context) {
+  const { environ } = context;
+  const url = serviceAddress(options.url || (environ.PRSHOTS_URL ?? ""));
+  const token2 = options.token || (environ.PRSHOTS_TOKEN ?? "");
+  const project = (options.project || (environ.PRSHOTS_PROJECT ?? "")).trim();
+  const sender = senderOf(context);
+  return new Service(url, tokenSource(url, token2, project, environ, sender), sender);
+}
+function serviceAddress(given) {
+  const url = given.trim();
+  if (!url)
+    throw new InvalidInputError(
+      "no service URL: set url (PRSHOTS_URL) to an address such as https://prshots.example.com"
+    );
+  const address2 = root(url);
+  if (address2 && URL.canParse(address2)) return address2;
+  if (url.includes("@"))
+    throw new InvalidInputError("url (PRSHOTS_URL) must not contain a user or a password");
+  const meant = url.includes("://") ? "" : root(withScheme(url));
+  const advice3 = meant ? `did you mean ${meant}?` : "use an address such as https://prshots.example.com";
+  throw new InvalidInputError(`url (PRSHOTS_URL) is not an address: got ${quoted(url, 100)}; ${advice3}`);
+}
+function withScheme(address2) {
+  const secure = `https://${address2}`;
+  return URL.canParse(secure) && isPublic(secure) ? secure : `http://${address2}`;
+}
+function jobAtForge(job, options, environ) {
+  const takes = `one of ${FORGES.join(", ")}`;
+  const kind = checked("forge (PRSHOTS_FORGE)", options.forge ?? environ.PRSHOTS_FORGE, forgeIn, takes);
+  return withForge(job, environ, {
+    kind,
+    api: options.forgeUrl || (environ.PRSHOTS_FORGE_URL ?? ""),
+    repository: options.repository || (environ.PRSHOTS_REPOSITORY ?? ""),
+    token: options.forgeToken || (environ.PRSHOTS_FORGE_TOKEN ?? "")
+  });
+}
+function forgeIn(given) {
+  return FORGES.find((forge) => forge === given);
+}
+function prIn({ pr }, environ) {
+  const takes = "the number of a pull request, such as 7";
+  return checked("prNumber (PRSHOTS_PR)", pr ?? environ.PRSHOTS_PR, prNumber, takes);
+}
+function commitIn({ commit: commit2 }, environ) {
+  const takes = "7 to 40 hexadecimal characters";
+  return checked("commit (PRSHOTS_COMMIT)", commit2 || environ.PRSHOTS_COMMIT, commit, takes) ?? "";
+}
+function branchIn2({ branch: branch2 }, environ) {
+  const takes = "the name of a branch, such as main";
+  return checked("branch (PRSHOTS_BRANCH)", branch2 || environ.PRSHOTS_BRANCH, branch, takes) ?? "";
+}
+function checked(name, given, read2, takes) {
+  const value = typeof given === "string" ? given.trim() : given;
+  if (value === void 0 || value === "") return void 0;
+  const found = read2(value);
+  if (!found) throw new InvalidInputError(`${name} is invalid: got ${quoted(String(value))}; use ${takes}`);
+  return found;
+}
+
+// src/commands/targets.ts
+async function targetOf(job, asked2, sender) {
+  const { pr, commit: commit2, branch: branch2, baseline = false } = asked2;
+  if (!baseline && (pr !== void 0 || !await buildsBaselines(job, branch2))) {
+    const prNumber2 = await pullRequest(pr, job, sender);
+    return { commitSha: commit2 || await commitOf(job, prNumber2, sender), prNumber: prNumber2 };
+  }
+  if (pr !== void 0 || job.prNumber !== void 0 || job.lookup || job.fromFork)
+    throw new InvalidInputError(
+      "--baseline is for jobs of a branch, and this one runs for a pull request: a pull request never writes baselines"
+    );
+  const baselineOf = branch2 || job.branch;
+  if (!baselineOf) throw new InvalidInputError("no branch for the baselines: set branch (PRSHOTS_BRANCH)");
+  return { commitSha: await baselineCommit(commit2 || job.commitSha), baselineOf };
+}
+async function pullRequest(given, job, sender) {
+  const found = given ?? await pullRequestOf(job, sender);
+  if (found !== void 0) return found;
+  const why = job.ci ? `this ${job.ci} job does not run for one` : "no supported CI detected";
+  throw new InvalidInputError(`no pull request: ${why}. Set prNumber (PRSHOTS_PR)`);
+}
+async function baselineCommit(given) {
+  const sha = given || await checkedOut();
+  const found = sha && await fullCommit2(sha);
+  if (found) return found;
+  const why = sha ? `git does not know ${sha}` : "neither CI nor git names one";
+  throw new InvalidInputError(
+    `no commit for the baselines: ${why}. Set commit (PRSHOTS_COMMIT) with all 40 characters`
+  );
+}
+function wordsFor({ prNumber: prNumber2, baselineOf }) {
+  return baselineOf ? `the baselines of ${baselineOf}` : `pull request ${prNumber2 ?? "?"}`;
+}
+
+// src/commands/compare.ts
+var GATES = VERDICTS.filter((verdict) => verdict !== "unchanged");
+var GATED = 4;
+var ComparisonFailedError = class extends CallError {
+  constructor(comparison) {
+    super(summary(comparison));
+    this.comparison = comparison;
+  }
+  comparison;
+  name = "ComparisonFailedError";
+};
+async function compare(options, context) {
+  const { environ, say, fail = say } = context;
+  const failOn = verdictsIn(options.failOn ?? "");
+  const job = detected(environ);
+  const asked2 = {
+    pr: prIn(options, environ),
+    commit: commitIn(options, environ),
+    branch: branchIn2(options, environ)
+  };
+  const target = await targetOf(job, asked2, senderOf(context));
+  const service = connected(options, context);
+  const { prNumber: prNumber2, commitSha, baselineOf = "" } = target;
+  const complete = options.complete ?? false;
+  if (prNumber2 === void 0) {
+    const words2 = `${wordsFor(target)} at ${commitSha.slice(0, 7)}`;
+    if (complete) await service.completeBaselines(baselineOf, commitSha);
+    say(complete ? `All of ${words2} are uploaded.` : `Nothing to compare: this job uploads ${words2}.`);
+    return { dashboardUrl: "", gated: 0, exitCode: 0 };
+  }
+  const compared2 = { prNumber: prNumber2, commitSha, branch: asked2.branch, complete };
+  const comparison = await compareWithBase(service, job, compared2, say);
+  for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
+  if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
+  say(summary(comparison));
+  const gated = comparison.shots.filter(
+    ({ verdict, ancestor }) => ancestor && failOn.includes(verdict)
+  ).length;
+  if (gated) fail(`${counted(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
+  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
+}
+function verdictsIn(given) {
+  const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
+  const unknown = names.find((name) => !GATES.includes(name));
+  if (unknown !== void 0)
+    throw new InvalidInputError(
+      `--fail-on is invalid: got ${quoted(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`
+    );
+  return names;
+}
+function failureOf({ name, viewport, theme, reason }) {
+  const which = [name, viewport, theme].filter(Boolean).join(" ");
+  return printable(`${which}: not compared${reason ? `: ${reason}` : ""}`);
+}
+
+// src/action/runner.ts
+import { randomBytes } from "node:crypto";
+import { appendFileSync } from "node:fs";
+
+// src/redaction.ts
+var SHORTEST_SECRET = 8;
+function secretsOf(options, environ) {
+  const ofJob = Object.keys(environ).filter((name) => name.endsWith("_TOKEN"));
+  const given = [options.token, options.forgeToken, ...ofJob.map((name) => environ[name])];
+  return given.map((token2) => token2?.trim() ?? "").filter((token2) => token2.length >= SHORTEST_SECRET);
+}
+function redacted(text2, secrets) {
+  return secrets.reduce((left, secret) => left.replaceAll(secret, "[hidden]"), text2).replace(/msr_\w+/g, "msr_[hidden]");
+}
+
+// src/action/runner.ts
+function textInput(environ, name) {
+  return (environ[`INPUT_${name.toUpperCase()}`] ?? "").trim();
+}
+function flagInput(environ, name, fallback = false) {
+  const given = textInput(environ, name).toLowerCase();
+  if (given === "") return fallback;
+  if (given !== "true" && given !== "false")
+    throw new InvalidInputError(`The input \`${name}\` must be true or false; got '${given.slice(0, 60)}'.`);
+  return given === "true";
+}
+function linesInput(environ, name) {
+  return textInput(environ, name).split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
+}
+var Runner = class {
+  constructor(environ, print = (text2) => process.stdout.write(text2)) {
+    this.environ = environ;
+    this.print = print;
+  }
+  environ;
+  print;
+  /** Print an annotation for the workflow's page. */
+  annotate(level, words2) {
+    this.print(`::${level} title=prshots::${escaped2(this.#hidden(words2))}
+`);
+  }
+  /** Hide a secret in the job's log. */
+  mask(secret) {
+    if (secret) this.print(`::add-mask::${escaped2(secret)}
+`);
+  }
+  /**
+   * Print messages while `work` runs. The runner does not interpret them as commands: they contain file names, which the
+   * author of the pull request chooses.
+   */
+  async withoutCommands(work) {
+    const resume = randomBytes(16).toString("hex");
+    this.print(`::stop-commands::${resume}
+`);
+    try {
+      return await work((words2) => this.print(`${this.#hidden(words2)}
+`));
+    } finally {
+      this.print(`::${resume}::
+`);
+    }
+  }
+  /** Set an output to one line. */
+  output(name, value) {
+    this.outputs(`${name}=${value.split(/[\r\n]/)[0]}
+`);
+  }
+  /** Set outputs, as lines of the file that the runner reads. */
+  outputs(lines) {
+    this.#append("GITHUB_OUTPUT", lines);
+  }
+  /** Older versions of Forgejo have no job summary. */
+  get hasSummary() {
+    return Boolean(this.environ.GITHUB_STEP_SUMMARY);
+  }
+  summarize(markdown) {
+    this.#append("GITHUB_STEP_SUMMARY", markdown);
+  }
+  #hidden(words2) {
+    return redacted(words2, secretsOf({}, this.environ));
+  }
+  #append(variable, text2) {
+    const file = this.environ[variable];
+    if (file) appendFileSync(file, text2);
+  }
+};
+function escaped2(words2) {
+  return words2.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+// src/action/settings.ts
+var VARIABLES2 = {
+  url: "PRSHOTS_URL",
+  token: "PRSHOTS_TOKEN",
+  project: "PRSHOTS_PROJECT",
+  "pr-number": "PRSHOTS_PR",
+  commit: "PRSHOTS_COMMIT",
+  branch: "PRSHOTS_BRANCH",
+  "github-token": "GITHUB_TOKEN"
+};
+function clientEnviron(environ) {
+  const given = Object.entries(VARIABLES2).map(([name, variable]) => [variable, textInput(environ, name)]);
+  return { ...environ, ...Object.fromEntries(given.filter(([, value]) => value)) };
+}
+function settingsOf(environ) {
+  const text2 = (name) => textInput(environ, name);
+  const flag = (name, fallback = false) => flagInput(environ, name, fallback);
+  const hasFailed = ["failure", "cancelled"].includes(text2("job-status"));
+  const settings = {
+    paths: linesInput(environ, "paths"),
+    branch: branchIn3(clientEnviron(environ).PRSHOTS_BRANCH ?? ""),
+    compare: flag("compare", true),
+    partial: flag("partial") || hasFailed,
+    complete: flag("complete"),
+    failOn: gateIn(text2("fail-on")),
+    view: viewIn(text2("view")),
+    comment: flag("comment", true),
+    template: text2("template"),
+    shrink: flag("shrink"),
+    allowEmpty: flag("allow-empty"),
+    workingDirectory: text2("working-directory") || ".",
+    hasFailed
+  };
+  if (settings.failOn && !settings.compare)
+    throw new InvalidInputError(
+      "The inputs `fail-on` and `compare: false` exclude each other: remove one of them."
+    );
+  if (settings.complete && settings.paths.length)
+    throw new InvalidInputError(
+      "The inputs `paths` and `complete` exclude each other: each shard uploads with `partial: true`."
+    );
+  return settings;
+}
+function branchIn3(given) {
+  const branch2 = branch(given);
+  if (given.trim() && !branch2)
+    throw new InvalidInputError(
+      `The input \`branch\` must be the name of a branch, such as main; got '${given.slice(0, 60)}'.`
+    );
+  return branch2;
+}
+function gateIn(given) {
+  try {
+    return verdictsIn(given).join(",");
+  } catch (error) {
+    throw new InvalidInputError(`${messageOf(error).replace("--fail-on", "The input `fail-on`")}.`);
+  }
+}
+function viewIn(given) {
+  const view = VIEWS.find((each) => each === given);
+  if (given && !view)
+    throw new InvalidInputError(
+      `The input \`view\` must be one of ${VIEWS.join(", ")}; got '${given.slice(0, 60)}'.`
+    );
+  return view;
+}
+
+// src/composing.ts
+var IMAGES = [
+  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
+  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
+  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/
+];
+var Composer = class {
+  constructor(service, prNumber2, job, how = {}) {
+    this.service = service;
+    this.prNumber = prNumber2;
+    this.job = job;
+    this.how = how;
+  }
+  service;
+  prNumber;
+  job;
+  how;
+  /** What the last text leaves out, in sentences for the user. */
+  notes = [];
+  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  warning = "";
+  /** Return how many screenshots the pull request has. */
+  async count() {
+    return (await this.service.comment(this.prNumber)).count;
+  }
+  /** Return the comment with its template, for no forge in particular. */
+  async markdown() {
+    const { view, template } = this.how;
+    return this.#filled(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
+  }
+  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
+  async textFor(forge) {
+    this.notes = [];
+    const { view = "all" } = this.how;
+    const [template, room] = this.#templateFor(forge);
+    const limit = Math.min(room, MAX_COMMENT_BYTES);
+    const comment2 = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    const withoutPicture = (view === "changes" ? 0 : comment2.listed) + comment2.omitted;
+    if (withoutPicture)
+      this.notes.push(
+        `${withoutPicture} of ${comment2.count} screenshots have no picture in the comment: it may have at most ${grouped(limit)} bytes`
+      );
+    this.warning = unreachableImages(comment2.markdown, this.job.forgeApi, forge.label);
+    return this.#filled(comment2, template);
+  }
+  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  #templateFor(forge) {
+    const { template } = this.how;
+    if (!template) return [void 0, forge.maxCommentBytes];
+    const marker = markerLine(forge.markerStyle, this.prNumber);
+    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
+    if (room >= MIN_COMMENT_BYTES) return [template, room];
+    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
+    return [void 0, forge.maxCommentBytes];
+  }
+  #filled(comment2, template) {
+    return template ? template.filled(comment2, this.#jobValues()) : comment2.markdown;
+  }
+  #jobValues() {
+    return {
+      pr_number: String(this.prNumber),
+      commit: this.job.commitSha,
+      run_url: this.job.runUrl,
+      dashboard_url: this.how.dashboardUrl ?? ""
+    };
+  }
+};
+function unreachableImages(markdown, forgeApi, label) {
+  const address2 = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
+  if (address2 === void 0 || !isOnTheInternet(forgeApi) || isPublic(address2)) return "";
+  return `${label} cannot fetch the images from ${new URL(address2).origin}, which is not on the internet, so the comment shows none: set PRSHOTS_IMG_URL on the service to a public address`;
+}
+
+// src/sticky_comment.ts
+var ROUNDS = 10;
+async function keepCurrent(forge, prNumber2, render, creating = true) {
+  const ours = new OurComments(forge, prNumber2);
+  let posted2 = { outcome: "unchanged", url: "" };
+  let written = "";
+  for (let round = 0; round < ROUNDS; round++) {
+    const text2 = await render();
+    let kept = await ours.oldestAlone();
+    if (!kept) {
+      if (!creating) return { outcome: "none", url: "" };
+      kept = await ours.create(text2);
+      posted2 = { outcome: "created", url: kept.url };
+    } else if (isSame(kept.body, text2) || written === JSON.stringify([kept.id, text2])) {
+      return { outcome: posted2.outcome, url: kept.url };
+    } else if (await ours.update(kept, text2) && posted2.outcome === "unchanged") {
+      posted2 = { outcome: "updated", url: kept.url };
+    }
+    written = JSON.stringify([kept.id, text2]);
+  }
+  if (posted2.outcome === "unchanged")
+    throw new ForgeError(
+      `${forge.label} lists our comment, but says that it does not exist when we change it`
+    );
+  return posted2;
+}
+var OurComments = class {
+  constructor(forge, prNumber2) {
+    this.forge = forge;
+    this.prNumber = prNumber2;
+  }
+  forge;
+  prNumber;
+  #me;
+  #made;
+  #gone = /* @__PURE__ */ new Set();
+  /** Return the oldest, and delete the others: other jobs wrote them, or their response got lost. */
+  async oldestAlone() {
+    const [oldest, ...others] = await this.all();
+    for (const { id } of this.#me ? others : []) {
+      await this.forge.delete(this.prNumber, id);
+      this.#gone.add(id);
+    }
+    return oldest;
+  }
+  async create(text2) {
+    this.#made = await this.forge.create(this.prNumber, text2);
+    this.#me = this.#made.author || this.#me;
+    return this.#made;
+  }
+  /** Change it. Return false if it does not exist anymore, or is not ours after all. */
+  async update({ id }, text2) {
+    try {
+      await this.forge.update(this.prNumber, id, text2);
+      return true;
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      this.#gone.add(id);
+      return false;
+    }
+  }
+  /** Return them, oldest first. */
+  async all() {
+    const marker = markerLine(this.forge.markerStyle, this.prNumber);
+    const comments = await this.forge.comments(this.prNumber);
+    const found = comments.filter(({ body }) => body.replace(/^[\ufeff \t\r\n]+/, "").startsWith(marker));
+    if (found.length && !this.#me) this.#me = await this.forge.me();
+    const made = this.#made;
+    if (made && !found.some(({ id }) => id === made.id)) found.push(made);
+    return found.filter((comment2) => !this.#gone.has(comment2.id) && this.#isOurs(comment2));
+  }
+  #isOurs({ id, author }) {
+    const isKnown = this.#me !== "" && author === this.#me;
+    return this.#me === void 0 || isKnown || id === this.#made?.id;
+  }
+};
+function isSame(body, text2) {
+  const normal2 = (given) => given.replaceAll("\r\n", "\n").trim();
+  return normal2(body) === normal2(text2);
+}
+
+// src/posting.ts
+async function post(forge, composer) {
+  const creating = await composer.count() > 0;
+  try {
+    return await keepCurrent(forge, composer.prNumber, () => composer.textFor(forge), creating);
+  } catch (error) {
+    throw error instanceof ForgeRefusedError ? refused(error, composer.job) : error;
+  }
+}
+
+// src/templates.ts
+import { open } from "node:fs/promises";
+
+// src/searching.ts
+import { isUtf8 } from "node:buffer";
+import { lstatSync, readdirSync, statSync as statSync2 } from "node:fs";
+import path2 from "node:path";
+
+// src/natural_order.ts
+function byNumbers(one, other) {
+  for (const [index, text2] of one.entries()) {
+    const order = compared(text2, other[index] ?? "");
+    if (order) return order;
+  }
+  return 0;
+}
+function compared(one, other) {
+  const [parts, others] = [one.split(/([0-9]+)/), other.split(/([0-9]+)/)];
+  for (const [index, part2] of parts.entries()) {
+    const against = others[index];
+    if (against === void 0) return 1;
+    const order = index % 2 ? byValue(part2, against) : byCodePoint(part2, against);
+    if (order) return order;
+  }
+  return parts.length - others.length;
+}
+function byValue(one, other) {
+  const difference = BigInt(one) - BigInt(other);
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
+}
+function byCodePoint(one, other) {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+// src/searching.ts
+var MAGIC = /[*?[]/;
+function* searched(paths, isWanted, onProblem) {
+  for (const given of paths) {
+    const start = normal(given);
+    if (isFolder(given)) {
+      for (const found of matching2(start, ["**", "*"], onProblem))
+        if (isWanted(found.path)) yield { ...found, folder: start || "." };
+    } else if (isThere(given)) {
+      yield { path: start, folder: "", isUnreadable: false };
+    } else if (MAGIC.test(given)) yield* globbed(start, onProblem);
+    else onProblem(given, "no such file or folder", true);
+  }
+}
+function* globbed(pattern, onProblem) {
+  const parts = partsOf(pattern);
+  const plain = parts.findIndex((part2) => MAGIC.test(part2));
+  const folder = rootOf(pattern) + parts.slice(0, plain).join(path2.sep);
+  if (isFolder(folder || ".")) yield* matching2(folder, parts.slice(plain), onProblem);
+}
+function* matching2(folder, pattern, onProblem) {
+  const [first2 = "*", ...rest] = pattern;
+  const entries = entriesOf(folder, onProblem);
+  if (!entries) return;
+  if (first2 === "**") yield* matching2(folder, rest.length ? rest : ["*"], onProblem);
+  const isMatch = first2 === "**" ? void 0 : matcher(first2);
+  for (const entry of entries) {
+    const at = joined(folder, entry.name);
+    if (entry.name.startsWith(".") && !first2.startsWith(".")) continue;
+    if (!isMatch) {
+      if (entry.isDirectory) yield* matching2(at, pattern, onProblem);
+    } else if (isMatch.test(entry.name)) {
+      const isOne = entry.isDirectory || entry.isLink && isFolder(at);
+      if (isOne && rest.length) yield* matching2(at, rest, onProblem);
+      else if (!isOne && !rest.length) yield { path: at, folder: "", isUnreadable: !entry.isText };
+    }
+  }
+}
+function entriesOf(folder, onProblem) {
+  try {
+    const found = readdirSync(folder || ".", { withFileTypes: true, encoding: "buffer" });
+    return found.map((entry) => ({
+      name: entry.name.toString("utf8"),
+      isText: isUtf8(entry.name),
+      isDirectory: entry.isDirectory(),
+      isLink: entry.isSymbolicLink()
+    })).sort((one, other) => byCodePoint(one.name, other.name));
+  } catch (error) {
+    onProblem(folder || ".", `cannot search the folder: ${reasonOf(error)}`);
+    return void 0;
+  }
+}
+function reasonOf(error) {
+  return messageOf(error).replace(/^[A-Z]+: /, "").replace(/, \w+( '.*')?$/s, "");
+}
+function matcher(pattern) {
+  const literal = (text2) => text2.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const source = pattern.replace(/\[(!?)(\]?[^\]]*)\]|./gsu, (part2, not, set) => {
+    if (set) return `[${not ? "^" : ""}${set.replace(/[\\\]^[]/g, "\\$&")}]`;
+    return part2 === "*" ? ".*" : part2 === "?" ? "." : literal(part2);
+  });
+  try {
+    return new RegExp(`^(?:${source})$`, process.platform === "win32" ? "sui" : "su");
+  } catch {
+    return /^(?!)/;
+  }
+}
+function normal(given) {
+  return rootOf(given) + partsOf(given).join(path2.sep);
+}
+function partsOf(given) {
+  const separators = path2.sep === "\\" ? /[\\/]/ : "/";
+  return given.slice(rootOf(given).length).split(separators).filter((part2) => part2 && part2 !== ".");
+}
+function rootOf(given) {
+  return path2.parse(given).root;
+}
+function joined(folder, name) {
+  return !folder || folder === "." ? name : folder.endsWith(path2.sep) ? folder + name : folder + path2.sep + name;
+}
+function isFolder(given) {
+  try {
+    return statSync2(given).isDirectory();
+  } catch {
+    return false;
+  }
+}
+function isThere(given) {
+  try {
+    lstatSync(given);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// src/templates.ts
+var COMMENT_PLACES = ["screenshots", "heading", "entries", "count"];
+var JOB_PLACES = ["pr_number", "commit", "run_url", "dashboard_url"];
+var SCREENSHOT_PLACES = ["screenshots", "entries"];
+var MAX_HEADING_BYTES = 200;
+var MAX_COUNT_BYTES = 20;
+var PLACE = /\{\{\s*(.*?)\s*\}\}/g;
+var Template = class _Template {
+  constructor(text2) {
+    this.text = text2;
+  }
+  text;
+  /** Read a template from a file. Throws InvalidInputError if the file is not a valid template. */
+  static async read(path4) {
+    const content2 = await contentOf(path4);
+    if (content2.length > MAX_COMMENT_BYTES)
+      throw new InvalidInputError(
+        `the template ${path4} is longer than ${grouped(MAX_COMMENT_BYTES)} bytes, the most a comment may have`
+      );
+    try {
+      return _Template.of(new TextDecoder("utf-8", { fatal: true }).decode(content2), path4);
+    } catch (error) {
+      if (error instanceof InvalidInputError) throw error;
+      throw new InvalidInputError(`the template ${path4} is not UTF-8 text`);
+    }
+  }
+  /** Check a text and return it as a template. `origin` names it in errors. Throws InvalidInputError. */
+  static of(text2, origin) {
+    const known = [...COMMENT_PLACES, ...JOB_PLACES];
+    const places = placesIn(text2);
+    const unknown = places.find((place) => !known.includes(place));
+    if (unknown !== void 0)
+      throw new InvalidInputError(
+        `the template ${origin} has an unknown place {{${unknown.slice(0, 60)}}}: use one of ` + known.map((name) => `{{${name}}}`).join(", ")
+      );
+    if (!places.some((place) => SCREENSHOT_PLACES.includes(place)))
+      throw new InvalidInputError(
+        `the template ${origin} has no place for the screenshots: add {{screenshots}} or {{entries}}`
+      );
+    return new _Template(text2.replaceAll("\r\n", "\n"));
+  }
+  /** Return the service's comment with the template around it. The marker stays first. */
+  filled(comment2, jobValues) {
+    const { markdown, heading, count } = comment2;
+    const at = Math.max(markdown.indexOf(heading), 0);
+    const [marker, entries] = [markdown.slice(0, at), markdown.slice(at + heading.length)];
+    const values = {
+      screenshots: withoutOuterBreaks(heading + entries),
+      heading,
+      entries: withoutOuterBreaks(entries),
+      count: String(count),
+      ...jobValues
+    };
+    return marker + this.#substituted(values);
+  }
+  /** Return how long the service's comment may be, in bytes, so that the filled template fits. */
+  room(limit, marker, jobValues) {
+    const widest = {
+      screenshots: "",
+      heading: " ".repeat(MAX_HEADING_BYTES),
+      entries: "",
+      count: " ".repeat(MAX_COUNT_BYTES),
+      ...jobValues
+    };
+    const own = Buffer.byteLength(`${marker}
+
+${this.#substituted(widest)}`);
+    const copies = placesIn(this.text).filter((place) => SCREENSHOT_PLACES.includes(place)).length;
+    return Math.floor((limit - own) / copies);
+  }
+  /** Fill all places in one pass: a screenshot's name may look like a place, and stays a name. */
+  #substituted(values) {
+    return this.text.replace(PLACE, (_, place) => values[place] ?? "");
+  }
+};
+function placesIn(text2) {
+  return [...text2.matchAll(PLACE)].map(([, place = ""]) => place);
+}
+function withoutOuterBreaks(text2) {
+  return text2.replace(/^\n+|\n+$/g, "");
+}
+async function contentOf(path4) {
+  try {
+    const handle = await open(path4);
+    try {
+      const content2 = Buffer.alloc(MAX_COMMENT_BYTES + 1);
+      const { bytesRead } = await handle.read(content2, 0, content2.length, 0);
+      return content2.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw new InvalidInputError(`cannot read the template ${path4}: ${reasonOf(error)}`);
+  }
+}
+
+// src/commands/comment.ts
+var DONE = {
+  created: "Posted the comment",
+  updated: "Updated the comment",
+  unchanged: "The comment was already up to date",
+  none: "No screenshots, so no comment was posted"
+};
+async function comment(options, context) {
+  const { environ, say } = context;
+  const template = options.template ? await Template.read(options.template) : void 0;
+  const given = prIn(options, environ);
+  let job = detected(environ);
+  if (given === void 0 && await buildsBaselines(job, branchIn2({}, environ))) {
+    say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
+    return { markdown: "", dashboardUrl: "" };
+  }
+  const sender = senderOf(context);
+  const prNumber2 = await pullRequest(given, job, sender);
+  if (template) job = await withHead(job, prNumber2, sender);
+  if (options.post) job = jobAtForge(job, options, environ);
+  const service = connected(options, context);
+  const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber2, job);
+  const composer = new Composer(service, prNumber2, job, {
+    view: options.view ?? usual,
+    template,
+    dashboardUrl
+  });
+  if (!options.post) return { markdown: await composer.markdown(), dashboardUrl };
+  return { markdown: "", posted: await posted(composer, job, sender, context), dashboardUrl };
+}
+async function posted(composer, job, sender, context) {
+  const { say, fail = say } = context;
+  const forge = forgeOf(job, sender);
+  const done = await post(forge, composer);
+  for (const note of composer.notes) say(`Note: ${note}.`);
+  if (composer.warning) fail(`Warning: ${composer.warning}.`);
+  say(`${DONE[done.outcome]} on pull request ${composer.prNumber} at ${forge.label}.`);
+  return done;
+}
+async function withHead(job, prNumber2, sender) {
+  if (job.lookup !== "head") return job;
+  try {
+    return { ...job, commitSha: await commitOf(job, prNumber2, sender) };
+  } catch (error) {
+    if (error instanceof PrshotsError) return job;
+    throw error;
+  }
+}
+
+// src/queue.ts
+var Queue = class {
+  constructor(atOnce) {
+    this.atOnce = atOnce;
+  }
+  atOnce;
+  #running = 0;
+  #waiting = [];
+  #idle = [];
+  /** Run this task when its turn comes. The task must not reject. */
+  add(task) {
+    this.#waiting.push(task);
+    this.#next();
+  }
+  /** Wait until all tasks are done. */
+  idle() {
+    return new Promise((resolve2) => {
+      this.#idle.push(resolve2);
+      this.#next();
+    });
+  }
+  #next() {
+    while (this.#running < this.atOnce) {
+      const task = this.#waiting.shift();
+      if (!task) break;
+      this.#running += 1;
+      void task().finally(() => {
+        this.#running -= 1;
+        this.#next();
+      });
+    }
+    if (this.#running === 0) for (const resolve2 of this.#idle.splice(0)) resolve2();
+  }
+};
+
+// src/closing.ts
+var CONCURRENT_PURGES = 8;
+var PURGE_SECONDS2 = 60;
+async function close(service, prNumber2, forge, job, merge) {
+  const proxied = await proxiedImages(forge, prNumber2);
+  const asked2 = merge.mergedAs ? void 0 : await mergeOf2(forge, prNumber2, job);
+  const mergedAs = merge.mergedAs || (asked2?.commitSha ?? "");
+  const expired = await service.expire(prNumber2, {
+    mergedAs,
+    branch: merge.branch || (asked2?.branch ?? "")
+  });
+  const { count: left } = await service.comment(prNumber2);
+  if (left) return { expired, left, posted: { outcome: "none", url: "" }, purged: 0, notPurged: 0 };
+  if (proxied instanceof PrshotsError) throw unfinished(proxied, job);
+  const composer = new Composer(service, prNumber2, job);
+  const posted2 = await keepCurrent(forge, prNumber2, () => composer.textFor(forge), false).catch((error) => {
+    throw error instanceof PrshotsError ? unfinished(error, job) : error;
+  });
+  const purged = await purge(forge, proxied);
+  return { expired, left, posted: posted2, purged, notPurged: proxied.length - purged };
+}
+async function mergeOf2(forge, prNumber2, job) {
+  if (job.closed && prNumber2 === job.prNumber) return void 0;
+  try {
+    return await forge.mergeOf(prNumber2);
+  } catch (error) {
+    if (error instanceof PrshotsError) return void 0;
+    throw error;
+  }
+}
+async function proxiedImages(forge, prNumber2) {
+  const found = [];
+  try {
+    for (const { id } of await new OurComments(forge, prNumber2).all())
+      found.push(...await forge.proxiedImages(id).catch(ifDeleted));
+    return found;
+  } catch (error) {
+    if (error instanceof PrshotsError) return error;
+    throw error;
+  }
+}
+function ifDeleted(error) {
+  if (error instanceof NotFoundError) return [];
+  throw error;
+}
+async function purge(forge, addresses) {
+  const until = Date.now() + PURGE_SECONDS2 * 1e3;
+  const queue = new Queue(CONCURRENT_PURGES);
+  let purged = 0;
+  for (const address2 of addresses)
+    queue.add(async () => {
+      if (Date.now() < until && await forge.purge(address2)) purged += 1;
+    });
+  await queue.idle();
+  return purged;
+}
+function unfinished(error, job) {
+  const reason = error instanceof ForgeRefusedError ? refused(error, job) : error;
+  return new ForgeError(
+    `the screenshots are deleted, but the comment could not be changed: ${messageOf(reason)}. Run the same command again to finish`
+  );
+}
+
+// src/commands/expire.ts
+var PR_CLOSE = "pr_close";
+var COMMENTED = {
+  created: "Posted the comment.",
+  // never: a comment is only changed
+  updated: "Updated the comment: it says that the screenshots were deleted.",
+  unchanged: "The comment was already up to date.",
+  none: "There is no comment to update."
+};
+async function expire(options, context) {
+  const { environ, say } = context;
+  const found = detected(environ);
+  const [given, branch2] = [prIn(options, environ), branchIn2(options, environ)];
+  const sender = senderOf(context);
+  const prNumber2 = await pullRequest(given, found, sender);
+  const merge = await mergeOf3(found, prNumber2, options.mergedAs ?? "", branch2);
+  if (!options.post) {
+    const expired = await connected(options, context).expire(prNumber2, merge);
+    say(wordsFor2(expired));
+    return { json: jsonOf2(expired) };
+  }
+  const job = jobAtForge(found, options, environ);
+  const forge = forgeOf(job, sender);
+  const closed = await close(connected(options, context), prNumber2, forge, job, merge);
+  for (const words2 of [wordsFor2(closed.expired), ...commentWords(closed)]) say(words2);
+  return { json: { ...jsonOf2(closed.expired), ...commentJson(closed) }, posted: closed.posted };
+}
+async function mergeOf3(job, prNumber2, given, branch2) {
+  const takes = "all 40 hexadecimal characters of the commit";
+  const isJobsOwn = prNumber2 === job.prNumber;
+  const mergedAs = checked("--merged-as", given, fullCommit, takes) ?? (isJobsOwn ? job.mergedAs : "");
+  if (!mergedAs) return { mergedAs: "", branch: "" };
+  const target = isJobsOwn ? job.targetBranch : "";
+  return { mergedAs, branch: branch2 || target || await defaultBranch(job) };
+}
+function jsonOf2({ prNumber: prNumber2, policy, marked, expired, baselines }) {
+  return { pr_number: prNumber2, policy, marked, expired, ...baselines && { baselines } };
+}
+function commentJson({ left, posted: posted2, purged, notPurged }) {
+  return {
+    left,
+    comment: posted2.outcome,
+    comment_url: posted2.url,
+    purged,
+    not_purged: notPurged
+  };
+}
+function wordsFor2(expired) {
+  const { prNumber: prNumber2, policy, marked } = expired;
+  const kept = expired.baselines ? `Kept ${counted(expired.baselines, "screenshot")} of the merged pull request as baselines. ` : "";
+  if (policy === PR_CLOSE)
+    return `${kept}Deleted ${counted(expired.expired, "screenshot")} of pull request ${prNumber2}.`;
+  return `${kept}Marked ${counted(marked, "screenshot")} of pull request ${prNumber2} as closed. The project's policy, ${policy}, keeps them for now.`;
+}
+function commentWords({ left, posted: posted2, notPurged }) {
+  if (left) return [`Did not change the comment: it still shows ${counted(left, "screenshot")}.`];
+  const words2 = [COMMENTED[posted2.outcome]];
+  if (notPurged)
+    words2.push(
+      `Warning: the image proxy kept ${grouped(notPurged)} of its copies. They expire on their own.`
+    );
+  return words2;
+}
+
+// src/commands/move_staged.ts
+async function moveStaged(options, context) {
+  const { environ, say, fail = say } = context;
+  const { prNumber: prNumber2, sourceBranch, repository: repository2, fromFork } = detected(environ);
+  const isJobsOwn = (prIn(options, environ) ?? prNumber2) === prNumber2;
+  if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch) return;
+  const service = connected(options, context);
+  try {
+    const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : repository2, fromFork);
+    const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
+    if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
+    if (words2.length) say(`${words2.join("; ")}.`);
+  } catch (error) {
+    if (!(error instanceof PrshotsError)) throw error;
+    if (error instanceof ServiceTooOldError) return;
+    fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
+  }
+}
+function staged(count) {
+  return counted(count, "staged screenshot");
+}
+
+// src/commands/outputs.ts
+import { randomBytes as randomBytes2 } from "node:crypto";
+
+// src/sizes.ts
+var UNITS = ["B", "KB", "MB", "GB", "TB"];
+function readableSize(bytes) {
+  let value = bytes;
+  let unit = 0;
+  while (unit < UNITS.length - 1 && Math.round(value) >= 1024) {
+    value /= 1024;
+    unit += 1;
+  }
+  const tenths = Math.round(value * 10);
+  return `${tenths < 100 ? tenths / 10 : Math.round(value)} ${UNITS[unit]}`;
+}
+
+// src/commands/outputs.ts
+var MAX_ROWS = 20;
+function uploadText(result, format) {
+  switch (format) {
+    case "json":
+      return jsonText(uploadJson(result));
+    case "markdown":
+      return linesOf(markdownOf(result));
+    case "github-output":
+      return linesOf(githubOutput(result));
+    default:
+      return uploadTable(result);
+  }
+}
+function compareText({ comparison }, format) {
+  if (!comparison) return "";
+  switch (format) {
+    case "json":
+      return jsonText(comparison.json);
+    case "github-output":
+      return linesOf(comparisonOutputs(comparison.dashboardUrl, comparison));
+    default:
+      return shotTable(comparison.shots);
+  }
+}
+function jsonText(value) {
+  return `${JSON.stringify(value, void 0, 2)}
+`;
+}
+function linesOf(lines) {
+  return lines.map((line) => `${line}
+`).join("");
+}
+function markdownOf({ outcomes }) {
+  return outcomes.flatMap(({ uploaded }) => uploaded ? [uploaded.markdown] : []);
+}
+function githubOutput(result) {
+  const end = `end_${randomBytes2(16).toString("hex")}`;
+  const urls = result.outcomes.flatMap(({ uploaded }) => uploaded ? [uploaded.viewUrl] : []);
+  const block = (name, lines) => [`${name}<<${end}`, ...lines, end];
+  return [
+    `count=${result.count}`,
+    ...comparisonOutputs(result.dashboardUrl, result.comparison),
+    ...block("urls", urls),
+    ...block("markdown", markdownOf(result))
+  ];
+}
+function comparisonOutputs(dashboardUrl, comparison) {
+  const lines = dashboardUrl ? [`dashboard-url=${dashboardUrl}`] : [];
+  if (!comparison) return lines;
+  const counts = Object.entries(comparison.counts).map(([name, count]) => `${name}=${count}`);
+  return [...lines, `comparison=${comparison.state}`, ...counts];
+}
+function uploadJson(result) {
+  const { target, outcomes, problems, isDry, comparison, dashboardUrl } = result;
+  const good = outcomes.filter(({ error }) => !error).map(entryOf);
+  const failed = [
+    ...outcomes.filter(({ error }) => error).map(({ shot, error }) => ({ path: shot.path, error })),
+    ...problems.map(({ path: path4, words: words2 }) => ({ path: path4, error: words2 }))
+  ];
+  const { branch: branch2, base_commit, state, counts } = comparison?.json ?? {};
+  return {
+    pr_number: target.prNumber ?? null,
+    commit_sha: target.commitSha,
+    count: result.count,
+    ...target.baselineOf && { baseline_of: target.baselineOf },
+    ...isDry ? { uploaded: [], would_upload: good } : { uploaded: good },
+    failed,
+    comparison: comparison ? { branch: branch2, base_commit, state, counts } : null,
+    dashboard_url: dashboardUrl || null
+  };
+}
+function entryOf({ shot, uploaded, note }) {
+  const { path: path4, name, viewport, theme } = shot;
+  const sent = uploaded && {
+    id: uploaded.id,
+    view_url: uploaded.viewUrl,
+    markdown: uploaded.markdown
+  };
+  return { path: path4, name, viewport, ...theme && { theme }, ...sent, note };
+}
+function uploadTable({ outcomes, isDry }) {
+  const good = outcomes.filter(({ error }) => !error);
+  if (good.length > MAX_ROWS) return "";
+  const done = ({ isKnown }) => isDry ? "would be uploaded" : isKnown ? "already there" : "uploaded";
+  return tableOf(
+    good.map((outcome) => ({
+      ...namesOf(outcome.shot),
+      SIZE: readableSize(outcome.shot.size),
+      RESULT: printable(done(outcome) + (outcome.note && `; ${outcome.note}`))
+    }))
+  );
+}
+function shotTable(shots) {
+  const compared2 = shots.filter(({ verdict }) => verdict !== "failed");
+  const changes = compared2.filter(({ verdict }) => verdict !== "unchanged");
+  const shown = compared2.length <= MAX_ROWS ? compared2 : changes;
+  if (shown.length > MAX_ROWS) return "";
+  return tableOf(
+    shown.map((shot) => ({
+      ...namesOf(shot),
+      VERDICT: shot.ancestor ? shot.verdict : `${shot.verdict} (since the newest baseline)`,
+      PIXELS: pixelsOf(shot)
+    }))
+  );
+}
+function pixelsOf({ verdict, pixels, shift }) {
+  if (verdict === "changed") return grouped(pixels);
+  if (verdict === "moved") return `${grouped(Math.abs(shift))} rows ${shift < 0 ? "removed" : "inserted"}`;
+  return "-";
+}
+function namesOf({ name, viewport, theme }) {
+  return { NAME: printable(name), VIEWPORT: viewport, THEME: theme };
+}
+function tableOf(rows) {
+  const [first2] = rows;
+  if (!first2) return "";
+  const isThemed = rows.some(({ THEME }) => THEME);
+  const columns = Object.keys(first2).filter((column) => column !== "THEME" || isThemed);
+  const cells = [columns, ...rows.map((row) => columns.map((column) => row[column] || "-"))];
+  const widths = columns.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
+  return linesOf(
+    cells.map(
+      (row) => row.map((cell, index) => padded(cell, widths[index])).join("  ").trimEnd()
+    )
+  );
+}
+function lengthOf(text2 = "") {
+  return Array.from(text2).length;
+}
+function padded(text2, width = 0) {
+  return text2 + " ".repeat(width - lengthOf(text2));
+}
+
+// src/file_uploads.ts
+import { createHash as createHash2 } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+
+// src/patience.ts
+var FAILURES_IN_A_ROW = 3;
+var HOPELESS = [
+  UnauthorizedError,
+  UnreachableError,
+  RateLimitedError,
+  ServiceTooOldError,
+  WrongAddressError
+];
+var Patience = class {
+  /** Why it is over; empty while it is not. */
+  reason = "";
+  #failures = 0;
+  get isOver() {
+    return this.reason !== "";
+  }
+  succeeded() {
+    this.#failures = 0;
+  }
+  /** Count an error. Return whether every other upload would fail for the same reason. */
+  failed(error) {
+    if (error instanceof CallError) this.#failures += 1;
+    const isHopeless = HOPELESS.some((kind) => error instanceof kind);
+    if (isHopeless || this.#failures >= FAILURES_IN_A_ROW) this.reason ||= messageOf(error);
+    return isHopeless;
+  }
+};
+
+// src/shots.ts
+import { open as open2, stat } from "node:fs/promises";
+import path3 from "node:path";
+
+// src/formats.ts
+var LABELS = {
+  "image/png": "PNG",
+  "image/jpeg": "JPEG",
+  "image/webp": "WEBP"
+};
+function contentTypeOf(image) {
+  if (image.subarray(0, 8).equals(Buffer.from("PNG\r\n\n", "latin1"))) return "image/png";
+  if (image.subarray(0, 3).equals(Buffer.from([255, 216, 255]))) return "image/jpeg";
+  if (text(image, 0) === "RIFF" && text(image, 8) === "WEBP") return "image/webp";
+  return void 0;
+}
+function isCutOff(image) {
+  const contentType = contentTypeOf(image);
+  return contentType !== void 0 && !IS_COMPLETE[contentType](image);
+}
+var IS_COMPLETE = {
+  "image/png": isCompletePng,
+  "image/jpeg": isCompleteJpeg,
+  "image/webp": (image) => {
+    const end = image.length < 8 ? 0 : 8 + image.readUInt32LE(4);
+    return end >= SHORTEST_WEBP && end <= image.length;
+  }
+};
+var SHORTEST_WEBP = 20;
+function isCompletePng(image) {
+  let start = 8;
+  while (start + 8 <= image.length) {
+    const end = start + 12 + image.readUInt32BE(start);
+    if (text(image, start + 4) === "IEND") return end <= image.length;
+    start = end;
+  }
+  return false;
+}
+function isCompleteJpeg(image) {
+  let at = 2;
+  for (; ; ) {
+    at = image.indexOf(255, at);
+    if (at < 0 || at + 1 >= image.length) return false;
+    const marker = image.readUInt8(at + 1);
+    if (marker === 217) return true;
+    if (marker === 255) {
+      at += 1;
+    } else if (marker === 0 || marker === 1 || marker >= 208 && marker <= 216) {
+      at += 2;
+    } else {
+      if (at + 4 > image.length) return false;
+      at += 2 + image.readUInt16BE(at + 2);
+    }
+  }
+}
+function pixelSize(image) {
+  try {
+    const size = SIZES[contentTypeOf(image) ?? "none"](image);
+    return size && size.width > 0 && size.height > 0 ? size : void 0;
+  } catch (error) {
+    if (error instanceof RangeError) return void 0;
+    throw error;
+  }
+}
+var SIZES = {
+  "image/png": (image) => text(image, 12) === "IHDR" ? { width: image.readUInt32BE(16), height: image.readUInt32BE(20) } : void 0,
+  "image/jpeg": jpegSize,
+  "image/webp": webpSize,
+  none: () => void 0
+};
+function jpegSize(image) {
+  let at = 2;
+  for (; ; ) {
+    if (image.readUInt8(at) !== 255) return void 0;
+    const marker = image.readUInt8(at + 1);
+    if (marker === 255) {
+      at += 1;
+    } else if (marker === 1 || marker >= 208 && marker <= 216) {
+      at += 2;
+    } else if (marker >= 192 && marker <= 207 && ![196, 200, 204].includes(marker)) {
+      return { height: image.readUInt16BE(at + 5), width: image.readUInt16BE(at + 7) };
+    } else {
+      const length = image.readUInt16BE(at + 2);
+      if (length < 2 || marker === 217 || marker === 218) return void 0;
+      at += 2 + length;
+    }
+  }
+}
+function webpSize(image) {
+  switch (text(image, 12)) {
+    case "VP8 ":
+      return { width: image.readUInt16LE(26) & 16383, height: image.readUInt16LE(28) & 16383 };
+    case "VP8L": {
+      const bits = image.readUInt32LE(21);
+      return { width: (bits & 16383) + 1, height: (bits >>> 14 & 16383) + 1 };
+    }
+    case "VP8X":
+      return { width: image.readUIntLE(24, 3) + 1, height: image.readUIntLE(27, 3) + 1 };
+    default:
+      return void 0;
+  }
+}
+function text(image, at) {
+  return image.toString("latin1", at, at + 4);
+}
+
+// src/shot_names.ts
+var MAX_NAME_CHARACTERS = 200;
+var VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
+var THEMES = ["light", "dark"];
+var SUFFIXES = /^(.*)@([0-9]+x[0-9]+)(?:@[0-9.]+x)?(?:\.(light|dark))?$/s;
+function suffixesOf(stem) {
+  const [, name = stem, viewport = "", theme = ""] = SUFFIXES.exec(stem) ?? [];
+  return { name: viewport ? name.replace(/[ /]+$/, "") : name, viewport, theme };
+}
+
+// src/shots.ts
+var EXTENSIONS = {
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".webp": "image/webp"
+};
+var MAX_READ_BYTES = 64 * 1024 * 1024;
+async function findShots(paths, naming = {}) {
+  const { base = "", name = "", viewport = "", theme = "" } = naming;
+  if (viewport && !VIEWPORT.test(viewport))
+    throw new InvalidInputError(
+      `invalid viewport ${quoted(viewport)}: use <width>x<height>, such as 1280x800`
+    );
+  if (theme && !THEMES.includes(theme))
+    throw new InvalidInputError(`invalid theme ${quoted(theme)}: use ${THEMES.join(" or ")}`);
+  const problems = [];
+  const onProblem = (at, words2, isMissing = false) => problems.push({ path: at, words: words2, isMissing });
+  const files = withoutRepetitions([...searched(paths, hasExtension, onProblem)]);
+  if (name && files.length > 1)
+    throw new InvalidInputError(`--name is for one screenshot, but ${files.length} files were found`);
+  const shots = /* @__PURE__ */ new Map();
+  for (const file of files) {
+    try {
+      const shot = await shotFrom(file, { base: base || file.folder, name, viewport, theme });
+      const other = shots.get(keyOf(shot));
+      if (other) throw new InvalidInputError(sameShot(shot, other));
+      shots.set(keyOf(shot), shot);
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) throw error;
+      onProblem(file.path, error.message);
+    }
+  }
+  return { shots: [...shots.values()].sort(inOrder), problems };
+}
+function keyOf({ name, viewport, theme }) {
+  return JSON.stringify([name, viewport, theme]);
+}
+function cutOffWarning(contentType) {
+  return `the file is cut off (damaged ${LABELS[contentType]}); uploading it anyway. Take the screenshot again`;
+}
+function hasExtension(file) {
+  return path3.extname(file).toLowerCase() in EXTENSIONS;
+}
+function withoutRepetitions(files) {
+  const byPath = new Map(files.reverse().map((file) => [path3.resolve(file.path), file]));
+  return [...byPath.values()].reverse();
+}
+function sameShot({ theme }, other) {
+  const same = theme ? "name, viewport and theme" : "name and viewport";
+  return `has the same ${same} as ${other.path}: rename one`;
+}
+function inOrder(one, other) {
+  return byNumbers([one.name, one.viewport, one.theme], [other.name, other.viewport, other.theme]);
+}
+async function shotFrom(file, given) {
+  const title = given.name ? { name: given.name, viewport: "", theme: "" } : suffixesOf(nameOf(file.path, given.base));
+  checkName(title.name);
+  if (file.isUnreadable) throw new InvalidInputError("has a name that is not UTF-8: rename it");
+  const { contentType, size, pixels, warning } = await inspected(file.path);
+  const viewport = given.viewport || title.viewport || pixels;
+  if (!viewport) throw new InvalidInputError("has no size in pixels: the file may be damaged");
+  if (!VIEWPORT.test(viewport))
+    throw new InvalidInputError(`has the viewport ${viewport}: use --viewport, with sides of 1 to 99999`);
+  const namedAs = EXTENSIONS[path3.extname(file.path).toLowerCase()] ?? contentType;
+  const note = namedAs === contentType ? "" : `is a ${LABELS[contentType]}, despite its extension`;
+  const theme = given.theme || title.theme;
+  return { path: file.path, name: title.name, viewport, theme, contentType, size, note, warning };
+}
+function nameOf(file, folder) {
+  const stem = hasExtension(file) ? file.slice(0, -path3.extname(file).length) : file;
+  const relative = partsOf(path3.relative(folder || ".", stem));
+  if (!relative.includes("..")) return relative.join("/");
+  if (folder) throw new InvalidInputError(`is not in ${folder}: --base must be a folder that contains it`);
+  return partsOf(path3.normalize(stem)).filter((part2) => part2 !== "..").join("/");
+}
+function checkName(name) {
+  if (!name) throw new InvalidInputError("has no name, only a viewport: use --name");
+  const { length } = Array.from(name);
+  if (length > MAX_NAME_CHARACTERS)
+    throw new InvalidInputError(
+      `has a name of ${length} characters, more than ${MAX_NAME_CHARACTERS}: shorten it with --base`
+    );
+  if (name.includes("\0") || new RegExp("\\p{Surrogate}", "u").test(name))
+    throw new InvalidInputError("has a name that is not UTF-8: rename it, or use --name");
+}
+async function inspected(file) {
+  const { size, data } = await beginningOf(file);
+  if (!data.length) throw new InvalidInputError("is empty");
+  const contentType = contentTypeOf(data);
+  if (!contentType) throw new InvalidInputError("is not a PNG, JPEG or WebP image");
+  const isDamaged = size <= data.length && isCutOff(data);
+  const pixels = pixelSize(data);
+  return {
+    contentType,
+    size,
+    pixels: pixels ? `${pixels.width}x${pixels.height}` : "",
+    warning: isDamaged ? cutOffWarning(contentType) : ""
+  };
+}
+async function beginningOf(file) {
+  try {
+    if (!(await stat(file)).isFile()) throw new InvalidInputError("is not a file");
+    const handle = await open2(file);
+    try {
+      const { size } = await handle.stat();
+      const data = Buffer.alloc(Math.min(size, MAX_READ_BYTES));
+      const { bytesRead } = await handle.read(data, 0, data.length, 0);
+      return { size, data: data.subarray(0, bytesRead) };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw error;
+    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+  }
+}
+
+// src/png.ts
+import { promisify } from "node:util";
+import { constants, deflate, inflate } from "node:zlib";
+var SIGNATURE = Buffer.from("PNG\r\n\n", "latin1");
+var EIGHT_BITS = 8;
+var PALETTE = 3;
+var SAMPLES = { 0: 1, 2: 3, [PALETTE]: 1, 4: 2, 6: 4 };
+var COLOR_TYPES = { 1: 0, 2: 4, 3: 2, 4: 6 };
+var FILTERS = [0, 1, 2, 4];
+var LEVEL = 6;
+async function decoded(image, maxPixels) {
+  const { header, palette, alpha, data } = chunksOf(image);
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  const colorType = header.readUInt8(9);
+  const samples = SAMPLES[colorType];
+  if (header.readUInt8(8) !== EIGHT_BITS || !samples || header.readUInt8(12) !== 0)
+    throw new InvalidInputError("cannot be shrunk: it is interlaced, or has other than 8 bits per channel");
+  if (width * height > maxPixels)
+    throw new InvalidInputError(
+      `has more than ${maxPixels.toLocaleString("en-US")} pixels: too many to shrink`
+    );
+  const stride = width * samples;
+  const filtered = await inflated(data, (stride + 1) * height);
+  const pixels = unfiltered(filtered, stride, height, samples);
+  if (colorType !== PALETTE) return { width, height, channels: samples, pixels };
+  return { width, height, ...withoutPalette(pixels, palette, alpha) };
+}
+function chunksOf(image) {
+  const found = {
+    header: Buffer.alloc(0),
+    palette: Buffer.alloc(0),
+    alpha: Buffer.alloc(0),
+    data: Buffer.alloc(0)
+  };
+  const data = [];
+  for (let at = SIGNATURE.length; at + 12 <= image.length; at += 12 + image.readUInt32BE(at)) {
+    const content2 = image.subarray(at + 8, at + 8 + image.readUInt32BE(at));
+    const name = image.toString("latin1", at + 4, at + 8);
+    if (name === "IHDR" && content2.length === 13) found.header = content2;
+    else if (name === "PLTE") found.palette = content2;
+    else if (name === "tRNS") found.alpha = content2;
+    else if (name === "IDAT") data.push(content2);
+  }
+  if (!found.header.length || !data.length) throw damaged();
+  return { ...found, data: Buffer.concat(data) };
+}
+async function inflated(data, bytes) {
+  try {
+    const filtered = await promisify(inflate)(data, { maxOutputLength: bytes + 1 });
+    if (filtered.length !== bytes) throw damaged();
+    return filtered;
+  } catch {
+    throw damaged();
+  }
+}
+function damaged() {
+  return new InvalidInputError("cannot be shrunk: the file is damaged");
+}
+function unfiltered(filtered, stride, height, samples) {
+  const pixels = Buffer.alloc(stride * height);
+  for (let row = 0; row < height; row++) {
+    const [from, to] = [row * (stride + 1) + 1, row * stride];
+    const filter = filtered[from - 1] ?? 0;
+    for (let x = 0; x < stride; x++) {
+      const left = x >= samples ? pixels[to + x - samples] ?? 0 : 0;
+      const up = row > 0 ? pixels[to + x - stride] ?? 0 : 0;
+      const corner = row > 0 && x >= samples ? pixels[to + x - stride - samples] ?? 0 : 0;
+      pixels[to + x] = (filtered[from + x] ?? 0) + predicted(filter, left, up, corner);
+    }
+  }
+  return pixels;
+}
+function predicted(filter, left, up, corner) {
+  switch (filter) {
+    case 1:
+      return left;
+    case 2:
+      return up;
+    case 3:
+      return left + up >> 1;
+    case 4: {
+      const toLeft = Math.abs(up - corner);
+      const toUp = Math.abs(left - corner);
+      const toCorner = Math.abs(left + up - 2 * corner);
+      if (toLeft <= toUp && toLeft <= toCorner) return left;
+      return toUp <= toCorner ? up : corner;
+    }
+    default:
+      return 0;
+  }
+}
+function withoutPalette(indexes, palette, alpha) {
+  const channels = alpha.length ? 4 : 3;
+  const pixels = Buffer.alloc(indexes.length * channels);
+  indexes.forEach((index, at) => {
+    palette.copy(pixels, at * channels, index * 3, index * 3 + 3);
+    if (channels === 4) pixels[at * 4 + 3] = alpha[index] ?? 255;
+  });
+  return { channels, pixels };
+}
+async function encoded({ width, height, channels, pixels }) {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.writeUInt8(EIGHT_BITS, 8);
+  header.writeUInt8(COLOR_TYPES[channels] ?? 0, 9);
+  const filtered = filteredRows(pixels, width * channels, height, channels);
+  const data = await promisify(deflate)(filtered, { level: LEVEL, memLevel: constants.Z_MAX_MEMLEVEL });
+  const chunks = [chunk("IHDR", header), chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
+  return Buffer.concat([SIGNATURE, ...chunks]);
+}
+function filteredRows(pixels, stride, height, samples) {
+  const filtered = Buffer.alloc((stride + 1) * height);
+  const attempt = Buffer.alloc(stride + 1);
+  for (let row = 0; row < height; row++) {
+    let least = Number.POSITIVE_INFINITY;
+    for (const filter of FILTERS) {
+      const sum = filterRow(attempt, filter, pixels, row, stride, samples);
+      if (sum >= least) continue;
+      least = sum;
+      attempt.copy(filtered, row * (stride + 1));
+    }
+  }
+  return filtered;
+}
+function filterRow(into, filter, pixels, row, stride, samples) {
+  const from = row * stride;
+  let sum = 0;
+  into[0] = filter;
+  for (let x = 0; x < stride; x++) {
+    const left = x >= samples ? pixels[from + x - samples] ?? 0 : 0;
+    const up = row > 0 ? pixels[from + x - stride] ?? 0 : 0;
+    const corner = row > 0 && x >= samples ? pixels[from + x - stride - samples] ?? 0 : 0;
+    const rest = (pixels[from + x] ?? 0) - predicted(filter, left, up, corner) & 255;
+    into[x + 1] = rest;
+    sum += rest < 128 ? rest : 256 - rest;
+  }
+  return sum;
+}
+function chunk(name, content2) {
+  const framed = Buffer.alloc(12 + content2.length);
+  framed.writeUInt32BE(content2.length, 0);
+  framed.write(name, 4, "latin1");
+  content2.copy(framed, 8);
+  framed.writeUInt32BE(crc32(framed.subarray(4, 8 + content2.length)), 8 + content2.length);
+  return framed;
+}
+var CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? crc >>> 1 ^ 3988292384 : crc >>> 1;
+  return crc;
+});
+function crc32(bytes) {
+  let crc = 4294967295;
+  for (const byte of bytes) crc = crc >>> 8 ^ (CRC_TABLE[(crc ^ byte) & 255] ?? 0);
+  return (crc ^ 4294967295) >>> 0;
+}
+
+// src/shrinking.ts
+var MAX_PIXELS = 1e8;
+var MAX_FILE_BYTES = 200 * 1024 * 1024;
+var SHADES = [8, 5, 4];
+var HOPELESS2 = 4;
+async function shrunk(image, limit) {
+  const contentType = contentTypeOf(image);
+  if (contentType !== "image/png")
+    throw new InvalidInputError(
+      `cannot be shrunk: only PNG can, not ${contentType ? LABELS[contentType] : "this format"}. Take the screenshot as a PNG, or upload with the Python client (pip install 'prshots[shrink]')`
+    );
+  if (image.length > MAX_FILE_BYTES)
+    throw new InvalidInputError(`is larger than ${MAX_FILE_BYTES / 1024 ** 2} MB: too large to shrink`);
+  let bitmap = await decoded(image, MAX_PIXELS);
+  for (; ; ) {
+    for (const bits of SHADES) {
+      const attempt = await encoded(withShades(bitmap, bits));
+      if (attempt.length < limit) return { image: attempt, contentType, label: LABELS[contentType] };
+      if (attempt.length > HOPELESS2 * limit) break;
+    }
+    if (bitmap.width === 1 && bitmap.height === 1) throw new InvalidInputError("cannot be shrunk enough");
+    bitmap = halved(bitmap);
+  }
+}
+function withShades(bitmap, bits) {
+  if (bits === 8) return bitmap;
+  const most = 2 ** bits - 1;
+  const shades = Uint8Array.from(
+    { length: 256 },
+    (_, value) => Math.round(Math.round(value * most / 255) * 255 / most)
+  );
+  return { ...bitmap, pixels: Buffer.from(bitmap.pixels.map((value) => shades[value] ?? 0)) };
+}
+function halved({ width, height, channels, pixels }) {
+  const [half, rows] = [Math.ceil(width / 2), Math.ceil(height / 2)];
+  const reduced = Buffer.alloc(half * rows * channels);
+  for (let y = 0; y < rows; y++)
+    for (let x = 0; x < half; x++)
+      for (let channel = 0; channel < channels; channel++) {
+        const [left, right] = [2 * x, Math.min(2 * x + 1, width - 1)];
+        const [top, bottom] = [2 * y, Math.min(2 * y + 1, height - 1)];
+        const at = (column, row) => pixels[(row * width + column) * channels + channel] ?? 0;
+        const sum = at(left, top) + at(right, top) + at(left, bottom) + at(right, bottom);
+        reduced[(y * half + x) * channels + channel] = sum + 2 >> 2;
+      }
+  return { width: half, height: rows, channels, pixels: reduced };
+}
+
+// src/file_uploads.ts
+var NOT_TRIED = "not tried: an earlier error stopped the upload";
+var DEFAULT_CONCURRENCY = 8;
+var MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+function outcomeOf(shot, known = {}) {
+  return { shot, error: "", note: shot.note, isFatal: false, isTooLarge: false, isKnown: false, ...known };
+}
+async function uploadAll(service, shots, target, sending = {}) {
+  const { prNumber: prNumber2, baselineOf = "", commitSha } = target;
+  const { onDone = () => {
+  } } = sending;
+  if (!shots.length) return [];
+  const maxBytes = await service.maxImageBytes();
+  if (prNumber2 !== void 0) {
+    const send2 = (shot) => service.upload(shot, prNumber2, commitSha);
+    return new FileUploads(send2, maxBytes, sending).run(shots);
+  }
+  const known = await knownBaselines(service, baselineOf, commitSha, sentAsTheyAre(shots, maxBytes, sending));
+  const outcomes = /* @__PURE__ */ new Map();
+  for (const shot of shots.filter((each) => known.has(keyOf(each)))) {
+    const outcome = outcomeOf(shot, { isKnown: true });
+    outcomes.set(keyOf(shot), outcome);
+    onDone(outcome);
+  }
+  const missing = shots.filter((shot) => !known.has(keyOf(shot)));
+  const send = (shot) => service.baseline(shot, baselineOf, commitSha);
+  for (const outcome of await new FileUploads(send, maxBytes, sending).run(missing))
+    outcomes.set(keyOf(outcome.shot), outcome);
+  return shots.map((shot) => outcomes.get(keyOf(shot)));
+}
+var FileUploads = class {
+  constructor(send, maxBytes, sending) {
+    this.send = send;
+    this.maxBytes = maxBytes;
+    this.sending = sending;
+    const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
+    this.#shrinkFrom = sending.shrink ? limit : Number.POSITIVE_INFINITY;
+  }
+  send;
+  maxBytes;
+  sending;
+  #patience = new Patience();
+  /** The service's 413 decides if its limit is not known. Shrinking needs a number. */
+  #shrinkFrom;
+  #shrinking = Promise.resolve();
+  async run(shots) {
+    const outcomes = [];
+    const queue = new Queue(this.sending.jobs ?? DEFAULT_CONCURRENCY);
+    for (const [index, shot] of shots.entries())
+      queue.add(async () => {
+        const outcome = await this.#outcome(shot);
+        outcomes[index] = outcome;
+        this.sending.onDone?.(outcome);
+      });
+    await queue.idle();
+    return outcomes;
+  }
+  async #outcome(shot) {
+    if (this.#patience.isOver) return outcomeOf(shot, { error: NOT_TRIED, isFatal: true });
+    try {
+      const outcome = await this.#uploaded(shot);
+      this.#patience.succeeded();
+      return outcome;
+    } catch (error) {
+      this.#patience.failed(error);
+      const words2 = error instanceof PrshotsError ? error.message : `failed: ${messageOf(error)}`;
+      const isTooLarge = error instanceof PayloadTooLargeError;
+      return outcomeOf(shot, { error: words2, isFatal: this.#patience.isOver, isTooLarge });
+    }
+  }
+  async #uploaded(shot) {
+    if (shot.size >= this.#shrinkFrom) return this.#uploadedShrunk(shot, this.#shrinkFrom);
+    if (shot.size >= this.maxBytes)
+      throw new PayloadTooLargeError(
+        `is ${readableSize(shot.size)}: the service takes less than ${readableSize(this.maxBytes)}`
+      );
+    const image = await contentOf2(shot);
+    return outcomeOf(shot, { uploaded: await this.send({ ...shot, image }) });
+  }
+  async #uploadedShrunk(shot, limit) {
+    const turn = this.#shrinking.then(async () => shrunk(await contentOf2(shot), limit));
+    this.#shrinking = turn.catch(() => {
+    });
+    const { image, contentType, label } = await turn;
+    const note = `shrunk from ${readableSize(shot.size)} to ${readableSize(image.length)} as ${label}`;
+    return outcomeOf(shot, { uploaded: await this.send({ ...shot, image, contentType }), note });
+  }
+};
+async function contentOf2(shot) {
+  try {
+    return await readFile(shot.path);
+  } catch (error) {
+    throw new InvalidInputError(`cannot read: ${reasonOf(error)}`);
+  }
+}
+function sentAsTheyAre(shots, maxBytes, { shrink }) {
+  const limit = Number.isFinite(maxBytes) ? maxBytes : MAX_IMAGE_BYTES;
+  return shots.filter((shot) => !shrink || shot.size < limit);
+}
+async function knownBaselines(service, branch2, commitSha, shots) {
+  const hashed = [];
+  for (const shot of shots) {
+    const sha256 = await sha256Of(shot.path);
+    const { name, viewport, theme } = shot;
+    if (sha256) hashed.push({ name, viewport, theme, sha256 });
+  }
+  const missing = await service.missingBaselines(branch2, commitSha, hashed);
+  const known = new Set(hashed.map(keyOf));
+  for (const shot of missing) known.delete(keyOf(shot));
+  return known;
+}
+async function sha256Of(path4) {
+  const hash = createHash2("sha256");
+  try {
+    await pipeline(createReadStream(path4), hash);
+    return hash.digest("hex");
+  } catch {
+    return "";
+  }
+}
+
+// src/commands/progress.ts
+var TELL_SECONDS2 = 10;
+var Progress = class {
+  constructor(total, context, now = () => Date.now() / 1e3) {
+    this.total = total;
+    this.context = context;
+    this.now = now;
+    this.#toldAt = now();
+  }
+  total;
+  context;
+  now;
+  #count = 0;
+  #toldAt;
+  #failures = /* @__PURE__ */ new Set();
+  done(outcome) {
+    this.#count += 1;
+    this.#tellFailure(outcome);
+    if (this.now() - this.#toldAt < TELL_SECONDS2 || this.#count === this.total) return;
+    this.#toldAt = this.now();
+    this.context.say(`Uploading … ${grouped(this.#count)} of ${grouped(this.total)}`);
+  }
+  /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
+  #tellFailure({ shot, error, isFatal }) {
+    if (!error || error === NOT_TRIED) return;
+    const words2 = printable(isFatal ? error : `${shot.path}: ${error}`);
+    if (this.#failures.has(words2)) return;
+    this.#failures.add(words2);
+    (this.context.fail ?? this.context.say)(words2);
+  }
+};
+
+// src/commands/upload.ts
+async function upload(options, context) {
+  const { environ, say, fail = say } = context;
+  const asked2 = {
+    pr: prIn(options, environ),
+    commit: commitIn(options, environ),
+    branch: branchIn2(options, environ),
+    baseline: options.baseline ?? false
+  };
+  const found = await foundShots(options);
+  for (const { path: path4, words: words2 } of found.problems) fail(`${printable(path4)}: ${printable(words2)}`);
+  for (const { path: path4, warning } of found.shots) if (warning) say(`${printable(path4)}: ${warning}`);
+  const job = detected(environ);
+  const unknown = { commitSha: asked2.commit, ...asked2.pr !== void 0 && { prNumber: asked2.pr } };
+  if (options.dryRun) {
+    const target2 = await targetOf(job, asked2, senderOf(context)).catch((error) => {
+      if (!(error instanceof InvalidInputError)) throw error;
+      say(`A real upload needs more: ${error.message}`);
+      return unknown;
+    });
+    return dryRun(found, target2, options.shrink ?? false, say);
+  }
+  if (!found.shots.length) {
+    say("No screenshots to upload.");
+    return resultOf(unknown, [], found);
+  }
+  const target = await targetOf(job, asked2, senderOf(context));
+  return new Upload(connected(options, context), job, target, options, context).run(found, asked2.branch);
+}
+async function foundShots({ paths, base, name, viewport, theme, allowEmpty }) {
+  const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
+  const { shots, problems } = await findShots(paths, naming);
+  if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
+  if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
+  const searched2 = paths.map((path4) => printable(path4) || "''").join(", ");
+  throw new PrshotsError(
+    `no screenshots found: no PNG, JPEG or WebP at ${searched2} in ${process.cwd()}. If that is fine, use --allow-empty`
+  );
+}
+function resultOf(target, outcomes, { problems }) {
+  const good = outcomes.filter(({ error }) => !error).length;
+  const isAll = good === outcomes.length + problems.length;
+  return {
+    target,
+    outcomes,
+    problems,
+    isDry: false,
+    dashboardUrl: "",
+    count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
+    exitCode: isAll ? 0 : good ? 3 : 1
+  };
+}
+function dryRun(found, target, shrink, say) {
+  const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
+  const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+  const listed = outcomes.length <= MAX_ROWS ? "" : " To list them, use --format json.";
+  say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
+  return { ...resultOf(target, outcomes, found), isDry: true };
+}
+function dryNote({ size, note }, shrink) {
+  if (size < MAX_IMAGE_BYTES) return note;
+  const limit = readableSize(MAX_IMAGE_BYTES);
+  return shrink ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `warning: is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+}
+var Upload = class {
+  constructor(service, job, target, options, context) {
+    this.service = service;
+    this.job = job;
+    this.target = target;
+    this.options = options;
+    this.context = context;
+  }
+  service;
+  job;
+  target;
+  options;
+  context;
+  async run(found, branch2) {
+    const { job, options, context } = this;
+    const { baselineOf, prNumber: prNumber2, commitSha } = this.target;
+    const progress = new Progress(found.shots.length, context);
+    const outcomes = await uploadAll(this.service, found.shots, this.target, {
+      ...options.jobs && { jobs: options.jobs },
+      shrink: options.shrink ?? false,
+      onDone: (outcome) => progress.done(outcome)
+    });
+    const result = resultOf(this.target, outcomes, found);
+    this.#saySummary(result);
+    const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
+    if (job.isParallel && !options.partial)
+      context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
+    if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
+    if (prNumber2 === void 0 || !result.count) return result;
+    return { ...result, ...await this.#compared(prNumber2, branch2, isComplete) };
+  }
+  #saySummary({ outcomes, problems, count }) {
+    const { say } = this.context;
+    if (outcomes.some(({ isTooLarge }) => isTooLarge))
+      say("To recompress images that are too large, use --shrink.");
+    const known = outcomes.filter(({ isKnown }) => isKnown).length;
+    const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
+    const words2 = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${wordsFor(this.target)}.`;
+    const unchanged = known ? ` ${grouped(known)} of them were already there.` : "";
+    say(words2 + unchanged + (left ? ` ${grouped(left)} were not tried.` : ""));
+  }
+  /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
+  async #compared(prNumber2, branch2, complete) {
+    const { service, job, context } = this;
+    const { commitSha } = this.target;
+    const { say, fail = say } = context;
+    const compares = this.options.compare ?? true;
+    let dashboardUrl = "";
+    try {
+      dashboardUrl = await describe(service, prNumber2, job);
+      if (!compares) return { dashboardUrl };
+      const asked2 = { prNumber: prNumber2, commitSha, branch: branch2, complete };
+      const comparison = await compareWithBase(service, job, asked2, say);
+      say(summary(comparison));
+      return { comparison, dashboardUrl };
+    } catch (error) {
+      if (!(error instanceof PrshotsError)) throw error;
+      if (!(error instanceof ServiceTooOldError)) fail(`Warning: not compared: ${messageOf(error)}.`);
+      else if (compares) say("Note: not compared, because the service is too old. Update it.");
+      return { dashboardUrl };
+    }
+  }
+};
+
+// src/action/steps.ts
+var WARNING = "Warning: ";
+var SOME_FAILED = 3;
+var Steps = class {
+  constructor(runner, settings, environ, job) {
+    this.runner = runner;
+    this.settings = settings;
+    this.environ = environ;
+    this.job = job;
+  }
+  runner;
+  settings;
+  environ;
+  job;
+  /** What failed, in the client's words. */
+  #failures = [];
+  /** Upload, then post the comment and the summary, even if some files failed. */
+  async upload() {
+    const { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 } = this.settings;
+    if (!paths.length)
+      throw new InvalidInputError(
+        "The input `paths` is missing: set it to files, folders or globs, one per line."
+      );
+    const options = { paths, compare: compares, partial, shrink, allowEmpty, branch: branch2 };
+    const done = await this.#run(async (context) => {
+      await moveStaged({}, context);
+      return upload(options, context);
+    });
+    this.runner.outputs(uploadText(done, "github-output"));
+    if (done.exitCode === 1)
+      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
+    const isShown = done.count === 0 || await this.#show();
+    if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
+    return isShown;
+  }
+  /** Say that all shards have uploaded, and show the result for a pull request. */
+  async complete() {
+    const { branch: branch2 } = this.settings;
+    try {
+      const done = await this.#run((context) => compare({ complete: true, branch: branch2 }, context));
+      this.runner.outputs(compareText(done, "github-output"));
+    } catch (error) {
+      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      throw error;
+    }
+    return this.#show();
+  }
+  async expire() {
+    const { branch: branch2, comment: post2 } = this.settings;
+    return this.#post(post2, (context) => expire({ post: post2, branch: branch2 }, context));
+  }
+  /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
+  async #show() {
+    if (!this.environ.PRSHOTS_PR) return true;
+    const { view, template, comment: post2 } = this.settings;
+    const shown = view && { view };
+    const isPosted = !post2 || await this.#post(post2, (context) => comment({ post: post2, template, ...shown }, context));
+    if (this.runner.hasSummary) {
+      const { markdown } = await this.#run((context) => comment({ ...shown }, context));
+      this.runner.summarize(markdown);
+    }
+    return isPosted && await this.#gate();
+  }
+  /** Fail the step if a shot has a verdict that `fail-on` names. */
+  async #gate() {
+    const { failOn, branch: branch2 } = this.settings;
+    if (!failOn) return true;
+    const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch: branch2 }, context));
+    if (!gated) return true;
+    const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
+    return this.#failed(`${counted(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`);
+  }
+  /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
+  async #post(posts, command) {
+    try {
+      const { posted: posted2 } = await this.#run(command);
+      if (posted2?.url) this.runner.output("comment-url", posted2.url);
+      return true;
+    } catch (error) {
+      if (!(error instanceof PrshotsError)) throw error;
+      const why = posts && withoutSecrets(this.job, this.environ);
+      if (!why) return this.#failed(messageOf(error));
+      this.runner.annotate(
+        "warning",
+        `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`
+      );
+      return true;
+    }
+  }
+  /** Run a command and print its messages. Its warnings also become annotations. */
+  async #run(command) {
+    const warnings = [];
+    const { environ } = this;
+    try {
+      return await this.runner.withoutCommands((print) => {
+        const say = (words2) => {
+          print(words2);
+          if (words2.startsWith(WARNING)) warnings.push(words2.slice(WARNING.length));
+        };
+        const fail = (words2) => {
+          say(words2);
+          if (!words2.startsWith(WARNING)) this.#failures.push(words2);
+        };
+        return command({ environ, say, fail, stopped: new AbortController().signal });
+      });
+    } finally {
+      for (const words2 of warnings) this.runner.annotate("warning", words2);
+    }
+  }
+  #failed(words2) {
+    this.runner.annotate("error", words2);
+    return false;
+  }
+};
+
+// src/action/action.ts
+var NOTHING_TO_DO = "This job runs for neither a pull request nor the branch of the baselines: nothing to do.";
+var NO_BASELINES = "A step before this one failed, so its screenshots are no baselines. Nothing was uploaded.";
+async function run2(runner, given) {
+  const settings = settingsOf(given);
+  enter(settings.workingDirectory, given);
+  const job = await knownJob(given);
+  const environ = job.prNumber === void 0 ? given : { PRSHOTS_PR: String(job.prNumber), ...given };
+  const isBaselines = !environ.PRSHOTS_PR && await buildsBaselines(job, settings.branch);
+  if (!environ.PRSHOTS_PR && !isBaselines) {
+    runner.annotate("notice", NOTHING_TO_DO);
+    return true;
+  }
+  const why = withoutSecrets(job, environ);
+  if (why && !hasCredentials(environ)) {
+    const words2 = `This job has no secrets because ${why}. Nothing was uploaded. See ${FORKS}`;
+    runner.annotate("warning", words2);
+    return true;
+  }
+  const steps = new Steps(runner, settings, environ, job);
+  if (job.closed) return steps.expire();
+  if (isBaselines && settings.hasFailed) {
+    runner.annotate("notice", NO_BASELINES);
+    return true;
+  }
+  return settings.complete ? steps.complete() : steps.upload();
+}
+async function knownJob(environ) {
+  const job = detected(environ);
+  if (environ.PRSHOTS_PR) return job;
+  return { ...job, prNumber: await pullRequestOf(job, new Sender(new AbortController().signal)) };
+}
+function enter(folder, environ) {
+  try {
+    process.chdir(resolve(environ.GITHUB_WORKSPACE ?? "", folder));
+  } catch (error) {
+    const { code } = error;
+    const reason = code === "ENOENT" ? "there is no such folder" : code;
+    throw new InvalidInputError(`The input \`working-directory\` is not usable: '${folder}': ${reason}.`);
+  }
+}
+
+// src/action/index.ts
+async function main() {
+  const environ = taken(process.env);
+  const runner = new Runner(environ);
+  runner.mask(environ.PRSHOTS_TOKEN ?? "");
+  const warnings = [throughProxy(environ), ...misspelledVariables(environ)];
+  for (const words2 of warnings.filter(Boolean)) runner.annotate("warning", words2);
+  try {
+    return await run2(runner, environ);
+  } catch (error) {
+    runner.annotate("error", messageOf(error));
+    return false;
+  }
+}
+function taken(own) {
+  const environ = clientEnviron(own);
+  for (const name of ["token", "github-token"])
+    if (textInput(own, name)) delete own[`INPUT_${name.toUpperCase()}`];
+  own.NoDefaultCurrentDirectoryInExePath = "1";
+  return environ;
+}
+process.exitCode = await main() ? 0 : 1;

@@ -1,0 +1,136 @@
+/** The client's commands as steps of the action: each prints its messages, and returns whether it succeeded. */
+import type { Environ, Job } from "../ci/job.js";
+import { comment } from "../commands/comment.js";
+import { ComparisonFailedError, compare } from "../commands/compare.js";
+import { expire } from "../commands/expire.js";
+import { moveStaged } from "../commands/move_staged.js";
+import { compareText, uploadText } from "../commands/outputs.js";
+import type { Context } from "../commands/types.js";
+import { upload } from "../commands/upload.js";
+import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
+import type { Posted } from "../sticky_comment.js";
+import { counted } from "../wording.js";
+import { FORKS, withoutSecrets } from "./forks.js";
+import type { Runner } from "./runner.js";
+import type { Settings } from "./settings.js";
+
+const WARNING = "Warning: ";
+const SOME_FAILED = 3;
+
+export class Steps {
+  /** What failed, in the client's words. */
+  readonly #failures: string[] = [];
+
+  constructor(
+    private readonly runner: Runner,
+    private readonly settings: Settings,
+    private readonly environ: Environ,
+    private readonly job: Job,
+  ) {}
+
+  /** Upload, then post the comment and the summary, even if some files failed. */
+  async upload(): Promise<boolean> {
+    const { paths, compare: compares, partial, shrink, allowEmpty, branch } = this.settings;
+    if (!paths.length)
+      throw new InvalidInputError(
+        "The input `paths` is missing: set it to files, folders or globs, one per line.",
+      );
+    const options = { paths, compare: compares, partial, shrink, allowEmpty, branch };
+    const done = await this.#run(async (context) => {
+      await moveStaged({}, context); // first, so that they are compared too
+      return upload(options, context);
+    });
+    this.runner.outputs(uploadText(done, "github-output"));
+    if (done.exitCode === 1)
+      return this.#failed(`No file was uploaded. ${this.#failures[0] ?? "See the log."}`);
+    const isShown = done.count === 0 || (await this.#show());
+    if (done.exitCode === SOME_FAILED) return this.#failed("Some files were not uploaded. See the log.");
+    return isShown;
+  }
+
+  /** Say that all shards have uploaded, and show the result for a pull request. */
+  async complete(): Promise<boolean> {
+    const { branch } = this.settings;
+    try {
+      const done = await this.#run((context) => compare({ complete: true, branch }, context));
+      this.runner.outputs(compareText(done, "github-output"));
+    } catch (error) {
+      if (error instanceof ComparisonFailedError) this.runner.outputs(compareText(error, "github-output"));
+      throw error;
+    }
+    return this.#show();
+  }
+
+  async expire(): Promise<boolean> {
+    const { branch, comment: post } = this.settings;
+    return this.#post(post, (context) => expire({ post, branch }, context));
+  }
+
+  /** Post the comment and the summary, then fail the step if `fail-on` asks for it. */
+  async #show(): Promise<boolean> {
+    if (!this.environ.PRSHOTS_PR) return true;
+    const { view, template, comment: post } = this.settings;
+    const shown = view && { view };
+    const isPosted =
+      !post || (await this.#post(post, (context) => comment({ post, template, ...shown }, context)));
+    if (this.runner.hasSummary) {
+      const { markdown } = await this.#run((context) => comment({ ...shown }, context));
+      this.runner.summarize(markdown);
+    }
+    return isPosted && (await this.#gate());
+  }
+
+  /** Fail the step if a shot has a verdict that `fail-on` names. */
+  async #gate(): Promise<boolean> {
+    const { failOn, branch } = this.settings;
+    if (!failOn) return true;
+    const { gated, dashboardUrl } = await this.#run((context) => compare({ failOn, branch }, context));
+    if (!gated) return true;
+    const dashboard = dashboardUrl && ` Dashboard: ${dashboardUrl}`;
+    return this.#failed(`${counted(gated, "shot")} with a verdict of \`fail-on: ${failOn}\`.${dashboard}`);
+  }
+
+  /** Run a command that may post. A job without secrets may be read-only: if it cannot post, only warn. */
+  async #post(posts: boolean, command: (context: Context) => Promise<{ posted?: Posted }>): Promise<boolean> {
+    try {
+      const { posted } = await this.#run(command);
+      if (posted?.url) this.runner.output("comment-url", posted.url);
+      return true;
+    } catch (error) {
+      if (!(error instanceof PrshotsError)) throw error;
+      const why = posts && withoutSecrets(this.job, this.environ);
+      if (!why) return this.#failed(messageOf(error));
+      this.runner.annotate(
+        "warning",
+        `${messageOf(error)} (The job does not fail, because ${why}.) See ${FORKS}`,
+      );
+      return true;
+    }
+  }
+
+  /** Run a command and print its messages. Its warnings also become annotations. */
+  async #run<T>(command: (context: Context) => Promise<T>): Promise<T> {
+    const warnings: string[] = [];
+    const { environ } = this;
+    try {
+      return await this.runner.withoutCommands((print) => {
+        const say = (words: string) => {
+          print(words);
+          if (words.startsWith(WARNING)) warnings.push(words.slice(WARNING.length));
+        };
+        const fail = (words: string) => {
+          say(words);
+          if (!words.startsWith(WARNING)) this.#failures.push(words);
+        };
+        return command({ environ, say, fail, stopped: new AbortController().signal });
+      });
+    } finally {
+      for (const words of warnings) this.runner.annotate("warning", words);
+    }
+  }
+
+  #failed(words: string): false {
+    this.runner.annotate("error", words);
+    return false;
+  }
+}

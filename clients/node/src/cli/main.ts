@@ -1,0 +1,191 @@
+#!/usr/bin/env node
+/** `npx prshots`: the client's commands, without Python. */
+import { readFileSync } from "node:fs";
+import { FORGES } from "../ci/job.js";
+import { comment } from "../commands/comment.js";
+import { ComparisonFailedError, compare } from "../commands/compare.js";
+import { deleteImages } from "../commands/deleting.js";
+import { expire } from "../commands/expire.js";
+import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/outputs.js";
+import type { Context } from "../commands/types.js";
+import { upload } from "../commands/upload.js";
+import { InvalidInputError, messageOf, NotFoundError, PrshotsError, RefusedInputError } from "../errors.js";
+import { throughProxy } from "../proxy.js";
+import { redacted, secretsOf } from "../redaction.js";
+import { VIEWS } from "../service.js";
+import { misspelledVariables } from "../variables.js";
+import { type Given, invalid, parsed } from "./arguments.js";
+import { generalHelp, helpOf } from "./help.js";
+import { COMMANDS } from "./options.js";
+
+const FAILED = 1;
+const INVALID_ARGUMENTS = 2;
+const INTERRUPTED = 130;
+const MAX_PR_NUMBER = 2_147_483_647;
+
+/** Runs a command, prints its result, and returns the exit code. */
+type Run = (given: Given, context: Context) => Promise<number>;
+
+const RUNS: Record<string, Run> = {
+  async upload(given, context) {
+    const result = await upload(
+      {
+        paths: given.positionals,
+        ...serviceIn(given),
+        ...given.texts("commit", "branch", "name", "base", "viewport", "theme"),
+        ...defined("jobs", given.jobs()),
+        baseline: given.flag("baseline"),
+        compare: !given.flag("no-compare"),
+        partial: given.flag("partial"),
+        shrink: given.flag("shrink"),
+        dryRun: given.flag("dry-run"),
+        allowEmpty: given.flag("allow-empty"),
+      },
+      context,
+    );
+    const format = given.choice("format", UPLOAD_FORMATS) ?? usualFormat(given);
+    if (format) process.stdout.write(uploadText(result, format));
+    sayDashboard(result.dashboardUrl, context);
+    return result.exitCode;
+  },
+
+  async compare(given, context) {
+    const format = given.choice("format", COMPARE_FORMATS) ?? usualFormat(given);
+    try {
+      const result = await compare(
+        {
+          ...serviceIn(given),
+          ...given.texts("commit", "branch", "fail-on"),
+          complete: given.flag("complete"),
+        },
+        context,
+      );
+      if (format) process.stdout.write(compareText(result, format));
+      sayDashboard(result.dashboardUrl, context);
+      return result.exitCode;
+    } catch (error) {
+      if (error instanceof ComparisonFailedError && format) process.stdout.write(compareText(error, format));
+      throw error;
+    }
+  },
+
+  async comment(given, context) {
+    const options = {
+      ...serviceIn(given),
+      ...forgeIn(given),
+      ...given.texts("template"),
+      ...defined("view", given.choice("view", VIEWS)),
+      post: given.flag("post"),
+    };
+    const { markdown, posted, dashboardUrl } = await comment(options, context);
+    process.stdout.write(posted?.url ? `${posted.url}\n` : markdown);
+    sayDashboard(dashboardUrl, context);
+    return 0;
+  },
+
+  async expire(given, context) {
+    const options = {
+      ...serviceIn(given),
+      ...forgeIn(given),
+      ...given.texts("branch", "merged-as"),
+      post: given.flag("post"),
+    };
+    const { json } = await expire(options, context);
+    if (given.flag("json")) process.stdout.write(jsonText(json));
+    return 0;
+  },
+
+  delete: (given, context) =>
+    deleteImages(given.positionals, given.texts("url", "token", "project"), context),
+};
+
+function serviceIn(given: Given) {
+  return { ...given.texts("url", "token", "project"), ...defined("pr", given.number("pr", MAX_PR_NUMBER)) };
+}
+
+function forgeIn(given: Given) {
+  return {
+    ...given.texts("forge-url", "repository", "forge-token"),
+    ...defined("forge", given.choice("forge", FORGES)),
+  };
+}
+
+function defined<Name extends string, T>(name: Name, value: T | undefined): { [name in Name]?: T } {
+  return (value === undefined ? {} : { [name]: value }) as { [name in Name]?: T };
+}
+
+function usualFormat(given: Given): "table" | undefined {
+  return given.flag("quiet") ? undefined : "table";
+}
+
+function sayDashboard(url: string, { say }: Context): void {
+  if (url) say(`Dashboard: ${url}`);
+}
+
+/** Return the exit code. */
+async function main(args: string[]): Promise<number> {
+  const [name = "", ...rest] = args;
+  if (name === "--version") return printed(`prshots ${version()}\n`);
+  if (["", "-h", "--help"].includes(name)) return printed(generalHelp(), name ? 0 : INVALID_ARGUMENTS);
+  const [command, run] = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name], RUNS[name]] : [];
+  try {
+    if (!command || !run) throw invalid("", `unknown command ${name}`);
+    const given = parsed(name, command, rest);
+    if (!given) return printed(helpOf(name, command));
+    const context = contextOf(given);
+    const proxy = throughProxy(process.env);
+    for (const words of [...misspelledVariables(process.env), ...(proxy ? [proxy] : [])])
+      context.say(`Warning: ${words}`);
+    return await run(given, context);
+  } catch (error) {
+    if (!(error instanceof PrshotsError)) throw error;
+    tell(`prshots: ${withOptions(messageOf(error))}`, []);
+    return isInArguments(error) ? INVALID_ARGUMENTS : FAILED;
+  }
+}
+
+function printed(text: string, code = 0): number {
+  process.stdout.write(text);
+  return code;
+}
+
+function contextOf(given: Given): Context {
+  const secrets = secretsOf(given.texts("token", "forge-token"), process.env);
+  const fail = (words: string) => tell(withOptions(words), secrets);
+  const stop = new AbortController();
+  process.once("SIGINT", () => {
+    fail("Interrupted.");
+    process.exit(INTERRUPTED);
+  });
+  return { environ: process.env, say: given.flag("quiet") ? () => {} : fail, fail, stopped: stop.signal };
+}
+
+function tell(words: string, secrets: string[]): void {
+  process.stderr.write(`${redacted(words, secrets)}\n`);
+}
+
+/** Return a message of the client with the names of our options: `prNumber (PRSHOTS_PR)` is `--pr (PRSHOTS_PR)`. */
+function withOptions(words: string): string {
+  return words.replace(
+    /\b([a-z]+[A-Za-z]*) \((PRSHOTS_[A-Z_]+)\)/g,
+    (_, setting: string, variable: string) => {
+      const option =
+        setting === "prNumber" ? "pr" : setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      return `--${option} (${variable})`;
+    },
+  );
+}
+
+/** Return whether other arguments or variables would help. Otherwise the world outside has failed. */
+function isInArguments(error: PrshotsError): boolean {
+  const isInput = error instanceof InvalidInputError || error instanceof NotFoundError;
+  return isInput && !(error instanceof RefusedInputError);
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")).version;
+}
+
+// If the reader of our output has gone, there is no one to tell.
+process.stdout.on("error", () => process.exit(FAILED));
+process.exitCode = await main(process.argv.slice(2));

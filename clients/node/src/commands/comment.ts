@@ -1,0 +1,69 @@
+/** The pull request's comment: its markdown, or posted. */
+import { buildsBaselines } from "../ci/checkout.js";
+import { detected } from "../ci/detection.js";
+import type { Job } from "../ci/job.js";
+import { viewAndPage } from "../comparing.js";
+import { Composer } from "../composing.js";
+import { PrshotsError } from "../errors.js";
+import { forgeOf } from "../forges/index.js";
+import { commitOf } from "../lookup.js";
+import { post } from "../posting.js";
+import type { Sender } from "../sending.js";
+import type { Posted } from "../sticky_comment.js";
+import { Template } from "../templates.js";
+import { branchIn, connected, jobAtForge, prIn, senderOf } from "./connecting.js";
+import { pullRequest } from "./targets.js";
+import type { CommentOptions, CommentResult, Context } from "./types.js";
+
+const DONE: Record<Posted["outcome"], string> = {
+  created: "Posted the comment",
+  updated: "Updated the comment",
+  unchanged: "The comment was already up to date",
+  none: "No screenshots, so no comment was posted",
+};
+
+/** Throws PrshotsError. */
+export async function comment(options: CommentOptions, context: Context): Promise<CommentResult> {
+  const { environ, say } = context;
+  const template = options.template ? await Template.read(options.template) : undefined;
+  const given = prIn(options, environ);
+  let job = detected(environ);
+  if (given === undefined && (await buildsBaselines(job, branchIn({}, environ)))) {
+    say(`Nothing to comment on: this job runs for ${job.branch}, not for a pull request.`);
+    return { markdown: "", dashboardUrl: "" };
+  }
+  const sender = senderOf(context);
+  const prNumber = await pullRequest(given, job, sender);
+  if (template) job = await withHead(job, prNumber, sender);
+  if (options.post) job = jobAtForge(job, options, environ);
+  const service = connected(options, context);
+  const { view: usual, dashboardUrl } = await viewAndPage(service, prNumber, job);
+  const composer = new Composer(service, prNumber, job, {
+    view: options.view ?? usual,
+    template,
+    dashboardUrl,
+  });
+  if (!options.post) return { markdown: await composer.markdown(), dashboardUrl };
+  return { markdown: "", posted: await posted(composer, job, sender, context), dashboardUrl };
+}
+
+async function posted(composer: Composer, job: Job, sender: Sender, context: Context): Promise<Posted> {
+  const { say, fail = say } = context;
+  const forge = forgeOf(job, sender);
+  const done = await post(forge, composer);
+  for (const note of composer.notes) say(`Note: ${note}.`);
+  if (composer.warning) fail(`Warning: ${composer.warning}.`);
+  say(`${DONE[done.outcome]} on pull request ${composer.prNumber} at ${forge.label}.`);
+  return done;
+}
+
+/** Return the job with the head of its pull request. A template without the commit is better than no comment. */
+async function withHead(job: Job, prNumber: number, sender: Sender): Promise<Job> {
+  if (job.lookup !== "head") return job;
+  try {
+    return { ...job, commitSha: await commitOf(job, prNumber, sender) };
+  } catch (error) {
+    if (error instanceof PrshotsError) return job;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+/** Compare a pull request's screenshots with its base. */
+import { detected } from "../ci/detection.js";
+import { compareWithBase, summary } from "../comparing.js";
+import { CallError, InvalidInputError } from "../errors.js";
+import { type ComparedShot, type Comparison, VERDICTS } from "../replies.js";
+import { counted, printable, quoted } from "../wording.js";
+import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
+import { targetOf, wordsFor } from "./targets.js";
+import type { CompareOptions, CompareResult, Context } from "./types.js";
+
+/** The verdicts that --fail-on takes. */
+export const GATES: readonly string[] = VERDICTS.filter((verdict) => verdict !== "unchanged");
+/** The exit code if a shot has a verdict that --fail-on names. */
+const GATED = 4;
+
+export class ComparisonFailedError extends CallError {
+  override name = "ComparisonFailedError";
+
+  constructor(readonly comparison: Comparison) {
+    super(summary(comparison));
+  }
+}
+
+/** Throws PrshotsError. */
+export async function compare(options: CompareOptions, context: Context): Promise<CompareResult> {
+  const { environ, say, fail = say } = context;
+  const failOn = verdictsIn(options.failOn ?? "");
+  const job = detected(environ);
+  const asked = {
+    pr: prIn(options, environ),
+    commit: commitIn(options, environ),
+    branch: branchIn(options, environ),
+  };
+  const target = await targetOf(job, asked, senderOf(context));
+  const service = connected(options, context);
+  const { prNumber, commitSha, baselineOf = "" } = target;
+  const complete = options.complete ?? false;
+  if (prNumber === undefined) {
+    const words = `${wordsFor(target)} at ${commitSha.slice(0, 7)}`;
+    if (complete) await service.completeBaselines(baselineOf, commitSha);
+    say(complete ? `All of ${words} are uploaded.` : `Nothing to compare: this job uploads ${words}.`);
+    return { dashboardUrl: "", gated: 0, exitCode: 0 };
+  }
+  const compared = { prNumber, commitSha, branch: asked.branch, complete };
+  const comparison = await compareWithBase(service, job, compared, say);
+  for (const shot of comparison.shots) if (shot.verdict === "failed") fail(failureOf(shot));
+  if (comparison.state === "failed") throw new ComparisonFailedError(comparison);
+  say(summary(comparison));
+  // A base that may be of other work is no reason to fail.
+  const gated = comparison.shots.filter(
+    ({ verdict, ancestor }) => ancestor && failOn.includes(verdict),
+  ).length;
+  if (gated) fail(`${counted(gated, "shot")} with a verdict of --fail-on ${failOn.join(",")}.`);
+  return { comparison, dashboardUrl: comparison.dashboardUrl, gated, exitCode: gated ? GATED : 0 };
+}
+
+/** Return the verdicts that --fail-on names. Throws InvalidInputError. */
+export function verdictsIn(given: string): string[] {
+  const names = given.trim() ? given.split(",").map((name) => name.trim()) : [];
+  const unknown = names.find((name) => !GATES.includes(name));
+  if (unknown !== undefined)
+    throw new InvalidInputError(
+      `--fail-on is invalid: got ${quoted(unknown)}; use one or more of ${GATES.join(", ")}, comma-separated`,
+    );
+  return names;
+}
+
+function failureOf({ name, viewport, theme, reason }: ComparedShot): string {
+  const which = [name, viewport, theme].filter(Boolean).join(" ");
+  return printable(`${which}: not compared${reason ? `: ${reason}` : ""}`);
+}

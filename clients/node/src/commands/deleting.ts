@@ -1,0 +1,44 @@
+/** Delete screenshots now, regardless of the project's policy. */
+import {
+  CallError,
+  EXPIRE_FAILED,
+  ImageAddressError,
+  InvalidInputError,
+  messageOf,
+  NotFoundError,
+  UnreachableError,
+  WrongAddressError,
+} from "../errors.js";
+import { counted, grouped } from "../wording.js";
+import { connected } from "./connecting.js";
+import type { Context, ServiceOptions } from "./types.js";
+
+/** Errors that every other image would hit as well. */
+const OF_EVERY_IMAGE = [UnreachableError, ImageAddressError, WrongAddressError];
+
+/** Return the exit code: 1 if one could not be deleted. The others are still deleted. Throws PrshotsError. */
+export async function deleteImages(ids: string[], options: ServiceOptions, context: Context): Promise<0 | 1> {
+  const { say, fail = say } = context;
+  const service = connected(options, context);
+  const distinct = [...new Set(ids)];
+  let deleted = 0;
+  for (const id of distinct) {
+    try {
+      await service.delete(id);
+      deleted += 1;
+    } catch (error) {
+      fail(`${id}: ${problemOf(error)}`);
+    }
+  }
+  say(`Deleted ${grouped(deleted)} of ${counted(distinct.length, "screenshot")}.`);
+  return deleted === distinct.length ? 0 : 1;
+}
+
+/** Return why one image was not deleted. Throws an error that is about all of them. */
+function problemOf(error: unknown): string {
+  if (error instanceof NotFoundError) return "not found in this project";
+  const isOfOne = error instanceof InvalidInputError || error instanceof CallError;
+  if (!isOfOne || OF_EVERY_IMAGE.some((kind) => error instanceof kind)) throw error;
+  const words = messageOf(error);
+  return words === EXPIRE_FAILED ? "could not be deleted now: the service retries within the hour" : words;
+}

@@ -1,0 +1,33 @@
+/** Move what was staged for a branch, before it had a pull request, to that pull request. */
+import { detected } from "../ci/detection.js";
+import { messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
+import { counted } from "../wording.js";
+import { connected, prIn } from "./connecting.js";
+import type { Context, ServiceOptions } from "./types.js";
+
+/**
+ * Say what moved, or why not; nothing if nothing is staged, if the job does not name the pull request's branch, or if the
+ * service is too old to stage anything. A failure is only a warning: the screenshots stay staged. Throws InvalidInputError.
+ */
+export async function moveStaged(options: ServiceOptions & { pr?: number }, context: Context): Promise<void> {
+  const { environ, say, fail = say } = context;
+  const { prNumber, sourceBranch, repository, fromFork } = detected(environ);
+  const isJobsOwn = (prIn(options, environ) ?? prNumber) === prNumber;
+  if (prNumber === undefined || !isJobsOwn || !sourceBranch) return;
+  const service = connected(options, context);
+  try {
+    // The branch of a fork is in another repository, which the event may not name. Nothing moves from there.
+    const done = await service.moveStaged(sourceBranch, prNumber, fromFork ? "" : repository, fromFork);
+    const words = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber}`] : [];
+    if (done.kept) words.push(`${staged(done.kept)} not moved: ${done.reason}`);
+    if (words.length) say(`${words.join("; ")}.`);
+  } catch (error) {
+    if (!(error instanceof PrshotsError)) throw error;
+    if (error instanceof ServiceTooOldError) return;
+    fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
+  }
+}
+
+function staged(count: number): string {
+  return counted(count, "staged screenshot");
+}

@@ -1,0 +1,38 @@
+/** What the user sees while files are uploaded: a line per failure, and how far the upload is if it takes long. */
+import { NOT_TRIED, type UploadOutcome } from "../file_uploads.js";
+import { grouped, printable } from "../wording.js";
+import type { Context } from "./types.js";
+
+/** How often the user is told how far the upload is. */
+const TELL_SECONDS = 10;
+
+export class Progress {
+  #count = 0;
+  #toldAt: number;
+  readonly #failures = new Set<string>();
+
+  constructor(
+    private readonly total: number,
+    private readonly context: Context,
+    private readonly now = () => Date.now() / 1000,
+  ) {
+    this.#toldAt = now();
+  }
+
+  done(outcome: UploadOutcome): void {
+    this.#count += 1;
+    this.#tellFailure(outcome);
+    if (this.now() - this.#toldAt < TELL_SECONDS || this.#count === this.total) return;
+    this.#toldAt = this.now();
+    this.context.say(`Uploading … ${grouped(this.#count)} of ${grouped(this.total)}`);
+  }
+
+  /** A failure that stops all uploads names no file, and is told once. Files that were not tried get no line. */
+  #tellFailure({ shot, error, isFatal }: UploadOutcome): void {
+    if (!error || error === NOT_TRIED) return;
+    const words = printable(isFatal ? error : `${shot.path}: ${error}`);
+    if (this.#failures.has(words)) return;
+    this.#failures.add(words);
+    (this.context.fail ?? this.context.say)(words);
+  }
+}

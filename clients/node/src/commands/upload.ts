@@ -1,0 +1,157 @@
+/** Upload screenshots to a pull request and compare them, or upload them as baselines. */
+import { detected } from "../ci/detection.js";
+import type { Job } from "../ci/job.js";
+import { compareWithBase, describe, summary } from "../comparing.js";
+import { InvalidInputError, messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
+import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../file_uploads.js";
+import type { Service } from "../service.js";
+import { type Found, findShots, type ShotFile } from "../shots.js";
+import { readableSize } from "../sizes.js";
+import type { Target } from "../target.js";
+import { grouped, printable } from "../wording.js";
+import { branchIn, commitIn, connected, prIn, senderOf } from "./connecting.js";
+import { MAX_ROWS } from "./outputs.js";
+import { Progress } from "./progress.js";
+import { targetOf, wordsFor } from "./targets.js";
+import type { Context, UploadOptions, UploadResult } from "./types.js";
+
+/** Throws PrshotsError. A file that cannot be uploaded is in the result instead. */
+export async function upload(options: UploadOptions, context: Context): Promise<UploadResult> {
+  const { environ, say, fail = say } = context;
+  const asked = {
+    pr: prIn(options, environ),
+    commit: commitIn(options, environ),
+    branch: branchIn(options, environ),
+    baseline: options.baseline ?? false,
+  };
+  const found = await foundShots(options);
+  for (const { path, words } of found.problems) fail(`${printable(path)}: ${printable(words)}`);
+  for (const { path, warning } of found.shots) if (warning) say(`${printable(path)}: ${warning}`);
+  const job = detected(environ);
+  const unknown: Target = { commitSha: asked.commit, ...(asked.pr !== undefined && { prNumber: asked.pr }) };
+  if (options.dryRun) {
+    const target = await targetOf(job, asked, senderOf(context)).catch((error) => {
+      if (!(error instanceof InvalidInputError)) throw error;
+      say(`A real upload needs more: ${error.message}`);
+      return unknown;
+    });
+    return dryRun(found, target, options.shrink ?? false, say);
+  }
+  if (!found.shots.length) {
+    say("No screenshots to upload.");
+    return resultOf(unknown, [], found);
+  }
+  const target = await targetOf(job, asked, senderOf(context));
+  return new Upload(connected(options, context), job, target, options, context).run(found, asked.branch);
+}
+
+/** Find the screenshots. Throws PrshotsError if there are none. */
+async function foundShots({ paths, base, name, viewport, theme, allowEmpty }: UploadOptions): Promise<Found> {
+  const naming = { base: base ?? "", name: name ?? "", viewport: viewport ?? "", theme: theme ?? "" };
+  const { shots, problems } = await findShots(paths, naming);
+  if (allowEmpty) return { shots, problems: problems.filter(({ isMissing }) => !isMissing) };
+  if (shots.length || problems.some(({ isMissing }) => !isMissing)) return { shots, problems };
+  const searched = paths.map((path) => printable(path) || "''").join(", ");
+  throw new PrshotsError(
+    `no screenshots found: no PNG, JPEG or WebP at ${searched} in ${process.cwd()}. ` +
+      "If that is fine, use --allow-empty",
+  );
+}
+
+/** Return what happened, with the exit code: 0 if everything was uploaded, 1 if nothing was, 3 if only some was. */
+function resultOf(target: Target, outcomes: UploadOutcome[], { problems }: Found): UploadResult {
+  const good = outcomes.filter(({ error }) => !error).length;
+  const isAll = good === outcomes.length + problems.length;
+  return {
+    target,
+    outcomes,
+    problems,
+    isDry: false,
+    dashboardUrl: "",
+    count: outcomes.filter(({ uploaded, isKnown }) => uploaded || isKnown).length,
+    exitCode: isAll ? 0 : good ? 3 : 1,
+  };
+}
+
+function dryRun(found: Found, target: Target, shrink: boolean, say: Context["say"]): UploadResult {
+  const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
+  const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
+  const listed = outcomes.length <= MAX_ROWS ? "" : " To list them, use --format json.";
+  say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
+  return { ...resultOf(target, outcomes, found), isDry: true };
+}
+
+/** Return the note for a screenshot. Only the service knows its limit, so this assumes the default. */
+function dryNote({ size, note }: ShotFile, shrink: boolean): string {
+  if (size < MAX_IMAGE_BYTES) return note;
+  const limit = readableSize(MAX_IMAGE_BYTES);
+  return shrink
+    ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})`
+    : `warning: is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+}
+
+class Upload {
+  constructor(
+    private readonly service: Service,
+    private readonly job: Job,
+    private readonly target: Target,
+    private readonly options: UploadOptions,
+    private readonly context: Context,
+  ) {}
+
+  async run(found: Found, branch: string): Promise<UploadResult> {
+    const { job, options, context } = this;
+    const { baselineOf, prNumber, commitSha } = this.target;
+    const progress = new Progress(found.shots.length, context);
+    const outcomes = await uploadAll(this.service, found.shots, this.target, {
+      ...(options.jobs && { jobs: options.jobs }),
+      shrink: options.shrink ?? false,
+      onDone: (outcome) => progress.done(outcome),
+    });
+    const result = resultOf(this.target, outcomes, found);
+    this.#saySummary(result);
+    const isComplete = result.exitCode === 0 && !options.partial && !job.isParallel;
+    if (job.isParallel && !options.partial)
+      context.say("Note: after the last of these parallel jobs, run prshots compare --complete.");
+    if (baselineOf && isComplete) await this.service.completeBaselines(baselineOf, commitSha);
+    if (prNumber === undefined || !result.count) return result;
+    return { ...result, ...(await this.#compared(prNumber, branch, isComplete)) };
+  }
+
+  #saySummary({ outcomes, problems, count }: UploadResult): void {
+    const { say } = this.context;
+    if (outcomes.some(({ isTooLarge }) => isTooLarge))
+      say("To recompress images that are too large, use --shrink.");
+    const known = outcomes.filter(({ isKnown }) => isKnown).length;
+    const left = outcomes.filter(({ error }) => error === NOT_TRIED).length;
+    const words = `Uploaded ${count} of ${outcomes.length + problems.length} screenshots to ${wordsFor(this.target)}.`;
+    const unchanged = known ? ` ${grouped(known)} of them were already there.` : "";
+    say(words + unchanged + (left ? ` ${grouped(left)} were not tried.` : ""));
+  }
+
+  /** Return the comparison. The screenshots are uploaded: a failure is only a warning. */
+  async #compared(
+    prNumber: number,
+    branch: string,
+    complete: boolean,
+  ): Promise<Pick<UploadResult, "comparison" | "dashboardUrl">> {
+    const { service, job, context } = this;
+    const { commitSha } = this.target;
+    const { say, fail = say } = context;
+    const compares = this.options.compare ?? true;
+    let dashboardUrl = "";
+    try {
+      dashboardUrl = await describe(service, prNumber, job);
+      if (!compares) return { dashboardUrl };
+      const asked = { prNumber, commitSha, branch, complete };
+      const comparison = await compareWithBase(service, job, asked, say);
+      say(summary(comparison));
+      return { comparison, dashboardUrl };
+    } catch (error) {
+      if (!(error instanceof PrshotsError)) throw error;
+      if (!(error instanceof ServiceTooOldError)) fail(`Warning: not compared: ${messageOf(error)}.`);
+      else if (compares) say("Note: not compared, because the service is too old. Update it.");
+      return { dashboardUrl };
+    }
+  }
+}

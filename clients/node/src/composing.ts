@@ -1,0 +1,99 @@
+/** Compose the pull request's comment. */
+import { isOnTheInternet, isPublic } from "./ci/forge_addresses.js";
+import type { Job } from "./ci/job.js";
+import { type Forge, markerLine } from "./forges/forge.js";
+import type { CommentText } from "./replies.js";
+import { MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, type Service, type View } from "./service.js";
+import type { JobValues, Template } from "./templates.js";
+import { grouped } from "./wording.js";
+
+/** Pictures in the comment: on their own line, linked, or in a table. */
+const IMAGES = [
+  /^!\[.*\]\((https?:\/\/[^\s)]+)\)$/m,
+  /\[!\[[^\]\n]*\]\((https?:\/\/[^\s)]+)\)\]\(/,
+  /<a href="[^"]*"><img [^>]*src="(https?:\/\/[^"]+)"/,
+];
+
+export interface Composition {
+  view?: View;
+  template?: Template | undefined;
+  dashboardUrl?: string;
+}
+
+/** Composes the comment. Every call asks the service again, so the text is always current. */
+export class Composer {
+  /** What the last text leaves out, in sentences for the user. */
+  notes: string[] = [];
+  /** Why readers of the last text may see no images; empty if nothing is known against it. */
+  warning = "";
+
+  constructor(
+    private readonly service: Pick<Service, "comment">,
+    readonly prNumber: number,
+    readonly job: Job,
+    private readonly how: Composition = {},
+  ) {}
+
+  /** Return how many screenshots the pull request has. */
+  async count(): Promise<number> {
+    return (await this.service.comment(this.prNumber)).count;
+  }
+
+  /** Return the comment with its template, for no forge in particular. */
+  async markdown(): Promise<string> {
+    const { view, template } = this.how;
+    return this.#filled(await this.service.comment(this.prNumber, MAX_COMMENT_BYTES, "html", view), template);
+  }
+
+  /** Return the comment in the markdown of this forge, no longer than the forge allows. */
+  async textFor(forge: Forge): Promise<string> {
+    this.notes = [];
+    const { view = "all" } = this.how;
+    const [template, room] = this.#templateFor(forge);
+    const limit = Math.min(room, MAX_COMMENT_BYTES);
+    const comment = await this.service.comment(this.prNumber, limit, forge.markerStyle, view);
+    // Of the changes, those that are listed are the unchanged ones.
+    const withoutPicture = (view === "changes" ? 0 : comment.listed) + comment.omitted;
+    if (withoutPicture)
+      this.notes.push(
+        `${withoutPicture} of ${comment.count} screenshots have no picture in the comment: ` +
+          `it may have at most ${grouped(limit)} bytes`,
+      );
+    this.warning = unreachableImages(comment.markdown, this.job.forgeApi, forge.label);
+    return this.#filled(comment, template);
+  }
+
+  /** Return the template and how many bytes it leaves. A template that is too long is left out. */
+  #templateFor(forge: Forge): [Template | undefined, number] {
+    const { template } = this.how;
+    if (!template) return [undefined, forge.maxCommentBytes];
+    const marker = markerLine(forge.markerStyle, this.prNumber);
+    const room = template.room(forge.maxCommentBytes, marker, this.#jobValues());
+    if (room >= MIN_COMMENT_BYTES) return [template, room];
+    this.notes.push(`the template is left out: it is too long for a comment on ${forge.label}`);
+    return [undefined, forge.maxCommentBytes];
+  }
+
+  #filled(comment: CommentText, template: Template | undefined): string {
+    return template ? template.filled(comment, this.#jobValues()) : comment.markdown;
+  }
+
+  #jobValues(): JobValues {
+    return {
+      pr_number: String(this.prNumber),
+      commit: this.job.commitSha,
+      run_url: this.job.runUrl,
+      dashboard_url: this.how.dashboardUrl ?? "",
+    };
+  }
+}
+
+/** Return a warning if the forge is on the internet, and the images are not; else an empty text. */
+export function unreachableImages(markdown: string, forgeApi: string, label: string): string {
+  const address = IMAGES.map((image) => image.exec(markdown)?.[1]).find(Boolean);
+  if (address === undefined || !isOnTheInternet(forgeApi) || isPublic(address)) return "";
+  return (
+    `${label} cannot fetch the images from ${new URL(address).origin}, which is not on the internet, so the comment ` +
+    "shows none: set PRSHOTS_IMG_URL on the service to a public address"
+  );
+}

@@ -1,0 +1,98 @@
+/** What the service replies. */
+import type { Title } from "./shot_names.js";
+
+export type Json = Record<string, unknown>;
+
+export type State = "compared" | "no_baseline" | "incomplete" | "failed" | "running";
+
+export const VERDICTS = ["changed", "moved", "new", "removed", "failed", "unchanged"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface ComparedShot {
+  name: string;
+  viewport: string;
+  theme: string;
+  verdict: Verdict;
+  pixels: number;
+  /** How many rows were inserted; negative if they were removed. */
+  shift: number;
+  /** False if the base may be of other work. */
+  ancestor: boolean;
+  reason: string;
+}
+
+export interface Comparison {
+  state: State;
+  branch: string;
+  commitSha: string;
+  baseCommit: string;
+  counts: Record<string, number>;
+  /** How many shots were compared with the before that was uploaded with them. */
+  pairs: number;
+  shots: ComparedShot[];
+  dashboardUrl: string;
+  /** The service's reply. */
+  json: Json;
+}
+
+/** The service's reply to an upload. */
+export interface Uploaded {
+  id: string;
+  viewUrl: string;
+  markdown: string;
+}
+
+/** How many staged images are the pull request's now, how many stay staged, and why. */
+export interface Moved {
+  moved: number;
+  kept: number;
+  reason: string;
+}
+
+export interface CommentText {
+  markdown: string;
+  heading: string;
+  /** How many screenshots the pull request has. */
+  count: number;
+  /** How many of them have only a line. */
+  listed: number;
+  /** How many of them are left out. */
+  omitted: number;
+}
+
+/** A shot's name and the hash of its file. */
+export interface HashedShot extends Title {
+  sha256: string;
+}
+
+export interface Expired {
+  prNumber: number;
+  policy: string;
+  marked: number;
+  expired: number;
+  /** How many images of a merged pull request became baselines. */
+  baselines: number;
+}
+
+export function comparedShot(value: Json): ComparedShot {
+  return {
+    name: String(value.name),
+    viewport: String(value.viewport),
+    theme: String(value.theme),
+    verdict: value.verdict as Verdict,
+    pixels: Number(value.pixels ?? 0),
+    shift: Number(value.shift ?? 0),
+    ancestor: value.ancestor !== false,
+    reason: String(value.reason ?? ""),
+  };
+}
+
+/** Return the JSON object in a text; undefined if it is something else. */
+export function objectIn(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+/** Texts for people, as the Python command writes them. */
+
+/** What a terminal or a CI log may take as a command, or not show at all. */
+const NOT_PRINTABLE = /[\p{C}\p{Z}]/gu;
+const SHORT_ESCAPES: Record<string, string> = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+/** Return the text with control characters escaped. */
+export function printable(text: string): string {
+  return text.replace(NOT_PRINTABLE, (character) => (character === " " ? " " : escaped(character)));
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const hex = (digits: number) => code.toString(16).padStart(digits, "0");
+  if (code > 0xffff) return `\\U${hex(8)}`;
+  return SHORT_ESCAPES[character] ?? (code > 0xff ? `\\u${hex(4)}` : `\\x${hex(2)}`);
+}
+
+/** Return what the user gave, in quotes and shortened. */
+export function quoted(given: string, length = 60): string {
+  const text = printable(Array.from(given).slice(0, length).join("").replaceAll("\\", "\\\\"));
+  return text.includes("'") && !text.includes('"') ? `"${text}"` : `'${text.replaceAll("'", "\\'")}'`;
+}
+
+/** Return a number with separators: 1,234. */
+export function grouped(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+export function counted(count: number, noun: string): string {
+  return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,35 @@
+"""Recognize the address that only delivers images, given as the address of the service."""
+
+from urllib.parse import urlsplit
+
+import httpx
+
+from prshots.contract.errors import ImageAddressError
+
+API_PORT, IMAGE_PORT = 8081, 8082
+"""The ports that a service uses unless it is told otherwise."""
+
+_ANSWERS: dict[int, bytes] = {
+    httpx.codes.NOT_FOUND: b'{"error":"not found"}',
+    httpx.codes.METHOD_NOT_ALLOWED: b'{"error":"method not allowed"}',
+}
+
+
+def refuse_image_address(url: str, reply: httpx.Response) -> None:
+    """Raise ImageAddressError if a reply to a call of the API came from delivery.
+
+    The API answers in the same words to a route that it does not have, but with an X-Request-Id.
+    """
+    is_delivery = (
+        _ANSWERS.get(reply.status_code) == reply.content
+        and reply.headers.get("x-content-type-options") == "nosniff"
+        and "x-request-id" not in reply.headers
+    )
+    if is_delivery:
+        raise ImageAddressError(f"{url} is the image address of a prshots service{_advice(url)}")
+
+
+def _advice(url: str) -> str:
+    if urlsplit(url).port == IMAGE_PORT:
+        return f"; did you mean {url.replace(f':{IMAGE_PORT}', f':{API_PORT}', 1)}?"
+    return ": set --url (PRSHOTS_URL) to the address of its API or its dashboard"

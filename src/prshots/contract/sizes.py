@@ -1,0 +1,21 @@
+"""Sizes for people."""
+
+UNITS = ("B", "KB", "MB", "GB", "TB")
+
+
+def readable_size(size: int) -> str:
+    """Return a size such as 5 MB, 1.2 KB or 340 B. As in the service's limit, 1 MB is 1024 * 1024 bytes.
+
+    Halves are rounded up. The Node client and the dashboard print the same (`tests/vectors/sizes.json`).
+    """
+    unit, number = 1, 0
+    while number < len(UNITS) - 1 and _rounded(size, unit) >= 1024:  # noqa: PLR2004 - also 1023.5 of a unit
+        unit, number = unit * 1024, number + 1
+    tenths = _rounded(size * 10, unit)
+    whole, tenth = divmod(tenths, 10)
+    amount = f"{whole}.{tenth}" if tenth and tenths < 100 else str(_rounded(size, unit))  # noqa: PLR2004
+    return f"{amount} {UNITS[number]}"
+
+
+def _rounded(size: int, unit: int) -> int:
+    return (2 * size + unit) // (2 * unit)

@@ -1,0 +1,55 @@
+"""The two clients: the Python command, and `npx prshots`. A story that runs a command runs with both."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from support.command_in_process import run_here
+from support.service import PRSHOTS
+
+PACKAGE = Path(__file__).parents[2] / "clients" / "node"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs a command with arguments in exactly the environment `env`, in the working folder."""
+
+CLIENTS = ["python", pytest.param("node", marks=pytest.mark.slow)]
+"""Parameters of a fixture. The Node client is slow: it starts a process for each command."""
+
+ONLY_PYTHON = ["python"]
+"""Parameters of a story that changes the Python client from inside, such as its pauses."""
+
+
+def command_of(client: str) -> list[str]:
+    """Return the command as a process."""
+    return [str(PRSHOTS)] if client == "python" else ["node", f"{_built().name}/dist/cli/main.js"]
+
+
+def runner_of(client: str) -> Run:
+    return run_here if client == "python" else _run_node
+
+
+def _run_node(*args: str, env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*command_of("node"), *args],
+        env={"PATH": os.environ["PATH"], **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@cache
+def _built() -> "TemporaryDirectory[str]":
+    """Compile the package apart from its own `dist`, which another test may be using."""
+    folder = TemporaryDirectory(prefix="prshots-node-")
+    compiler = PACKAGE / "node_modules" / ".bin" / "tsc"
+    subprocess.run([compiler, "--outDir", f"{folder.name}/dist"], cwd=PACKAGE, check=True, timeout=120)
+    shutil.copy(PACKAGE / "package.json", folder.name)
+    return folder

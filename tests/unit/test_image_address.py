@@ -1,0 +1,46 @@
+"""The image address, given as the address of the service."""
+
+import httpx
+import pytest
+
+from prshots.client.image_address import API_PORT, IMAGE_PORT, refuse_image_address
+from prshots.contract.errors import ImageAddressError
+from prshots.server.config.settings import Settings
+
+FIELDS = {"X-Content-Type-Options": "nosniff"}
+NOT_FOUND, NOT_ALLOWED = b'{"error":"not found"}', b'{"error":"method not allowed"}'
+
+
+def said(url: str) -> str:
+    with pytest.raises(ImageAddressError) as raised:
+        refuse_image_address(url, httpx.Response(404, headers=FIELDS, content=NOT_FOUND))
+    return str(raised.value)
+
+
+def test_the_usual_port_suggests_the_api() -> None:
+    what = "http://localhost:8082 is the image address of a prshots service"
+    assert said("http://localhost:8082") == f"{what}; did you mean http://localhost:8081?"
+
+
+def test_another_address_names_the_option() -> None:
+    assert said("https://img.example.com").endswith(
+        "set --url (PRSHOTS_URL) to the address of its API or its dashboard"
+    )
+
+
+def test_the_ports_are_the_defaults_of_the_service() -> None:
+    assert (Settings().api_port, Settings().img_port) == (API_PORT, IMAGE_PORT)
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "content"),
+    [
+        (404, FIELDS | {"X-Request-Id": "5e"}, NOT_FOUND),  # an API without the route
+        (405, {}, NOT_ALLOWED),
+        (404, FIELDS, b'{"error":"no such page"}'),
+        (200, FIELDS, NOT_FOUND),
+        (599, FIELDS, b"of no known status"),
+    ],
+)
+def test_other_replies_pass(status: int, fields: dict[str, str], content: bytes) -> None:
+    refuse_image_address("http://localhost:8082", httpx.Response(status, headers=fields, content=content))
