@@ -1,6 +1,5 @@
 """Options shared by the commands that call a service."""
 
-import math
 import os
 from typing import TYPE_CHECKING, Annotated
 
@@ -158,12 +157,8 @@ def _service_address(url: str) -> str:
     raise InvalidInputError(f"--url (PRSHOTS_URL) is not an address: got {url[:100]!r}; {advice}")
 
 
-def say_wait(reason: str, seconds: float) -> None:
-    say(wait_words(reason, seconds))
-
-
-def wait_words(reason: str, seconds: float) -> str:
-    return f"{reason}: retrying in {math.ceil(seconds)} s"
+def say_wait(words: str) -> None:
+    say(words)
 
 
 def pull_request(given: int | None, job: "Job") -> int:

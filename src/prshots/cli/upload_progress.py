@@ -4,7 +4,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say
-from prshots.cli.service_options import wait_words
 from prshots.cli.upload_output import printable
 
 if TYPE_CHECKING:
@@ -37,9 +36,6 @@ class Lines:
             result = outcome.error or (f"{good}; {outcome.note}" if outcome.note else good)
             which = " ".join(filter(None, shot.key))
             self._tell(f"{which} … {result}", is_good=not outcome.error)
-
-    def wait(self, reason: str, seconds: float) -> None:
-        self.say(wait_words(reason, seconds))
 
     def say(self, words: str) -> None:
         say(words)

@@ -1,7 +1,9 @@
-/** The parts of the settings page about the repository and its baselines. */
+/** The parts of the settings page with one field each: repository, baselines, upload limit. */
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
+import { formatNumber } from "../lib/format";
+import { useMe } from "../lib/me";
 import type { Project } from "../lib/types";
 import { Button, Field, type FieldAttributes, toast, useAct } from "../ui";
 
@@ -106,6 +108,38 @@ export function Baselines(props: PartProps) {
           inputMode="numeric"
           min={1}
           value={text}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Setting>
+  );
+}
+
+export function UploadLimit(props: PartProps) {
+  const limit = props.project.uploads_per_minute;
+  const ofService = formatNumber(useMe().service.uploads_per_minute);
+  return (
+    <Setting
+      {...props}
+      title="Upload limit"
+      label="Uploads per minute (optional)"
+      hint={`Uploads above the limit wait. Leave empty for the service's limit, which is ${ofService} per minute.`}
+      now={limit === null ? "" : String(limit)}
+      change={(text) =>
+        /^\d{0,9}$/.test(text) ? { uploads_per_minute: text ? Number(text) : null } : undefined
+      }
+      takes="Enter a whole number."
+      saved="Saved the upload limit."
+    >
+      {(field, text, onInput) => (
+        <input
+          {...field}
+          class="days"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          value={text}
+          placeholder={ofService}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}
