@@ -48,9 +48,11 @@ class Clock:
     def __init__(self, now: float) -> None:
         self.now = now
         self.waits: list[float] = []
+        self._lock = threading.Lock()
 
     def sleep(self, seconds: float) -> None:
-        self.now += seconds
+        with self._lock:
+            self.now += seconds
         if seconds:
             self.waits.append(seconds)
 

@@ -13,6 +13,9 @@ const HEADERS = { "User-Agent": "prshots-playwright" };
 /** Routes that an older service does not have. Without them, uploads and comments work as before. */
 const NEW_ROUTES = /^\/v1\/(baseline|compare|pull)\b/;
 
+/** Routes that the service's rate limit counts. */
+const UPLOADS = new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
+
 /** What the comment shows. */
 export const VIEWS = ["all", "latest", "changes"] as const;
 export type View = (typeof VIEWS)[number];
@@ -129,7 +132,9 @@ export class Service {
 
   async #askForMaxImageBytes(): Promise<number> {
     try {
-      const reply = await this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+      const reply = await this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), {
+        tries: 1,
+      });
       const bytes =
         reply.status === 200 ? (jsonOf(reply, this.url) as Json | null)?.max_image_bytes : undefined;
       return typeof bytes === "number" && bytes > 0 ? bytes : Number.POSITIVE_INFINITY;
@@ -191,10 +196,11 @@ export class Service {
 
   #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
     const own = { ...HEADERS, Authorization: `Bearer ${token}` };
-    return this.sender.send(this.url + path, () => {
+    const signed = () => {
       const { headers, ...rest } = request();
       return { ...rest, headers: { ...(headers as Record<string, string>), ...own } };
-    });
+    };
+    return this.sender.send(this.url + path, signed, { isUpload: UPLOADS.has(path) });
   }
 
   #value(reply: Reply): Json {
