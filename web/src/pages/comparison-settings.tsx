@@ -115,6 +115,15 @@ export function Baselines(props: PartProps) {
   );
 }
 
+const MOST_UPLOADS = 10_000;
+
+function limitFrom(text: string): Partial<Project> | undefined {
+  if (text === "") return { uploads_per_minute: null };
+  const limit = Number(text);
+  const isValid = /^\d+$/.test(text) && limit >= 1 && limit <= MOST_UPLOADS;
+  return isValid ? { uploads_per_minute: limit } : undefined;
+}
+
 export function UploadLimit(props: PartProps) {
   const limit = props.project.uploads_per_minute;
   const ofService = formatNumber(useMe().service.uploads_per_minute);
@@ -123,12 +132,10 @@ export function UploadLimit(props: PartProps) {
       {...props}
       title="Upload limit"
       label="Uploads per minute (optional)"
-      hint={`Uploads above the limit wait. Leave empty for the service's limit, which is ${ofService} per minute.`}
+      hint={`Further uploads wait. Leave empty for the service's limit: ${ofService} per minute.`}
       now={limit === null ? "" : String(limit)}
-      change={(text) =>
-        /^\d{0,9}$/.test(text) ? { uploads_per_minute: text ? Number(text) : null } : undefined
-      }
-      takes="Enter a whole number."
+      change={limitFrom}
+      takes={`Enter a whole number from 1 to ${formatNumber(MOST_UPLOADS)}.`}
       saved="Saved the upload limit."
     >
       {(field, text, onInput) => (
@@ -138,6 +145,7 @@ export function UploadLimit(props: PartProps) {
           type="number"
           inputMode="numeric"
           min={1}
+          max={MOST_UPLOADS}
           value={text}
           placeholder={ofService}
           onInput={(event) => onInput(event.currentTarget.value)}
