@@ -268,6 +268,24 @@ class TestStates:
         found = ann.get_json(f"/projects/{project}")
         assert (found["repository"], found["keep_baselines"]) == ("https://forge.example/acme/shop", 7)
 
+    def test_settings_take_the_upload_limit(self, page: Page, ann: Person, project: str) -> None:
+        page.goto(f"/projects/{project}/settings")
+        limit, save = (
+            page.get_by_label("Uploads per minute"),
+            page.get_by_role("button", name="Save upload limit"),
+        )
+        expect(page.get_by_text("service's limit: 10,000 per minute")).to_be_visible()
+        for given, stored in (("300", 300), ("", None)):
+            limit.fill(given)
+            save.click()
+            expect(page.get_by_text("Saved the upload limit.").last).to_be_visible()
+            expect(save).to_be_disabled()
+            assert ann.get_json(f"/projects/{project}")["uploads_per_minute"] == stored
+        for invalid in ("0", "10001", "1.5"):
+            limit.fill(invalid)
+            expect(page.get_by_text("Enter a whole number from 1 to 10,000.")).to_be_visible()
+            expect(save).to_be_disabled()
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])

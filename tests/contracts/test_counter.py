@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from prshots.server.adapters.counters.memory import WINDOW_SECONDS, MemoryCounter
+from prshots.contract.rate_limits import WINDOW_SECONDS
+from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.domain.ports import RateCounter
 from support.engine_servers import Valkey
@@ -69,7 +70,12 @@ Counting = Callable[[int], RateCounter]
 
 
 async def hits(counter: RateCounter, project_id: str, times: int) -> list[bool]:
-    return list(await asyncio.gather(*(counter.hit(project_id) for _ in range(times))))
+    found = await asyncio.gather(*(counter.hit(project_id) for _ in range(times)))
+    return [hit.is_counted for hit in found]
+
+
+async def counts(counter: RateCounter, project_id: str, limit: int | None = None) -> bool:
+    return (await counter.hit(project_id, limit)).is_counted
 
 
 async def test_concurrent_uploads_pass_exactly_up_to_the_limit(counting: Counting, project: str) -> None:
@@ -78,7 +84,7 @@ async def test_concurrent_uploads_pass_exactly_up_to_the_limit(counting: Countin
 
 async def test_sequential_uploads_pass_up_to_the_limit(counting: Counting, project: str) -> None:
     counter = counting(2)
-    assert [await counter.hit(project) for _ in range(4)] == [True, True, False, False]
+    assert [await counts(counter, project) for _ in range(4)] == [True, True, False, False]
 
 
 async def test_each_project_has_its_own_limit(counting: Counting, project: str) -> None:
@@ -96,26 +102,100 @@ class TestSlidingWindow:
         self, counting: InMemory | OnValkey, project: str
     ) -> None:
         counter = counting(2)
-        assert await counter.hit(project)
+        assert await counts(counter, project)
         counting.let_pass(WINDOW_SECONDS / 2)
-        assert await counter.hit(project)
+        assert await counts(counter, project)
         counting.let_pass(WINDOW_SECONDS / 4)
-        assert not await counter.hit(project)
+        assert not await counts(counter, project)
         counting.let_pass(WINDOW_SECONDS / 4)  # the first upload has left the window, the second has not
-        assert await counter.hit(project)
-        assert not await counter.hit(project)
+        assert await counts(counter, project)
+        assert not await counts(counter, project)
 
     async def test_a_refused_upload_is_not_counted(self, counting: InMemory | OnValkey, project: str) -> None:
         counter = counting(1)
         assert await hits(counter, project, 50) == [True] + [False] * 49
         counting.let_pass(WINDOW_SECONDS)
-        assert await counter.hit(project)
+        assert await counts(counter, project)
 
     async def test_an_upload_leaves_the_window_after_exactly_one_minute(self) -> None:
         counting = InMemory()
         counter = counting(1)
-        assert await counter.hit("project")
+        assert await counts(counter, "project")
         counting.let_pass(WINDOW_SECONDS - 0.001)
-        assert not await counter.hit("project")
+        assert not await counts(counter, "project")
         counting.let_pass(0.001)
-        assert await counter.hit("project")
+        assert await counts(counter, "project")
+
+
+class TestRemaining:
+    """What a hit says about the uploads that are left. On Valkey, real time passes between two hits."""
+
+    async def test_a_hit_says_how_many_are_left_and_when_the_oldest_leaves_the_window(
+        self, counting: InMemory | OnValkey, project: str
+    ) -> None:
+        counter = counting(3)
+        first = await counter.hit(project)
+        assert (first.limit, first.remaining, first.free_in) == (3, 2, WINDOW_SECONDS)
+        counting.let_pass(20)
+        second, third, refused = [await counter.hit(project) for _ in range(3)]
+        assert [hit.remaining for hit in (second, third, refused)] == [1, 0, 0]
+        assert [hit.is_counted for hit in (second, third, refused)] == [True, True, False]
+        assert 0 < refused.free_in <= third.free_in <= second.free_in <= WINDOW_SECONDS - 20
+
+    async def test_a_place_is_free_exactly_when_the_hit_said(
+        self, counting: InMemory | OnValkey, project: str
+    ) -> None:
+        counter = counting(2)
+        assert await counts(counter, project)
+        counting.let_pass(13.5)
+        assert await counts(counter, project)
+        refused = await counter.hit(project)
+        if isinstance(counting, InMemory):
+            assert refused.free_in == WINDOW_SECONDS - 13.5
+            counting.let_pass(refused.free_in - 0.001)
+            assert not await counts(counter, project)
+            counting.let_pass(0.001)
+        else:
+            counting.let_pass(refused.free_in)
+        assert await counts(counter, project)
+        assert not await counts(counter, project)
+
+    async def test_concurrent_hits_each_say_their_own_remainder(
+        self, counting: Counting, project: str
+    ) -> None:
+        counter = counting(5)
+        found = await asyncio.gather(*(counter.hit(project) for _ in range(7)))
+        assert [hit.remaining for hit in found] == [4, 3, 2, 1, 0, 0, 0]
+        assert [hit.is_counted for hit in found] == [True] * 5 + [False] * 2
+        assert all(0 < hit.free_in <= WINDOW_SECONDS for hit in found)
+
+    async def test_a_limit_of_the_project_replaces_the_default(
+        self, counting: Counting, project: str
+    ) -> None:
+        counter = counting(2)
+        found = [await counter.hit(project, 4) for _ in range(5)]
+        assert [hit.remaining for hit in found] == [3, 2, 1, 0, 0]
+        assert {hit.limit for hit in found} == {4}
+        other = f"{project}-2"
+        assert [await counts(counter, other) for _ in range(3)] == [True, True, False]
+
+    async def test_in_one_call_each_project_has_its_own_limit(self, counting: Counting, project: str) -> None:
+        counter, other = counting(1), f"{project}-2"
+        asked = [counter.hit(project, 3), counter.hit(other), counter.hit(project, 3), counter.hit(other)]
+        found = await asyncio.gather(*asked)
+        assert [(hit.is_counted, hit.limit, hit.remaining) for hit in found] == [
+            (True, 3, 2), (True, 1, 0), (True, 3, 1), (False, 1, 0)
+        ]  # fmt: skip
+
+    async def test_after_a_lowered_limit_the_uploads_above_it_have_to_leave_first(
+        self, counting: InMemory | OnValkey, project: str
+    ) -> None:
+        counter = counting(3)
+        for _ in range(3):
+            assert await counts(counter, project)
+            counting.let_pass(15)
+        refused = await counter.hit(project, 2)  # the uploads were 45, 30 and 15 s ago
+        assert (refused.is_counted, refused.remaining) == (False, 0)
+        assert WINDOW_SECONDS - 45 < refused.free_in <= WINDOW_SECONDS - 30
+        counting.let_pass(refused.free_in)
+        assert await counts(counter, project, 2)

@@ -18,12 +18,15 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import CounterUnavailableError, SettingsError
+from prshots.contract.rate_limits import WINDOW_SECONDS
 from prshots.server.adapters.counters import redis as redis_counter
-from prshots.server.adapters.counters.memory import WINDOW_SECONDS
 from prshots.server.adapters.counters.redis import HIT_SECONDS, RedisCounter
+from prshots.server.domain.models import Hit
+from prshots.server.domain.upload_rate import count_upload, noting_rate_limits
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from support.engine_servers import Valkey, running_valkey
 from support.free_ports import free_port
+from support.stores_and_records import a_project
 from support.waiting import HANGS_AFTER_SECONDS, eventually
 
 PASSWORD = "swordfish-71"
@@ -71,7 +74,7 @@ async def hits(counter: RedisCounter, times: int, project_id: str = "project") -
 
     async def hit() -> object:
         try:
-            return await counter.hit(project_id)
+            return (await counter.hit(project_id)).is_counted
         except CounterUnavailableError as error:
             return str(error)
 
@@ -104,13 +107,13 @@ def test_an_upload_waits_less_than_50_ms_for_the_counter() -> None:
 async def test_a_busy_process_waits_until_it_can_read_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each turn of the event loop takes longer than the patience, and the answer takes eight turns."""
     monkeypatch.setattr(redis_counter, "BUSY_SECONDS", NEVER)
-    answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+    answer: asyncio.Future[Hit | None] = asyncio.get_running_loop().create_future()
 
     async def other_uploads() -> None:
         for _ in range(8):
             time.sleep(2 * sum(HIT_SECONDS))
             await asyncio.sleep(0)
-        answer.set_result(True)
+        answer.set_result(Hit(is_counted=True, limit=1, remaining=0, free_in=60))
 
     busy = asyncio.create_task(other_uploads())
     await redis_counter._wait(answer, HIT_SECONDS)
@@ -120,7 +123,7 @@ async def test_a_busy_process_waits_until_it_can_read_the_answer(monkeypatch: py
 
 async def test_a_busy_process_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_counter, "BUSY_SECONDS", 0.1)
-    answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+    answer: asyncio.Future[Hit | None] = asyncio.get_running_loop().create_future()
 
     async def other_uploads() -> None:
         while not answer.cancelled():
@@ -201,7 +204,7 @@ class TestSharedServer:
             answer = asyncio.create_task(counter.hit(project))
             await asyncio.sleep(0)
             held_up = 200.0
-            assert await answer
+            assert (await answer).is_counted
 
     @pytest.mark.parametrize("scheme", ["redis", "valkey"])
     async def test_plain_url_schemes_are_accepted(self, valkey: Valkey, project: str, scheme: str) -> None:
@@ -360,8 +363,15 @@ class TestOutages:
             await asyncio.sleep(0)
             for task in going:
                 task.cancel()
-            assert await staying
+            assert (await staying).is_counted
             await asyncio.gather(*going, return_exceptions=True)
+
+    async def test_uploads_pass_and_their_replies_say_no_limit(self) -> None:
+        async with counting(f"redis://127.0.0.1:{free_port()}", 1, patience=IMPATIENT) as counter:
+            with noting_rate_limits() as noted:
+                for _ in range(3):
+                    await count_upload(counter, a_project())
+        assert noted == []
 
     async def test_metrics_count_outages_failures_and_unlimited_uploads(self, own_valkey: Valkey) -> None:
         async with counting(own_valkey.url) as counter:

@@ -78,7 +78,7 @@ async def test_old_images_are_kept_and_can_be_compared(database: Database, tmp_p
     assert await upkeep.wrong_projects() == []
     stored = await records.project(project.name, project.organization_id)
     assert stored
-    assert (stored.keep_baselines, stored.repository) == (50, "")
+    assert (stored.keep_baselines, stored.repository, stored.uploads_per_minute) == (50, "", None)
 
     for name in pictures:
         base = an_image(

@@ -86,6 +86,18 @@ class TestProjects:
         assert (docs["keep_baselines"], docs["repository"]) == (7, repository)
         assert abs(time.time() - web["created_at"]) < 60
 
+    def test_a_project_can_have_its_own_upload_limit(self, service: Service) -> None:
+        created = service.run("project", "create", "many shots", "--uploads-per-minute", "1000")
+        assert created.stderr.endswith("; at most 1,000 uploads per minute.\n")
+        assert listed(service, "project", "list")[0]["uploads_per_minute"] == 1000
+        service.run("project", "set", "many shots", "--no-uploads-per-minute")
+        assert listed(service, "project", "list")[0]["uploads_per_minute"] is None
+        for given in ("0", "10001"):
+            said = failure(service, "project", "set", "many shots", "--uploads-per-minute", given)
+            assert f"uploads_per_minute takes 1 to 10,000 uploads per minute; got {given}" in said
+        both = ("--uploads-per-minute", "5", "--no-uploads-per-minute")
+        assert "not both" in failure(service, "project", "set", "many shots", *both, code=2)
+
     def test_a_duplicate_unknown_or_invalid_project_is_refused(self, cli: Service) -> None:
         assert "'größer'" in failure(cli, "project", "create", "größer")
         assert "--retain-days N" in failure(cli, "project", "create", "x", "--policy", "retain_days", code=2)

@@ -382,7 +382,9 @@ class TestComment:
 
     def test_explains_a_refused_token_and_an_unusable_service(self, workflow: Workflow) -> None:
         assert "refused the token" in workflow.fails("comment", PRSHOTS_TOKEN="msr_" + "0" * 64)
-        assert "cannot reach http" in workflow.fails("comment", PRSHOTS_URL="http://127.0.0.1:1")
+        assert "cannot connect to 127.0.0.1:1 (connection refused) after 5 tries" in workflow.fails(
+            "comment", PRSHOTS_URL="http://127.0.0.1:1"
+        )
         with UnreliableProxy(workflow.service.base_url) as front:
             front.will(refuse(200, body=[]), when="GET /v1/comment")
             assert "address of a prshots service" in workflow.fails("comment", PRSHOTS_URL=front.url)

@@ -163,6 +163,11 @@ def test_screenshots_are_uploaded_during_the_run_into_one_comment(
         front.will(refuse(503), when="POST /v1/upload")
         failed = suite.run(PRSHOTS_URL=front.url)
     assert failed.returncode == 1
+    host = front.url.removeprefix("http://")
+    assert re.findall(r"prshots: .*(?:waiting|retrying).*", failed.stderr) in (
+        [f"prshots: {host} limits the rate; waiting 1 s"],
+        [f"prshots: {host} answered 503; retrying in 1 s, 1 of 5"],
+    )  # one line only, for whichever came first
     (comment,) = github.comments(suite.pr_number)
     assert (
         f"prshots: 2 screenshots uploaded to PR {suite.pr_number}, comment updated: {comment['html_url']}\n"

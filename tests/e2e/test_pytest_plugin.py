@@ -354,7 +354,10 @@ def test_an_unreachable_service_or_a_wrong_token_fails_no_test(
         gone = here.runpytest_inprocess()
     assert gone.ret == 0
     (line,) = lines(gone.stdout.str())
-    assert re.fullmatch(r"3 screenshots not uploaded: cannot reach http://127\.0\.0\.1:\d+: .+", line)
+    assert re.fullmatch(
+        r"3 screenshots not uploaded: cannot connect to 127\.0\.0\.1:\d+ \(connection refused\) after 5 tries",
+        line,
+    )
 
 
 def test_ctrl_c_stops_the_run_while_an_upload_hangs(tmp_path: Path, job: Job) -> None:

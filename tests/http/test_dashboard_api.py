@@ -149,6 +149,8 @@ class TestSettings:
             {"repository": "https://forge.example/acme/shop"},
             {"repository": ""},
             {"keep_baselines": 7},
+            {"uploads_per_minute": 10_000},
+            {"uploads_per_minute": None},
         ):
             assert ann.ask("PATCH", f"/projects/{project}", **change).status_code == 200
             found = ann.get_json(f"/projects/{project}")
@@ -171,6 +173,10 @@ class TestSettings:
             {"keep_baselines": "7"},
             {"keep_baselines": True},
             {"keep_baselines": None},
+            {"uploads_per_minute": 0},
+            {"uploads_per_minute": 10_001},
+            {"uploads_per_minute": "7"},
+            {"uploads_per_minute": True},
         ],
     )
     def test_an_invalid_setting_is_400_and_changes_nothing(

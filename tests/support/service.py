@@ -129,7 +129,13 @@ class Service:
             [PRSHOTS, *args], env=self.env, capture_output=True, text=True, timeout=120, check=False
         )
 
-    def new_token(self, project: str = "", policy: str = "pr_close", retain_days: str = "") -> str:
+    def new_token(
+        self,
+        project: str = "",
+        policy: str = "pr_close",
+        retain_days: str = "",
+        uploads_per_minute: int | None = None,
+    ) -> str:
         """Create a project (by default with a new name) and return a token for it.
 
         This skips the two commands, which take two seconds: nearly every test starts here.
@@ -143,7 +149,12 @@ class Service:
         async def make() -> str:
             async with opened_projects(settings) as accounts:
                 name = project or f"project-{secrets.token_hex(4)}"
-                made = await accounts.create_project(name, Policy(policy), int(retain_days or 0) or None)
+                made = await accounts.create_project(
+                    name,
+                    Policy(policy),
+                    int(retain_days or 0) or None,
+                    uploads_per_minute=uploads_per_minute,
+                )
                 return (await accounts.create_token(made, ""))[1]
 
         with ThreadPoolExecutor(1) as thread:  # the test may already run an event loop

@@ -4,7 +4,13 @@ The replies come from an in-memory transport and the clock is fake, so no test w
 `test_sending.py`.
 """
 
+import errno
+import math
+import re
+import socket
 import ssl
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +19,7 @@ import httpx
 import pytest
 
 from prshots.client import sending
-from prshots.client.sending import Sender, limit_of, retry_after
+from prshots.client.sending import Sender, limit_of, retry_after, unanswered
 from prshots.client.shots import ShotFile
 from prshots.client.uploading import upload_all
 from prshots.contract.errors import (
@@ -23,6 +29,7 @@ from prshots.contract.errors import (
     UnauthorizedError,
     UnreachableError,
 )
+from prshots.contract.rate_limits import WINDOW_SECONDS, LimitPolicy, RateLimit
 from prshots.contract.replies import Uploaded
 from support.vectors import cases, vectors
 
@@ -41,9 +48,11 @@ class Clock:
     def __init__(self, now: float) -> None:
         self.now = now
         self.waits: list[float] = []
+        self._lock = threading.Lock()
 
     def sleep(self, seconds: float) -> None:
-        self.now += seconds
+        with self._lock:
+            self.now += seconds
         if seconds:
             self.waits.append(seconds)
 
@@ -57,13 +66,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def reply_of(case: dict[str, Any]) -> httpx.Response:
-    return httpx.Response(case["status"], headers=case.get("headers"), text=case.get("body", ""))
+    headers = dict(case.get("headers", {}))
+    if "limit" in case:
+        policy, *numbers = case["limit"]
+        headers |= RateLimit(LimitPolicy(policy), *numbers).fields()
+    return httpx.Response(case["status"], headers=headers, text=case.get("body", ""))
 
 
 def trouble(fault: str) -> httpx.RequestError:
     """Return the error that httpx raises for this fault."""
     if fault == "invalid header":
         return httpx.LocalProtocolError("Illegal header value b'secret'")
+    if fault == "lost":
+        return httpx.RemoteProtocolError("Server disconnected without sending a response.")
     error = httpx.ConnectError(fault)
     if fault == "certificate":
         error.__cause__ = ssl.SSLCertVerificationError(1, "self-signed certificate")
@@ -96,16 +111,57 @@ def test_a_request_is_retried_with_the_expected_waits_and_result(case: dict[str,
         return reply_of(reply)
 
     with httpx.Client(transport=httpx.MockTransport(answer)) as client:
-        sender = Sender(client)
+        said: list[str] = []
+        sender = Sender(client, said.append)
         if case["ends"] in ERRORS:
             with pytest.raises(ERRORS[case["ends"]]) as caught:
                 sender.send(lambda: client.build_request("GET", "https://forge.example/"))
             assert "secret" not in str(caught.value)
+            assert str(caught.value) == case.get("error", str(caught.value)).format(host="forge.example")
         else:
             reply = sender.send(lambda: client.build_request("GET", "https://forge.example/"))
             assert reply.status_code == case["ends"]
     assert len(requests) == case["requests"]
     assert_waits(clock.waits, case["waits"])
+    if "says" in case:
+        assert len(said) == len(case["says"])
+        for words, expected in zip(said, case["says"], strict=True):
+            pattern = re.escape(expected.replace("{host}", "forge.example")).replace(r"\*", r"\d+")
+            assert re.fullmatch(pattern, words)
+
+
+# The error that httpx raises, and the one that it wraps.
+FAULTS: dict[str, tuple[httpx.RequestError, Exception]] = {
+    "refused": (httpx.ConnectError("x"), ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")),
+    "unknown name": (httpx.ConnectError("x"), socket.gaierror(-2, "Name or service not known")),
+    "connect timeout": (httpx.ConnectTimeout("x"), TimeoutError("timed out")),
+    "no network": (httpx.ConnectError("x"), OSError(errno.ENETUNREACH, "Network is unreachable")),
+    "no route": (httpx.ConnectError("x"), OSError(errno.EHOSTUNREACH, "No route to host")),
+    "reply timeout": (httpx.ReadTimeout("x"), TimeoutError("timed out")),
+    "reset": (httpx.ReadError("x"), ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")),
+    "closed": (httpx.RemoteProtocolError("x"), EOFError()),
+}
+
+
+@pytest.mark.parametrize("case", cases("retries", "unanswered"))
+def test_a_request_without_a_reply_is_explained_in_plain_words(case: dict[str, Any]) -> None:
+    error, error.__cause__ = FAULTS[case["fault"]]
+    assert unanswered(httpx.Request("POST", "http://localhost:8081/v1/upload"), error) == case["words"]
+
+
+@pytest.mark.parametrize("case", cases("retries", "paced"))
+def test_uploads_are_paced_by_the_rate_limit_of_the_replies(case: dict[str, Any], clock: Clock) -> None:
+    replies, said = iter(case["replies"]), list[str]()
+    with httpx.Client(transport=httpx.MockTransport(lambda _: reply_of(next(replies)))) as client:
+        sender = Sender(client, said.append)
+        for upload in case["replies"][: case.get("uploads")]:
+            sender.send(
+                lambda: client.build_request("POST", "https://prshots.example/"),
+                is_upload=upload.get("is_upload", True),
+            )
+    assert clock.waits == case["waits"]
+    assert said == case["says"]
+    assert next(replies, None) is None
 
 
 def assert_waits(waits: list[float], expected: list[list[float]]) -> None:
@@ -114,6 +170,45 @@ def assert_waits(waits: list[float], expected: list[list[float]]) -> None:
     assert len(waits) == len(ranges)
     for seconds, (least, most) in zip(waits, ranges, strict=True):
         assert least - 0.001 <= seconds <= most + 0.001
+
+
+class LimitedService:
+    """Answers as a service with ten uploads per minute does. Its clock is the client's."""
+
+    quota = 10
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._uploads: list[float] = []
+        self.statuses: list[int] = []
+
+    def __call__(self, _: httpx.Request) -> httpx.Response:
+        with self._lock:
+            now = self._clock.now
+            self._uploads = [counted for counted in self._uploads if counted > now - WINDOW_SECONDS]
+            status = 200 if len(self._uploads) < self.quota else 429
+            if status == 200:
+                self._uploads.append(now)
+            self.statuses.append(status)
+            left = self.quota - len(self._uploads)
+            seconds = math.ceil(self._uploads[0] + WINDOW_SECONDS - now)
+        fields = RateLimit(LimitPolicy.UPLOADS, self.quota, left, seconds).fields()
+        return httpx.Response(status, headers={"Retry-After": "60"} | fields)
+
+
+def test_concurrent_uploads_never_run_into_the_limit(clock: Clock) -> None:
+    service = LimitedService(clock)
+    with httpx.Client(transport=httpx.MockTransport(service)) as client:
+        sender = Sender(client)
+
+        def upload(_: int) -> int:
+            request = client.build_request("POST", "https://prshots.example/")
+            return sender.send(lambda: request, is_upload=True).status_code
+
+        with ThreadPoolExecutor(8) as threads:
+            assert list(threads.map(upload, range(95))) == [200] * 95
+    assert service.statuses == [200] * 95
 
 
 @pytest.mark.parametrize("case", cases("retries", "uploads"))

@@ -2,10 +2,12 @@
  * Retries and rate limits, by the rules of `prshots upload`.
  *
  * A lost connection or a temporary error is retried after a pause that doubles. A rate limit says how long to wait,
- * and everything that goes through the same sender waits.
+ * and everything that goes through the same sender waits. Uploads also wait if the service says that none are left
+ * (`pacing.ts`).
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError, PrshotsError, RateLimitedError, UnreachableError } from "./errors.js";
+import { limitWords, Pace, rateLimitOf } from "./pacing.js";
 
 /** How often to send a request that gets no response or a temporary error. */
 export const TRIES = 5;
@@ -15,6 +17,8 @@ const LONGEST_LIMIT_SECONDS = 15 * 60;
 /** How often one request may run into the rate limit. Other jobs share the limit, so it may take a while. */
 const LIMITS = 60;
 const TIMEOUT_SECONDS = 60;
+/** A shorter wait for the limit is not worth a line: near the limit, there is one every second. */
+const SAID_FROM_SECONDS = 1;
 const TEMPORARY = new Set([408, 500, 502, 503, 504, 507]);
 /** GitHub's words, and those of its older Enterprise Servers. */
 const SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
@@ -40,12 +44,24 @@ const SYSTEM_CLOCK: Clock = {
   pause: (seconds, signal) => pause(seconds * 1000, undefined, { signal }),
 };
 
+/** Prints why a request has to wait, and how long, in a sentence. */
+export type Say = (words: string) => void;
+
+export interface SendOptions {
+  tries?: number;
+  /** The service counts it: it waits while no upload is left. */
+  isUpload?: boolean;
+}
+
 export class Sender {
   #limitedUntil = 0;
+  readonly #pace = new Pace();
+  readonly #told = new Map<string, number>();
 
   constructor(
     private readonly stopped: AbortSignal,
     private readonly tries = TRIES,
+    private readonly say: Say = () => {},
     private readonly clock = SYSTEM_CLOCK,
   ) {}
 
@@ -53,25 +69,40 @@ export class Sender {
    * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
    * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
    */
-  async send(url: string, request: () => RequestInit, maxTries = this.tries): Promise<Reply> {
-    let tries = 0;
+  async send(url: string, request: () => RequestInit, options: SendOptions = {}): Promise<Reply> {
+    const { tries = this.tries, isUpload = false } = options;
+    let tried = 0;
     let limits = 0;
     for (;;) {
       await this.#waitForTheLimit();
-      const reply = await this.#sent(url, request());
+      const reply = await (isUpload ? this.#paced(url, request) : this.#sent(url, request()));
       if (!(reply instanceof PrshotsError)) {
         const asked = limitOf(reply, this.clock.now());
         if (asked !== undefined) {
           limits += 1;
-          this.#limit(url, asked, limits);
+          this.#limit(reply, asked, limits);
           continue;
         }
         if (!isTemporary(reply.status)) return reply;
       }
-      tries += 1;
-      if (tries < maxTries) await this.#pause(this.#pauseAfter(reply, tries));
-      else if (reply instanceof PrshotsError) throw reply;
-      else return reply;
+      tried += 1;
+      if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
+      else if (!(reply instanceof PrshotsError)) return reply;
+      else throw tried > 1 ? new UnreachableError(`${reply.message} after ${tried} tries`) : reply;
+    }
+  }
+
+  /** Send an upload as soon as the service has room for it. */
+  async #paced(url: string, request: () => RequestInit): Promise<Reply | UnreachableError> {
+    await this.#waitForAPlace();
+    try {
+      const reply = await this.#sent(url, request());
+      const limit = reply instanceof PrshotsError ? undefined : rateLimitOf(reply.headers);
+      const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
+      if (limit || isCounted) this.#pace.hear(limit, this.clock.now());
+      return reply;
+    } finally {
+      this.#pace.end();
     }
   }
 
@@ -85,17 +116,18 @@ export class Sender {
       if (this.stopped.aborted) throw new UnreachableError("stopped");
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
-      return new UnreachableError(`${new URL(url).origin} cannot be reached: ${causeOf(error)}`);
+      return new UnreachableError(unanswered(url, error));
     }
   }
 
-  #limit(url: string, asked: number, limits: number): void {
+  #limit(reply: Reply, asked: number, limits: number): void {
+    const limit = rateLimitOf(reply.headers);
+    const reason = limit ? limitWords(limit) : `${new URL(reply.url).host} limits the rate`;
     if (limits === LIMITS || asked > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(
-        `${new URL(url).host} limits the rate and asks to wait ${Math.round(asked)} s`,
-      );
-    const until = this.clock.now() + Math.max(asked, FIRST_PAUSE_SECONDS);
-    this.#limitedUntil = Math.max(this.#limitedUntil, until);
+      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked)} s`);
+    const seconds = Math.max(asked, FIRST_PAUSE_SECONDS);
+    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
+    this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
   }
 
   async #waitForTheLimit(): Promise<void> {
@@ -106,11 +138,36 @@ export class Sender {
     return this.#limitedUntil - this.clock.now();
   }
 
-  /** Return a pause that doubles each time. A random part keeps jobs that failed together apart. */
-  #pauseAfter(reply: Reply | UnreachableError, tries: number): number {
-    const own = FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * (1 + Math.random() / 2);
-    const asked = reply instanceof PrshotsError ? undefined : retryAfter(reply, this.clock.now());
-    return Math.max(own, Math.min(asked ?? 0, LONGEST_PAUSE_SECONDS));
+  async #waitForAPlace(): Promise<void> {
+    for (;;) {
+      const seconds = this.#pace.wait(this.clock.now());
+      if (seconds === 0) return this.#pace.start();
+      if (seconds === undefined) await this.#pace.otherResponse();
+      else {
+        if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
+          this.#tell(limitWords(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+        await this.#pause(seconds);
+      }
+    }
+  }
+
+  /** Pause, twice as long each time. A random part keeps jobs that failed together apart. */
+  #pauseAfter(url: string, reply: Reply | UnreachableError, tried: number, tries: number): Promise<void> {
+    const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
+    const isError = reply instanceof PrshotsError;
+    const asked = isError ? 0 : (retryAfter(reply, this.clock.now()) ?? 0);
+    const seconds = Math.max(own, Math.min(asked, LONGEST_PAUSE_SECONDS));
+    const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
+    this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
+    return this.#pause(seconds);
+  }
+
+  /** Say why there is a pause once, even if many requests run into it. */
+  #tell(reason: string, what: string, seconds: number): void {
+    const now = this.clock.now();
+    if (now < (this.#told.get(reason) ?? 0)) return;
+    this.#told.set(reason, now + seconds);
+    this.say(`${reason}; ${what}`);
   }
 
   async #pause(seconds: number): Promise<void> {
@@ -129,7 +186,8 @@ function isTemporary(status: number): boolean {
 /** Return how many seconds to wait before the next request, if this response reports a rate limit. */
 export function limitOf(reply: Pick<Reply, "status" | "headers" | "text">, now: number): number | undefined {
   if (reply.status !== 429 && reply.status !== 403) return undefined;
-  const asked = retryAfter(reply, now);
+  // Our service always asks to wait for a minute, and says in RateLimit when there is room again.
+  const asked = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
   if (asked !== undefined) return asked;
   const header = (name: string) =>
     reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
@@ -174,6 +232,26 @@ function permanentError(url: string, error: unknown): CallError | undefined {
   if (/WRONG_VERSION_NUMBER/.test(why))
     return new UnreachableError(`${origin} does not speak TLS: does its address begin with http://?`);
   return undefined;
+}
+
+const NO_CONNECTION: Record<string, string> = {
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "name not found",
+  EAI_AGAIN: "name not found",
+  ETIMEDOUT: "timed out",
+  UND_ERR_CONNECT_TIMEOUT: "timed out",
+  ENETUNREACH: "network unreachable",
+  EHOSTUNREACH: "network unreachable",
+};
+
+/** Return in plain words why a request got no response. */
+export function unanswered(url: string, error: unknown): string {
+  const { host } = new URL(url);
+  const code = causeOf(error);
+  if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return `no answer from ${host} (timed out)`;
+  return `lost the connection to ${host}`;
 }
 
 /** Return why a request got no response. fetch puts the reason into the cause. */

@@ -44,6 +44,9 @@ const IMAGE_ID = /^[0-9a-f]{32}$/;
 /** Routes that an older service does not have. Without them, uploads and comments work as before. */
 const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
 
+/** Routes that the service's rate limit counts. */
+const UPLOADS = new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
+
 /** What the comment shows. */
 export const VIEWS = ["all", "latest", "changes"] as const;
 export type View = (typeof VIEWS)[number];
@@ -200,7 +203,8 @@ export class Service {
 
   /** Throws ImageAddressError. */
   async #askForMaxImageBytes(): Promise<number> {
-    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+    const once = { tries: 1 };
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), once);
     const reply = await asking.catch(() => undefined); // the upload itself reports what is wrong
     if (reply) refuseImageAddress(this.url, reply);
     if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
@@ -280,10 +284,11 @@ export class Service {
 
   #sent(path: string, request: () => RequestInit, token: string): Promise<Reply> {
     const own = { ...HEADERS, Authorization: `Bearer ${token}` };
-    return this.sender.send(this.url + path, () => {
+    const signed = () => {
       const { headers, ...rest } = request();
       return { ...rest, headers: { ...(headers as Record<string, string>), ...own } };
-    });
+    };
+    return this.sender.send(this.url + path, signed, { isUpload: UPLOADS.has(path) });
   }
 
   #value(reply: Reply, path: string): Json {

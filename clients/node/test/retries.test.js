@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as errors from "../dist/errors.js";
-import { limitOf, retryAfter, Sender } from "../dist/sending.js";
+import { rateLimitOf } from "../dist/pacing.js";
+import { limitOf, retryAfter, Sender, unanswered } from "../dist/sending.js";
 import { Uploads } from "../dist/uploading.js";
 import { selfSigned, served, started } from "./support/servers.js";
 import { testCases, vectors } from "./support/vectors.js";
@@ -49,8 +50,98 @@ testCases("retries", "limits", ({ status, headers = {}, body = "", seconds }) =>
   assert.equal(limitOf({ status, headers: new Headers(headers), text: body }, now), seconds ?? undefined);
 });
 
-testCases("retries", "sent", async ({ replies, requests, waits, ends }) => {
+testCases("retries", "rate_limit", ({ field, policy, is }) => {
+  const found = rateLimitOf(new Headers({ RateLimit: field, "RateLimit-Policy": policy }));
+  assert.deepEqual(found ? [found.policy, found.quota, found.remaining, found.seconds] : null, is);
+});
+
+/** Return the error that fetch throws: a TypeError whose cause has a code. */
+function failure(code) {
+  return new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+}
+
+const FAULTS = {
+  refused: [failure("ECONNREFUSED")],
+  "unknown name": [failure("ENOTFOUND"), failure("EAI_AGAIN")],
+  "connect timeout": [failure("ETIMEDOUT"), failure("UND_ERR_CONNECT_TIMEOUT")],
+  "no network": [failure("ENETUNREACH")],
+  "no route": [failure("EHOSTUNREACH")],
+  "reply timeout": [new DOMException("", "TimeoutError"), failure("UND_ERR_HEADERS_TIMEOUT")],
+  reset: [failure("ECONNRESET"), failure("EPIPE")],
+  closed: [failure("UND_ERR_SOCKET")],
+};
+
+testCases("retries", "unanswered", ({ fault, words }) => {
+  for (const error of FAULTS[fault])
+    assert.equal(unanswered("http://localhost:8081/v1/upload", error), words);
+});
+
+test("a refused connection is named as such", async () => {
+  const server = await started(() => ({}));
+  server.close();
+  const said = [];
+  const sender = new Sender(going, 2, (words) => said.push(words), new Clock());
+  const reason = `cannot connect to ${new URL(server.url).host} (connection refused)`;
+  await assert.rejects(
+    sender.send(server.url, () => ({})),
+    { message: `${reason} after 2 tries` },
+  );
+  assert.deepEqual(said, [`${reason}; retrying in 1 s, 1 of 2`]);
+});
+
+/** Return the headers in which a service says what is left of a limit. */
+function limitHeaders([policy, quota, remaining, seconds]) {
+  return {
+    "RateLimit-Policy": `"${policy}";q=${quota};w=60`,
+    RateLimit: `"${policy}";r=${remaining};t=${seconds}`,
+  };
+}
+
+testCases("retries", "paced", async ({ replies, uploads, waits, says }) => {
   const clock = new Clock();
+  const said = [];
+  const sender = new Sender(going, undefined, (words) => said.push(words), clock);
+  let sent = 0;
+  const next = () => {
+    const { status, limit } = replies[sent++];
+    return { status, headers: limit && limitHeaders(limit) };
+  };
+  await served(next, async (url) => {
+    for (const { is_upload: isUpload = true } of replies.slice(0, uploads))
+      await sender.send(url, () => ({}), { isUpload });
+  });
+  assert.deepEqual(clock.waits, waits);
+  assert.deepEqual(said, says);
+  assert.equal(sent, replies.length);
+});
+
+test("concurrent uploads never run into the limit", async () => {
+  const clock = new Clock();
+  const quota = 10;
+  let counted = [];
+  const statuses = [];
+  const service = () => {
+    counted = counted.filter((time) => time > clock.now() - 60);
+    const status = counted.length < quota ? 200 : 429;
+    if (status === 200) counted.push(clock.now());
+    statuses.push(status);
+    const limit = ["uploads", quota, quota - counted.length, Math.ceil(counted[0] + 60 - clock.now())];
+    return { status, headers: { "Retry-After": "60", ...limitHeaders(limit) } };
+  };
+  await served(service, async (url) => {
+    const sender = new Sender(going, undefined, undefined, clock);
+    const left = Array(95).fill(url);
+    const work = async () => {
+      while (left.length) await sender.send(left.pop(), () => ({}), { isUpload: true });
+    };
+    await Promise.all(Array.from({ length: 8 }, work));
+  });
+  assert.deepEqual(statuses, Array(95).fill(200));
+});
+
+testCases("retries", "sent", async ({ replies, requests, waits, ends, says, error }) => {
+  const clock = new Clock();
+  const said = [];
   let sent = 0;
   let next;
   answer = () => (next.fault === "lost" ? { cut: true } : { ...next, body: next.body ?? "" });
@@ -60,9 +151,15 @@ testCases("retries", "sent", async ({ replies, requests, waits, ends }) => {
   };
   const [{ fault }] = replies;
   const addresses = { certificate: secure.url, "plain http": plain.url.replace("http:", "https:") };
-  const sending = new Sender(going, undefined, clock).send(addresses[fault] ?? plain.url, makeRequest);
+  const url = addresses[fault] ?? plain.url;
+  const { host } = new URL(url);
+  const sender = new Sender(going, undefined, (words) => said.push(words), clock);
+  const sending = sender.send(url, makeRequest);
   if (ERRORS[ends]) {
-    const isExpected = (error) => error instanceof ERRORS[ends] && !error.message.includes("secret");
+    const isExpected = (thrown) =>
+      thrown instanceof ERRORS[ends] &&
+      !thrown.message.includes("secret") &&
+      (!error || thrown.message === error.replace("{host}", host));
     await assert.rejects(sending, isExpected);
   } else assert.equal((await sending).status, ends);
   assert.equal(sent, requests);
@@ -70,6 +167,14 @@ testCases("retries", "sent", async ({ replies, requests, waits, ends }) => {
   assert.equal(clock.waits.length, ranges.length);
   for (const [index, [least, most]] of ranges.entries())
     assert.ok(clock.waits[index] > least - 0.001 && clock.waits[index] < most + 0.001);
+  if (!says) return;
+  const inWords = said.map((words, index) =>
+    says[index]?.includes("* s") ? words.replace(/in \d+ s/, "in * s") : words,
+  );
+  assert.deepEqual(
+    inWords,
+    says.map((words) => words.replace("{host}", host)),
+  );
 });
 
 testCases("retries", "uploads", async ({ results, tried }) => {
@@ -95,7 +200,7 @@ test("all requests of a sender wait for its rate limit", async () => {
   await served(
     () => replies.shift() ?? {},
     async (url) => {
-      const sender = new Sender(going, undefined, clock);
+      const sender = new Sender(going, undefined, undefined, clock);
       await Promise.all([1, 2, 3].map(() => sender.send(url, () => ({}))));
     },
   );

@@ -33,17 +33,29 @@ RetainDaysOption = Annotated[
     typer.Option(metavar="N", help="Expire images N days after the upload, under every policy."),
 ]
 
+UploadsPerMinuteOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="The project's own limit of uploads per minute, instead of PRSHOTS_UPLOADS_PER_MINUTE.",
+    ),
+]
+
 
 @app.command()
 def create(
     name: NameArgument,
     policy: PolicyOption = Policy.PR_CLOSE,
     retain_days: RetainDaysOption = None,
+    uploads_per_minute: UploadsPerMinuteOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Create a project."""
     project = with_accounts(
-        config, lambda accounts: accounts.create_project(name, policy or Policy.PR_CLOSE, retain_days)
+        config,
+        lambda accounts: accounts.create_project(
+            name, policy or Policy.PR_CLOSE, retain_days, uploads_per_minute=uploads_per_minute
+        ),
     )
     say(f"Created project {project.name!r}: {_explained(project)}.")
 
@@ -83,16 +95,17 @@ def set_project(
         str | None,
         typer.Option(metavar="URL", help="The web address of the repository, for links to pull requests."),
     ] = None,
+    uploads_per_minute: UploadsPerMinuteOption = None,
+    no_uploads_per_minute: Annotated[
+        bool, typer.Option("--no-uploads-per-minute", help="Use the service's limit again.")
+    ] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Change a project's retention, or its repository."""
-    if not no_retain_days and (policy, retain_days, keep_baselines, repository) == (None,) * 4:
-        raise typer.BadParameter(
-            "nothing to change: give --policy, --retain-days, --no-retain-days, --keep-baselines "
-            "or --repository"
-        )
+    """Change a project's retention, its repository, or its limit of uploads."""
     if retain_days is not None and no_retain_days:
         raise typer.BadParameter("use either --retain-days or --no-retain-days, not both")
+    if uploads_per_minute is not None and no_uploads_per_minute:
+        raise typer.BadParameter("use either --uploads-per-minute or --no-uploads-per-minute, not both")
     changes: ProjectChanges = {}
     if policy is not None:
         changes["policy"] = policy
@@ -102,6 +115,13 @@ def set_project(
         changes["keep_baselines"] = keep_baselines
     if repository is not None:
         changes["repository"] = repository.rstrip("/")
+    if uploads_per_minute is not None or no_uploads_per_minute:
+        changes["uploads_per_minute"] = uploads_per_minute
+    if not changes:
+        raise typer.BadParameter(
+            "nothing to change: give --policy, --retain-days, --no-retain-days, --keep-baselines, "
+            "--repository, --uploads-per-minute or --no-uploads-per-minute"
+        )
 
     async def change(accounts: "Projects") -> Project:
         return await accounts.change_project(await accounts.project(name), **changes)
@@ -125,7 +145,9 @@ def _explained(project: Project) -> str:
             causes = [after]
         case Policy.MANUAL:
             causes = ["when you delete them", after]
-    expiry = "images expire " + " or ".join(cause for cause in causes if cause)
-    if project.keep_baselines == DEFAULT_KEEP_BASELINES:
-        return expiry
-    return f"{expiry}; each branch keeps the baselines of {project.keep_baselines} commits"
+    parts = ["images expire " + " or ".join(cause for cause in causes if cause)]
+    if project.keep_baselines != DEFAULT_KEEP_BASELINES:
+        parts.append(f"each branch keeps the baselines of {project.keep_baselines} commits")
+    if project.uploads_per_minute:
+        parts.append(f"at most {project.uploads_per_minute:,} uploads per minute")
+    return "; ".join(parts)

@@ -1,6 +1,5 @@
 """Options shared by the commands that call a service."""
 
-import math
 import os
 from typing import TYPE_CHECKING, Annotated
 
@@ -169,12 +168,8 @@ def _with_scheme(address: str) -> str:
     return f"{'https' if is_public(host) else 'http'}://{address}"
 
 
-def say_wait(reason: str, seconds: float) -> None:
-    say(wait_words(reason, seconds))
-
-
-def wait_words(reason: str, seconds: float) -> str:
-    return f"{reason}: retrying in {math.ceil(seconds)} s"
+def say_wait(words: str) -> None:
+    say(words)
 
 
 def pull_request(given: int | None, job: "Job") -> int:

@@ -146,7 +146,7 @@ def upload(
     elif found.shots:
         target = target_of(job, pr=pr, commit=commit, branch=branch, baseline=baseline)
         progress = (Bar if sys.stderr.isatty() and not quiet else Lines)(len(found.shots))
-        with connected(url, token, project, progress.wait) as client:
+        with connected(url, token, project, progress.say) as client:
             report = _uploaded(client, target, found, progress, jobs=jobs, shrink=shrink)
             report.say_summary()
             is_complete = report.exit_code == 0 and not (partial or job.is_parallel)

@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from prshots.cli.common import say, say_failure
-from prshots.cli.service_options import wait_words
 from prshots.cli.upload_output import printable
 
 if TYPE_CHECKING:
@@ -46,9 +45,6 @@ class Lines:
         if now - self._told_at >= TELL_SECONDS and self.count < self._total:
             self._told_at = now
             self.say(f"Uploading … {self.count:,} of {self._total:,}")
-
-    def wait(self, reason: str, seconds: float) -> None:
-        self.say(wait_words(reason, seconds))
 
     def say(self, words: str) -> None:
         say(words)

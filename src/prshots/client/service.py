@@ -334,7 +334,7 @@ class Client:
                 }
                 return {"data": data, "files": files}
 
-            return self._call("POST", path, parts)
+            return self._call("POST", path, parts, is_upload=True)
 
     def _told(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
         return self._call("POST", path, lambda: {"json": asked})
@@ -345,11 +345,13 @@ class Client:
         except (KeyError, TypeError, ValueError) as error:
             raise self._unlike([str(error)]) from error
 
-    def _call(self, method: str, path: str, parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _call(
+        self, method: str, path: str, parts: Callable[[], dict[str, Any]], *, is_upload: bool = False
+    ) -> dict[str, Any]:
         token = self._tokens.token()
-        reply = self._send(method, path, parts, token)
+        reply = self._send(method, path, parts, token, is_upload=is_upload)
         if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renewed(token)):
-            reply = self._send(method, path, parts, other)
+            reply = self._send(method, path, parts, other, is_upload=is_upload)
         refuse_image_address(self.url, reply)
         if path.startswith(_NEW_ROUTES) and reply.status_code in _MISSING_ROUTE:
             raise ServiceTooOldError(
@@ -359,10 +361,12 @@ class Client:
         return self._value(reply, method)
 
     def _send(
-        self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str
+        self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str, *, is_upload: bool
     ) -> httpx.Response:
         headers = {"Authorization": f"Bearer {token}"}
-        return self._sender.send(lambda: self._client.build_request(method, path, headers=headers, **parts()))
+        return self._sender.send(
+            lambda: self._client.build_request(method, path, headers=headers, **parts()), is_upload=is_upload
+        )
 
     def _value(self, reply: httpx.Response, method: str) -> dict[str, Any]:
         status = reply.status_code

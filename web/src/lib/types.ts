@@ -62,6 +62,8 @@ export interface Project {
   keep_baselines: number;
   /** The web address of its repository. Empty if unknown. */
   repository: string;
+  /** Its own limit. Null if the service's limit applies. */
+  uploads_per_minute: number | null;
   created_at: number;
   images: number;
   bytes: number;

@@ -1,7 +1,9 @@
-/** The parts of the settings page about the repository and its baselines. */
+/** The parts of the settings page with one field each: repository, baselines, upload limit. */
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
+import { formatNumber } from "../lib/format";
+import { useMe } from "../lib/me";
 import type { Project } from "../lib/types";
 import { Button, Field, type FieldAttributes, toast, useAct } from "../ui";
 
@@ -106,6 +108,46 @@ export function Baselines(props: PartProps) {
           inputMode="numeric"
           min={1}
           value={text}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Setting>
+  );
+}
+
+const MOST_UPLOADS = 10_000;
+
+function limitFrom(text: string): Partial<Project> | undefined {
+  if (text === "") return { uploads_per_minute: null };
+  const limit = Number(text);
+  const isValid = /^\d+$/.test(text) && limit >= 1 && limit <= MOST_UPLOADS;
+  return isValid ? { uploads_per_minute: limit } : undefined;
+}
+
+export function UploadLimit(props: PartProps) {
+  const limit = props.project.uploads_per_minute;
+  const ofService = formatNumber(useMe().service.uploads_per_minute);
+  return (
+    <Setting
+      {...props}
+      title="Upload limit"
+      label="Uploads per minute (optional)"
+      hint={`Further uploads wait. Leave empty for the service's limit: ${ofService} per minute.`}
+      now={limit === null ? "" : String(limit)}
+      change={limitFrom}
+      takes={`Enter a whole number from 1 to ${formatNumber(MOST_UPLOADS)}.`}
+      saved="Saved the upload limit."
+    >
+      {(field, text, onInput) => (
+        <input
+          {...field}
+          class="days"
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={MOST_UPLOADS}
+          value={text}
+          placeholder={ofService}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}

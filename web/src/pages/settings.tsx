@@ -25,7 +25,7 @@ import {
   toast,
   useAct,
 } from "../ui";
-import { Baselines, type PartProps, Repository } from "./comparison-settings";
+import { Baselines, type PartProps, Repository, UploadLimit } from "./comparison-settings";
 import { DeleteProject } from "./delete-project";
 
 export function SettingsPage({ projectId }: { projectId: string }) {
@@ -41,6 +41,7 @@ export function SettingsPage({ projectId }: { projectId: string }) {
           <Repository project={project} onSaved={refresh} />
           <Retention project={project} onSaved={refresh} />
           <Baselines project={project} onSaved={refresh} />
+          <UploadLimit project={project} onSaved={refresh} />
           {project.role === "owner" && <DeleteProject project={project} />}
         </>
       )}

@@ -5,14 +5,14 @@ import { withForge } from "../ci/overrides.js";
 import * as validate from "../ci/validate.js";
 import { InvalidInputError } from "../errors.js";
 import { tokenSource } from "../keyless.js";
-import { Sender } from "../sending.js";
+import { Sender, TRIES } from "../sending.js";
 import { Service } from "../service.js";
 import { quoted } from "../wording.js";
 import type { Context, ForgeOptions, ServiceOptions } from "./types.js";
 
 /** Return a sender for the service or for a forge. */
-export function senderOf({ stopped }: Context): Sender {
-  return new Sender(stopped);
+export function senderOf({ stopped, say }: Context): Sender {
+  return new Sender(stopped, TRIES, say);
 }
 
 /** Return a client of the service. Throws InvalidInputError if the URL or the token is invalid. */

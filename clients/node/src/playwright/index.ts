@@ -14,7 +14,7 @@ import { forgeOf } from "../forges/index.js";
 import { tokenSource } from "../keyless.js";
 import { post } from "../posting.js";
 import { redacted, secretsOf } from "../redaction.js";
-import { Sender } from "../sending.js";
+import { type Say, Sender } from "../sending.js";
 import { Service } from "../service.js";
 import { type Title, UniqueNames } from "../shot_names.js";
 import { nameOf, type Target, targetOf } from "../target.js";
@@ -52,12 +52,13 @@ class Run {
     settings: Settings,
     options: PrshotsOptions,
     stopped: AbortSignal,
+    onWait: Say,
   ): Promise<Run | undefined> {
     const { url, token, project, job, tries } = settings;
     const sender = new Sender(stopped, tries);
     const target = await targetOf(job, settings.branch, sender);
     if (!target || (target.baselineOf && settings.only === "failed")) return undefined;
-    const ofService = new Sender(stopped, tries);
+    const ofService = new Sender(stopped, tries, onWait);
     const service = new Service(url, tokenSource(url, token, project, process.env, ofService), ofService);
     return new Run(target, settings, options, service, stopped);
   }
@@ -101,13 +102,14 @@ export default class PrshotsReporter implements Reporter {
   #projects: Projects | undefined;
   /** All tests of the suite have run here, and each was as expected. */
   #isComplete = true;
+  #hasWaited = false;
 
   constructor(options: PrshotsOptions = {}) {
     this.#options = options;
     try {
       this.#settings = settingsOf(options, process.env);
       if (this.#settings)
-        this.#run = Run.begun(this.#settings, options, this.#stop.signal).catch((error) =>
+        this.#run = Run.begun(this.#settings, options, this.#stop.signal, this.#sayFirstWait).catch((error) =>
           this.#notUploaded(error),
         );
     } catch (error) {
@@ -206,6 +208,12 @@ export default class PrshotsReporter implements Reporter {
   #notUploaded(error: unknown): undefined {
     this.#problems.push(`nothing is uploaded: ${messageOf(error)}`);
   }
+
+  /** Say why uploads wait, once: the tests run in the meantime, and their reporter shows them. */
+  readonly #sayFirstWait = (words: string): void => {
+    if (!this.#hasWaited) this.#say(words);
+    this.#hasWaited = true;
+  };
 
   /** Let Playwright add a reporter that shows the tests: this one prints a line or two at the end. */
   printsToStdio(): boolean {

@@ -20,6 +20,7 @@ from prshots.server.api.openapi_parts import (
     NAME,
     OTHER_PULL_REQUEST,
     PR_NUMBER,
+    RATE_LIMIT_HEADERS,
     SECURITY_SCHEMES,
     TIMEOUT,
     TOKEN,
@@ -50,7 +51,15 @@ _UPLOADED = json_reply(
     ),
 ) | {
     "links": {"delete": {"operationId": "deleteImage", "parameters": {"image_id": "$response.body#/id"}}},
+    "headers": RATE_LIMIT_HEADERS,
 }
+
+_RATE_LIMITED = error_reply(
+    "Too many uploads in a minute for the project. The default limit is 120.",
+    "rate limited",
+    retry_after=True,
+)
+_RATE_LIMITED["headers"] |= RATE_LIMIT_HEADERS
 
 
 _BEFORE_URL = {
@@ -89,11 +98,7 @@ def _upload(max_image_bytes: int, *, of_branch: bool = False) -> dict[str, Any]:
                 "The image type is not supported, or the content does not match the declared type.",
                 *(which + wrong for which in about for wrong in _WRONG_TYPES),
             ),
-            "429": error_reply(
-                "Too many uploads in a minute for the project. The default limit is 120.",
-                "rate limited",
-                retry_after=True,
-            ),
+            "429": _RATE_LIMITED,
             "500": FAULT,
             "503": UNAVAILABLE_OR_BUSY,
             "507": FULL,

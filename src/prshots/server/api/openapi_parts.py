@@ -54,6 +54,19 @@ def json_reply(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
+RATE_LIMIT_HEADERS = {
+    "RateLimit-Policy": {
+        "schema": {"type": "string"},
+        "description": 'The limit: `"uploads";q=120;w=60`. A project\'s own limit is named `project`.',
+    },
+    "RateLimit": {
+        "schema": {"type": "string"},
+        "description": "How many uploads are left, and the seconds until one more is left: "
+        '`"uploads";r=119;t=60`. Missing while uploads cannot be counted.',
+    },
+}
+
+
 def error_reply(description: str, *messages: str, retry_after: bool = False) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
     if messages:

@@ -16,7 +16,8 @@ from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import read_upload_form
 from prshots.server.domain.projects import Access, Projects
 from prshots.server.domain.upload_checks import UploadForm
-from prshots.server.http.error_boundary import discard_body
+from prshots.server.domain.upload_rate import noting_rate_limits
+from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.observability import metrics
 
 UPLOAD_SECONDS = 120.0
@@ -77,11 +78,15 @@ def counted(take_upload: Handler) -> Handler:
     """Count every upload by its result."""
 
     async def upload(request: Request) -> JSONResponse:
-        try:
-            response = await take_upload(request)
-        except Exception as error:
-            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
-            raise
+        with noting_rate_limits() as limits:
+            try:
+                response = await take_upload(request)
+            except Exception as error:
+                metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+                raise
+            finally:
+                for limit in limits:
+                    add_reply_headers(request.scope, limit.fields())
         metrics.UPLOADS.labels("stored").inc()
         return response
 

@@ -1,6 +1,5 @@
 """The image service: upload, delete, expire."""
 
-import contextlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,10 +9,8 @@ import structlog
 
 from prshots.contract.errors import (
     EXPIRE_FAILED,
-    CounterUnavailableError,
     ExpireFailedError,
     NotFoundError,
-    RateLimitedError,
     RecordsError,
     RecordsFullError,
     StoreError,
@@ -35,6 +32,7 @@ from prshots.server.domain.upload_checks import (
     pr_number_of,
     require_pr,
 )
+from prshots.server.domain.upload_rate import count_upload
 
 EXPIRE_BATCH = 1000
 
@@ -226,10 +224,8 @@ class Images:
         )
 
     async def count_upload(self, project: Project) -> None:
-        """Count the upload. If the counter does not respond, accept it: the counter logs its outages."""
-        with contextlib.suppress(CounterUnavailableError):
-            if not await self._counter.hit(project.id):
-                raise RateLimitedError("rate limited")
+        """Raise RateLimitedError if the project has reached its limit."""
+        await count_upload(self._counter, project)
 
     async def keep(self, image: Image, file: UploadedFile, branch: str = "") -> None:
         """Store an image, or nothing. With a branch, it becomes the baseline of its shot there."""

@@ -20,7 +20,7 @@ class Project:
     """`organization` is the name, for display only. Permissions and queries use `organization_id`.
 
     `repository` is the web address of its repository; empty if unknown. `keep_baselines` is how many commits
-    of a branch keep their baselines.
+    of a branch keep their baselines. Without its own `uploads_per_minute`, the service's limit applies.
     """
 
     id: str
@@ -32,6 +32,7 @@ class Project:
     created_at: int
     keep_baselines: int = DEFAULT_KEEP_BASELINES
     repository: str = ""
+    uploads_per_minute: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,3 +335,16 @@ class WrongTotal:
     number: int
     stored: Mapping[str, int]
     counted: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An upload that was counted, or refused, and how many of the `limit` are left.
+
+    `free_in`: the seconds until one more is left than now.
+    """
+
+    is_counted: bool
+    limit: int
+    remaining: int
+    free_in: float

@@ -20,6 +20,7 @@ from prshots.server.domain.comparison_models import (
 )
 from prshots.server.domain.models import (
     DayOfUploads,
+    Hit,
     Identity,
     Image,
     LoginState,
@@ -659,8 +660,10 @@ class ObjectStore(Protocol):
 
 
 class RateCounter(Protocol):
-    async def hit(self, project_id: str) -> bool:
-        """Count one upload. Return False if the project has reached its limit for the last minute.
+    async def hit(self, project_id: str, limit: int | None = None) -> Hit:
+        """Count one upload, unless the project has reached its limit for the last minute.
+
+        Without `limit`, the service's limit applies.
 
         Raises CounterUnavailableError after at most 50 ms, so that a slow counter cannot delay uploads. The
         time in which this process was busy does not count.

@@ -16,6 +16,7 @@ from prshots.server.domain.ports import Records
 MAX_LABEL = 200
 MAX_RETAIN_DAYS = 36_500
 MAX_KEEP_BASELINES = 1000
+MAX_UPLOADS_PER_MINUTE = 10_000
 LOCAL = Organization(LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, personal=False, created_at=0)
 
 
@@ -25,6 +26,7 @@ class ProjectChanges(TypedDict, total=False):
     retain_days: int | None
     keep_baselines: int
     repository: str
+    uploads_per_minute: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Projects:
         policy: Policy = Policy.PR_CLOSE,
         retain_days: int | None = None,
         organization: Organization = LOCAL,
+        uploads_per_minute: int | None = None,
     ) -> Project:
         """Raise InvalidInputError, ConflictError."""
         project = Project(
@@ -70,6 +73,7 @@ class Projects:
             policy,
             retain_days,
             int(self._clock()),
+            uploads_per_minute=uploads_per_minute,
         )
         _check_project(project)
         await self._records.add_project(project)
@@ -139,6 +143,11 @@ def _check_project(project: Project) -> None:
     if not 1 <= project.keep_baselines <= MAX_KEEP_BASELINES:
         raise InvalidInputError(
             f"keep_baselines takes 1 to {MAX_KEEP_BASELINES} commits; got {project.keep_baselines}"
+        )
+    limit = project.uploads_per_minute
+    if limit is not None and not 1 <= limit <= MAX_UPLOADS_PER_MINUTE:
+        raise InvalidInputError(
+            f"uploads_per_minute takes 1 to {MAX_UPLOADS_PER_MINUTE:,} uploads per minute; got {limit}"
         )
     if project.repository:
         check_repository(project.repository)

@@ -115,6 +115,8 @@ class ErrorBoundary:
         began = time.perf_counter()
         request_id = _take_request_id(scope)
         body = scope[_BODY] = _Body(scope, receive)
+        added: list[tuple[bytes, bytes]] = []
+        scope[_ADDED] = added
         status = 0
 
         async def send_finished(message: Message) -> None:
@@ -123,7 +125,8 @@ class ErrorBoundary:
                 status = message["status"]
                 if status != STATUS[errors.RequestTimeoutError]:  # we have already waited for the body
                     await body.drain(DRAIN_SECONDS)
-                message["headers"] = [*message.get("headers", ()), (REQUEST_ID, request_id), *self._closing()]
+                others = (*added, (REQUEST_ID, request_id), *self._closing())
+                message["headers"] = [*message.get("headers", ()), *others]
             await send(message)
 
         # Each request has its own task, so the bound id applies to this request only.
@@ -219,6 +222,11 @@ class _Body:
         self.ended = True
 
 
+def add_reply_headers(scope: Message, headers: Mapping[str, str]) -> None:
+    """Send these headers with the reply to this request, also if it is an error."""
+    scope[_ADDED] += [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
 def leave_body_unread(scope: Message) -> None:
     """Let the reply go out at once, whatever the client still sends."""
     body: _Body = scope[_BODY]
@@ -232,4 +240,5 @@ async def discard_body(scope: Message, seconds: float) -> None:
 
 
 _BODY = "prshots.body"
+_ADDED = "prshots.reply_headers"
 _BODY_HEADERS = {b"content-length", b"transfer-encoding", b"expect"}

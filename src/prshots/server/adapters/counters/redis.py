@@ -1,8 +1,8 @@
 """The upload counter in Valkey or Redis: a moving 60 s window per project, shared by all API processes."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from redis.asyncio import ConnectionPool, Redis, SSLConnection
@@ -12,7 +12,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from prshots.contract.errors import CounterUnavailableError, SettingsError
-from prshots.server.adapters.counters.memory import WINDOW_SECONDS
+from prshots.contract.rate_limits import WINDOW_SECONDS
+from prshots.server.domain.models import Hit
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from prshots.server.observability.outages import Outage
 
@@ -41,30 +42,40 @@ A late answer is not a failure: the upload that waited is not counted, and the n
 
 # The braces put all keys into one hash slot of a cluster, because one call counts for several projects.
 _KEY = "{prshots}:uploads:"
+_MICROSECONDS = 1_000_000
 
 # Uses the server's clock, so that the clocks of the API machines do not matter. A list holds the times of a
 # project's counted uploads, oldest first. A time in the future means that the clock was set back since. It is
 # dropped, or it would count for as long as the clock was set back.
+#
+# For each project it returns how many of its uploads are counted now, how many are left, and the microseconds
+# until one more is left. A limit that was lowered may leave more uploads than it allows: the oldest have to
+# leave the window first.
 _COUNT = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local window, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
-local passed = {}
+local window = tonumber(ARGV[1])
+local answers = {}
 for i, key in ipairs(KEYS) do
+    local asked, limit = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
     local oldest = tonumber(redis.call('LINDEX', key, 0))
     while oldest and (oldest <= now - window or oldest > now) do
         redis.call('LPOP', key)
         oldest = tonumber(redis.call('LINDEX', key, 0))
     end
-    passed[i] = math.max(0, math.min(tonumber(ARGV[2 + i]), limit - redis.call('LLEN', key)))
-    for _ = 1, passed[i] do
+    local used = redis.call('LLEN', key)
+    local passed = math.max(0, math.min(asked, limit - used))
+    for _ = 1, passed do
         redis.call('RPUSH', key, string.format('%.0f', now))
     end
-    if passed[i] > 0 then
+    if passed > 0 then
         redis.call('PEXPIRE', key, math.ceil(window / 1000))
     end
+    used = used + passed
+    local next_to_leave = tonumber(redis.call('LINDEX', key, math.max(0, used - limit)))
+    answers[i] = {passed, math.max(0, limit - used), next_to_leave + window - now}
 end
-return passed
+return answers
 """
 
 
@@ -89,10 +100,10 @@ class RedisCounter:
         self._server_seconds = server_seconds
         self._retry_seconds = retry_seconds
         self._count = self._client.register_script(_COUNT)
-        self._limits = (round(WINDOW_SECONDS * 1_000_000), uploads_per_minute)
+        self._limit = uploads_per_minute
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "", parts.port or 6379
-        self._waiting: list[tuple[str, asyncio.Future[bool | None]]] = []
+        self._waiting: list[_Waiting] = []
         self._call: asyncio.Task[None] | None = None
         self._is_connected = False
         self._is_down = False  # the last upload got no answer in time
@@ -104,13 +115,13 @@ class RedisCounter:
             "rate counter is back, uploads are limited again",
         )
 
-    async def hit(self, project_id: str) -> bool:
+    async def hit(self, project_id: str, limit: int | None = None) -> Hit:
         if self._is_pausing():
             UNLIMITED_UPLOADS.inc()
             self._outage.count_request()
             raise CounterUnavailableError(self._reason)
         try:
-            allowed = await self._ask(project_id, self._patience)
+            hit = await self._ask(project_id, limit or self._limit, self._patience)
         except CounterUnavailableError as error:
             if not self._is_down:
                 COUNTER_OUTAGES.inc()
@@ -121,11 +132,11 @@ class RedisCounter:
             raise
         self._is_down = False
         self._outage.works("hit")
-        return allowed
+        return hit
 
     async def check(self) -> None:
         """Count for an empty project id, because a server that answers may still reject writes."""
-        await self._ask("", [self._server_seconds])
+        await self._ask("", self._limit, [self._server_seconds])
 
     async def close(self) -> None:
         if self._call:
@@ -138,9 +149,9 @@ class RedisCounter:
         failed_recently = asyncio.get_running_loop().time() < self._asks_again_at
         return self._is_silent and (failed_recently or self._call is not None)
 
-    async def _ask(self, project_id: str, patience: Sequence[float]) -> bool:
-        answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((project_id, answer))
+    async def _ask(self, project_id: str, limit: int, patience: Sequence[float]) -> Hit:
+        answer: asyncio.Future[Hit | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(project_id, limit, answer))
         if self._call is None:
             self._call = asyncio.create_task(self._call_while_any_wait())
         try:
@@ -148,50 +159,73 @@ class RedisCounter:
             if not answer.done():
                 waited = round(sum(patience) * 1000)
                 self._reason = f"no answer from {self._host}:{self._port} within {waited} ms"
-            allowed = answer.result() if answer.done() else None
+            hit = answer.result() if answer.done() else None
         finally:
             answer.cancel()  # an upload that stops waiting is not counted, unless the call has been sent
-        if allowed is None:
+        if hit is None:
             raise CounterUnavailableError(self._reason)
-        return allowed
+        return hit
 
     async def _call_while_any_wait(self) -> None:
         try:
-            while batch := [(project, answer) for project, answer in self._waiting if not answer.done()]:
+            while batch := [upload for upload in self._waiting if not upload.answer.done()]:
                 self._waiting = []
                 await self._answer(batch)
         finally:
             self._waiting, self._call = [], None
 
-    async def _answer(self, batch: list[tuple[str, asyncio.Future[bool | None]]]) -> None:
-        asked = Counter(project_id for project_id, _ in batch)
-        passed: dict[str, int] | None = None
+    async def _answer(self, batch: "list[_Waiting]") -> None:
+        uploads_of: dict[str, list[_Waiting]] = {}
+        for upload in batch:
+            uploads_of.setdefault(upload.project_id, []).append(upload)
+        hits: list[list[Hit]] | None = None
         try:
-            passed = await self._passed(asked)
+            hits = await self._hits(uploads_of)
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
             ENGINE_FAILURES.labels("counter").inc()
             self._is_connected = False
             self._asks_again_at = asyncio.get_running_loop().time() + self._retry_seconds
             self._reason = str(error) or type(error).__name__
-        for project_id, answer in batch:
-            if passed is not None:
-                passed[project_id] -= 1
-            if not answer.done():
-                answer.set_result(None if passed is None else passed[project_id] >= 0)
+        for number, uploads in enumerate(uploads_of.values()):
+            for place, upload in enumerate(uploads):
+                if not upload.answer.done():
+                    upload.answer.set_result(hits[number][place] if hits else None)
 
-    async def _passed(self, asked: Counter[str]) -> dict[str, int]:
-        """Return how many uploads of each project are within its limit. They are now counted."""
+    async def _hits(self, uploads_of: "dict[str, list[_Waiting]]") -> list[list[Hit]]:
+        """Count the uploads of each project that are within its limit."""
         if not self._is_connected:
             # Without a timeout: an abandoned DNS lookup keeps its thread, so while no name server answers,
             # threads would pile up.
             await asyncio.get_running_loop().getaddrinfo(self._host, self._port)
-        keys = [_KEY + project_id for project_id in asked]
-        passed = await self._count(keys=keys, args=[*self._limits, *asked.values()])
+        keys = [_KEY + project_id for project_id in uploads_of]
+        arguments = [
+            number for uploads in uploads_of.values() for number in (len(uploads), uploads[-1].limit)
+        ]
+        answers = await self._count(keys=keys, args=[WINDOW_SECONDS * _MICROSECONDS, *arguments])
         self._is_connected, self._is_silent = True, False
-        return dict(zip(asked, passed, strict=True))
+        return [
+            _hits_of(uploads, *answer) for uploads, answer in zip(uploads_of.values(), answers, strict=True)
+        ]
 
 
-async def _wait(answer: "asyncio.Future[bool | None]", patience: Sequence[float]) -> None:
+class _Waiting(NamedTuple):
+    """An upload that waits for its answer: None if the server gave none."""
+
+    project_id: str
+    limit: int
+    answer: "asyncio.Future[Hit | None]"
+
+
+def _hits_of(uploads: Sequence[_Waiting], passed: int, left: int, free_in: int) -> list[Hit]:
+    """Return the hit of each upload that was counted in one call: the first `passed` are within the limit."""
+    limit, seconds = uploads[-1].limit, free_in / _MICROSECONDS
+    return [
+        Hit(place < passed, limit, left + max(0, passed - 1 - place), seconds)
+        for place in range(len(uploads))
+    ]
+
+
+async def _wait(answer: "asyncio.Future[Hit | None]", patience: Sequence[float]) -> None:
     """Wait for the sum of `patience`, not counting the time in which this process was busy."""
     loop = asyncio.get_running_loop()
     began = step_began = loop.time()

@@ -30,6 +30,7 @@ PROJECT = [
     projects.c.created_at,
     projects.c.keep_baselines,
     projects.c.repository,
+    projects.c.uploads_per_minute,
 ]
 PROJECTS = projects.join(organizations)
 SCHEDULED = images.c.scheduled_at.is_not(None)

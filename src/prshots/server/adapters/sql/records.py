@@ -326,6 +326,7 @@ class SqlRecords:
                 retain_days=project.retain_days,
                 keep_baselines=project.keep_baselines,
                 repository=project.repository,
+                uploads_per_minute=project.uploads_per_minute,
             )
         )
         with conflict_as(_name_taken(project)):

@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from prshots.server.adapters.sql.text_type import text
 
-SCHEMA_VERSION = "0009"
+SCHEMA_VERSION = "0010"
 """The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
 
 metadata = MetaData()
@@ -85,6 +85,7 @@ projects = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("keep_baselines", Integer, nullable=False, server_default="50"),
     Column("repository", text(), nullable=False, server_default=""),
+    Column("uploads_per_minute", Integer),
     UniqueConstraint("organization_id", "name", name="projects_name"),
 )
 

@@ -41,6 +41,12 @@ def days(value: object) -> int | None:
     return value
 
 
+def uploads_per_minute(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise InvalidInputError("uploads_per_minute must be a whole number, or null for the service's limit")
+    return value
+
+
 def count(value: object, name: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidInputError(f"{name} must be a whole number")

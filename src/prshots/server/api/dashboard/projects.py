@@ -58,6 +58,8 @@ async def change_project(call: Call, project: Project) -> ProjectView:
         changes["keep_baselines"] = fields.count(body["keep_baselines"], "keep_baselines")
     if "repository" in body:
         changes["repository"] = fields.text(body, "repository").strip().rstrip("/")
+    if "uploads_per_minute" in body:
+        changes["uploads_per_minute"] = fields.uploads_per_minute(body["uploads_per_minute"])
     changed = await call.services.projects.change_project(project, **changes)
     return await _view(call, changed.id)
 

@@ -66,6 +66,8 @@ class ProjectView(TypedDict):
     """How many commits of a branch keep their baselines."""
     repository: str
     """The web address of its repository. Empty if unknown."""
+    uploads_per_minute: int | None
+    """Its own limit. Null if the service's limit applies."""
     created_at: int
     images: int
     bytes: int

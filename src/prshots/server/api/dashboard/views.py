@@ -78,6 +78,7 @@ def project_view(summary: ProjectSummary, days: Sequence[DayOfUploads], today: i
         "retain_days": project.retain_days,
         "keep_baselines": project.keep_baselines,
         "repository": project.repository,
+        "uploads_per_minute": project.uploads_per_minute,
         "created_at": project.created_at,
         "images": summary.images,
         "bytes": summary.bytes,

@@ -1,0 +1,59 @@
+"""The `RateLimit` and `RateLimit-Policy` fields of draft-ietf-httpapi-ratelimit-headers-11.
+
+The service writes them on replies to uploads, and the client paces its uploads by them.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+WINDOW_SECONDS = 60
+
+_ITEM = re.compile(r'(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)')
+_NUMBER = re.compile(r";\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))")
+
+
+class LimitPolicy(StrEnum):
+    """Whose limit it is: the service's, for all projects, or the project's own."""
+
+    UPLOADS = "uploads"
+    PROJECT = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """How many uploads a project may make in a minute, and how many are left.
+
+    `seconds`: when more will be left.
+    """
+
+    policy: LimitPolicy
+    quota: int
+    remaining: int
+    seconds: int
+
+    def fields(self) -> dict[str, str]:
+        """Return the reply headers."""
+        return {
+            "RateLimit-Policy": f'"{self.policy}";q={self.quota};w={WINDOW_SECONDS}',
+            "RateLimit": f'"{self.policy}";r={self.remaining};t={self.seconds}',
+        }
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str]) -> "RateLimit | None":
+        """Read a reply's headers. None without a limit of a prshots service, or if it is malformed."""
+        found, policies = _items(headers.get("RateLimit", "")), _items(headers.get("RateLimit-Policy", ""))
+        for name, now in found.items():
+            policy = policies.get(name, {})
+            if now.keys() >= {"r", "t"} and "q" in policy and policy.get("w") == WINDOW_SECONDS:
+                return cls(LimitPolicy(name), policy["q"], now["r"], now["t"])
+        return None
+
+
+def _items(field: str) -> dict[str, dict[str, int]]:
+    """Return the numbers of each of our policies in a list of Structured Fields."""
+    return {
+        name: {key: int(value) for key, value in _NUMBER.findall(parameters)}
+        for name, parameters in _ITEM.findall(field)
+    }

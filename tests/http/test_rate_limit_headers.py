@@ -1,0 +1,61 @@
+"""The `RateLimit` and `RateLimit-Policy` fields of replies to uploads, and a project's own limit."""
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from prshots.contract.rate_limits import WINDOW_SECONDS
+from support.service import SHA, Service, png, upload
+
+LIMIT = re.compile(r'"(uploads|project)";r=(\d+);t=(\d+)')
+
+
+@pytest.fixture
+def limited(shared_service: Service) -> Iterator[httpx.Client]:
+    """Return a client of a project that may make three uploads per minute."""
+    with shared_service.client(shared_service.new_token(uploads_per_minute=3)) as client:
+        yield client
+
+
+def left(reply: httpx.Response) -> tuple[str, int]:
+    """Return the policy and how many uploads are left."""
+    found = LIMIT.fullmatch(reply.headers["ratelimit"])
+    assert found
+    assert 1 <= int(found[3]) <= WINDOW_SECONDS
+    return found[1], int(found[2])
+
+
+def baseline(client: httpx.Client) -> httpx.Response:
+    fields = {"name": "cart", "branch": "main", "commit_sha": SHA, "viewport": "1x1"}
+    return client.post("/v1/baseline", data=fields, files={"image": ("x", png(), "image/png")})
+
+
+def test_a_reply_says_the_limit_of_the_service(shared_service: Service) -> None:
+    with shared_service.client(shared_service.new_token()) as client:
+        first, second = upload(client), baseline(client)
+    assert [first.status_code, second.status_code] == [200, 200]
+    limit = int(shared_service.settings.get("UPLOADS_PER_MINUTE", "120"))
+    assert first.headers["ratelimit-policy"] == f'"uploads";q={limit};w=60'
+    assert first.headers["ratelimit"] == f'"uploads";r={limit - 1};t=60'
+    assert left(second) == ("uploads", limit - 2)
+
+
+def test_the_limit_of_the_project_applies_to_uploads_and_baselines(limited: httpx.Client) -> None:
+    replies = [upload(limited), baseline(limited), upload(limited), upload(limited), baseline(limited)]
+    assert [reply.status_code for reply in replies] == [200, 200, 200, 429, 429]
+    assert [left(reply) for reply in replies] == [("project", count) for count in (2, 1, 0, 0, 0)]
+    assert {reply.headers["ratelimit-policy"] for reply in replies} == {'"project";q=3;w=60'}
+    assert replies[-1].headers["retry-after"] == "60"
+    assert replies[-1].json() == {"error": "rate limited"}
+
+
+def test_a_reply_that_was_not_counted_says_nothing(limited: httpx.Client) -> None:
+    assert left(upload(limited)) == ("project", 2)
+    refused = upload(limited, name="")
+    assert refused.status_code == 400
+    unrelated = limited.get("/v1/comment", params={"pr_number": "1"})
+    for reply in (refused, unrelated):
+        assert not {"ratelimit", "ratelimit-policy"} & set(reply.headers)
+    assert left(upload(limited)) == ("project", 1)
