@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.client_installs import ROOT, install_client, interpreter, run_client
+from support.compared_shop import draw
 from support.service import SHA, Service, png
 
 pytestmark = pytest.mark.slow
@@ -86,8 +87,8 @@ def test_upload_compare_comment_expire(programs: Path, job: dict[str, str], tmp_
 
 
 def test_the_pytest_plugin_uploads(programs: Path, job: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "dot.png").write_bytes(png())
-    (tmp_path / "test_dot.py").write_text("def test_dot(shot):\n    shot('dot.png', 'dot@9x9')\n")
+    draw(tmp_path / "dot.png", 1)
+    (tmp_path / "test_dot.py").write_text("def test_dot(shot):\n    shot('dot.png', 'dot')\n")
     done = run_client(
         programs,
         "pytest",
