@@ -37,6 +37,24 @@ class Merge:
     branch: str
 
 
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
+
+    Unknown values are empty: the repository of a fork is, if it was deleted or if the forge does not name it.
+    """
+
+    number: int
+    branch: str
+    repository: str = ""
+    from_fork: bool = False
+    is_open: bool = True
+    target_branch: str = ""
+    title: str = ""
+    author: str = ""
+    url: str = ""
+
+
 class Forge(Protocol):
     """One repository on one forge. Every method may raise ForgeError, UnreachableError, RateLimitedError."""
 
@@ -72,6 +90,15 @@ class Forge(Protocol):
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         """Delete a comment. It is no error if it no longer exists."""
+
+    def pull_request(self, pr_number: int) -> PullRequest:
+        """Return a pull request, open or not. Raises NotFoundError if there is none."""
+
+    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+        """Return the open pull requests whose head is this branch, of this repository or of the given fork.
+
+        Another repository's branch of the same name is another branch.
+        """
 
     def merge_of(self, pr_number: int) -> Merge | None:
         """Return how the pull request was merged; None if it was not, or if the forge does not tell."""

@@ -1,7 +1,7 @@
 """GitHub, .com and Enterprise. Every pull request is an issue, and the comment is an issue comment."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote
@@ -71,6 +71,10 @@ class GitHub(IssueForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         del pr_number
         self._remove(f"{self._issues}/comments/{comment_id}")
+
+    def _open_with_branch(self, branch: str, repository: str) -> Mapping[str, str]:
+        owner = (repository or self._repository).partition("/")[0]
+        return {"state": "open", "head": f"{owner}:{branch}", "per_page": "100"}
 
     def proxied_images(self, comment_id: str) -> list[str]:
         path = f"{self._issues}/comments/{comment_id}"
