@@ -17,9 +17,11 @@ from prshots.cli import (
     expire,
     keys,
     login_link,
+    mcp,
     migrate,
     projects,
     serve,
+    show,
     tokens,
     upload,
 )
@@ -37,6 +39,8 @@ app.add_typer(tokens.app, name="token")
 app.add_typer(keys.app, name="keys")
 app.command()(upload.upload)
 app.command()(compare.compare)
+app.command()(show.show)
+app.command()(mcp.mcp)
 app.command()(comment.comment)
 app.command()(expire.expire)
 app.command()(delete.delete)
@@ -56,7 +60,7 @@ def _print_version(*, asked: bool) -> None:
         raise typer.Exit
 
 
-CLIENT_COMMANDS = {"upload", "compare", "comment", "expire", "delete"}
+CLIENT_COMMANDS = {"upload", "show", "compare", "comment", "expire", "delete", "mcp"}
 
 
 @app.callback()
