@@ -29,6 +29,7 @@ from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comparison_models import ComparisonRequest, PlannedShot, ShotResult
@@ -36,9 +37,11 @@ from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     LoginState,
     Organization,
+    Place,
     Role,
     Session,
     ShotKey,
+    StagedImage,
     Trust,
     User,
 )
@@ -54,6 +57,7 @@ from prshots.server.domain.ports import (
     RateCounter,
     Records,
     RemoteReader,
+    StagedRecords,
     TrustRecords,
     Upkeep,
 )
@@ -71,6 +75,7 @@ LATER = 3600
 
 WATCHED_HERE = {
     *("Records", "Overview", "People", "TrustRecords", "Upkeep", "BaselineRecords", "ComparisonRecords"),
+    "StagedRecords",
     *("FileReader", "RemoteReader", "ObjectStore", "RateCounter", "KeySource"),
 }
 WITHOUT_AN_ENGINE = {"RenderThumbnail", "ComparePictures"}
@@ -101,6 +106,7 @@ class TestDatabase:
             watch.over(SqlBaselines(database), BaselineRecords),
             watch.over(SqlComparisons(database), ComparisonRecords),
         )
+        await self._stage(records, watch.over(SqlStaged(database), StagedRecords))
         await self._expire(records)
         await self._look_after(records, watch.over(SqlUpkeep(database), Upkeep))
         await records.close()
@@ -240,6 +246,16 @@ class TestDatabase:
         assert await comparisons.discard_old_pairs(NOW + 1, 10) == 1
         assert await records.describe_pull(project.id, 7, title="t", source_branch="b", author="a", path="")
         await records.set_repository(project.id, "https://forge.example/acme/shop")
+
+    async def _stage(self, records: Records, staged: StagedRecords) -> None:
+        project, place = a_project(), Place("fix", "")
+        await records.add_project(project)
+        for _ in range(2):
+            await staged.add(StagedImage(an_image(project, pr_number=0), place, NOW + 1))
+        assert await staged.find(project.id, NOW, limit=10)
+        assert await staged.count(project.id, "fix", NOW) == 2
+        assert await staged.move(project.id, place, 7, NOW, 1) == 1
+        assert await staged.schedule_expired(NOW + 1, 10) == 1
 
     async def _expire(self, records: Records) -> None:
         project = a_project(retain_days=1)

@@ -10,6 +10,7 @@ from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comparison_models import ComparisonRequest
@@ -17,9 +18,11 @@ from prshots.server.domain.models import (
     LOCAL_ORGANIZATION,
     LoginState,
     Organization,
+    Place,
     Role,
     Session,
     ShotKey,
+    StagedImage,
     Trust,
     User,
     WrongTotal,
@@ -34,6 +37,7 @@ ORGANIZATION = Organization("o", "acme", personal=False, created_at=NOW)
 SHA256 = "0" * 64
 COMMIT = "0" * 40
 SHOT = ShotKey("cart", "1280x800", "")
+PLACE = Place("fix", "acme/shop")
 REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
@@ -158,6 +162,13 @@ COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
     "of_commit": lambda comparisons: comparisons.of_commit(PROJECT.id, 7, COMMIT),
     "discard_old_pairs": lambda comparisons: comparisons.discard_old_pairs(NOW, 10),
 }
+STAGED: dict[str, Callable[[SqlStaged], Awaitable[object]]] = {
+    "add": lambda staged: staged.add(StagedImage(an_image(PROJECT, pr_number=0), PLACE, NOW)),
+    "find": lambda staged: staged.find(PROJECT.id, NOW, branch="fix", repository="", before=9, limit=10),
+    "count": lambda staged: staged.count(PROJECT.id, "fix", NOW),
+    "move": lambda staged: staged.move(PROJECT.id, PLACE, 7, NOW, 10),
+    "schedule_expired": lambda staged: staged.schedule_expired(NOW, 10),
+}
 STORES = {
     SqlRecords: RECORDS,
     SqlPeople: PEOPLE,
@@ -166,6 +177,7 @@ STORES = {
     SqlUpkeep: UPKEEP,
     SqlBaselines: BASELINES,
     SqlComparisons: COMPARISONS,
+    SqlStaged: STAGED,
 }
 EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
     f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]

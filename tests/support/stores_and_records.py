@@ -27,6 +27,7 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comments import Comments
 from prshots.server.domain.comparing import Comparisons
@@ -110,6 +111,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
         SqlUpkeep(database),
         SqlBaselines(database),
         SqlComparisons(database),
+        SqlStaged(database),
     )
 
 

@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 const HEADERS = { "User-Agent": "prshots-playwright" };
 
 /** Routes that an older service does not have. Without them, uploads and comments work as before. */
-const NEW_ROUTES = /^\/v1\/(baseline|compare|pull)\b/;
+const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
 
 /** What the comment shows. */
 export const VIEWS = ["all", "latest", "changes"] as const;
@@ -35,6 +35,13 @@ export interface Shot {
   viewport: string;
   /** light, dark or empty. */
   theme: string;
+}
+
+/** How many staged images are the pull request's now, how many stay staged, and why. */
+export interface Moved {
+  moved: number;
+  kept: number;
+  reason: string;
 }
 
 export interface CommentText {
@@ -121,6 +128,17 @@ export class Service {
     return { markdown, count };
   }
 
+  /**
+   * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
+   * it is not the project's own. Throws ServiceTooOldError.
+   */
+  async moveStaged(branch: string, prNumber: number, repository: string, fromFork: boolean): Promise<Moved> {
+    const asked = { branch, pr_number: prNumber, repository, from_fork: fromFork };
+    const { moved, kept, reason } = await this.#tell("/v1/staged/move", asked);
+    if (typeof moved !== "number" || typeof kept !== "number") throw this.#unlike("moved and kept");
+    return { moved, kept, reason: typeof reason === "string" ? reason : "" };
+  }
+
   /** Return the size that is too large for an image; Infinity when the service does not say: then its 413 decides. */
   maxImageBytes(): Promise<number> {
     this.#maxImageBytes ??= this.#askForMaxImageBytes();
@@ -184,7 +202,7 @@ export class Service {
     }
     if (NEW_ROUTES.test(path) && [404, 405].includes(reply.status))
       throw new ServiceTooOldError(
-        `${this.url} answered ${reply.status} to ${path}: the service is too old to compare. Update it`,
+        `${this.url} answered ${reply.status} to ${path}: the service is too old ${path.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`,
       );
     return this.#value(reply);
   }

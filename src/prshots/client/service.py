@@ -30,7 +30,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
-from prshots.contract.replies import ServiceLimits, SizedComment, Uploaded
+from prshots.contract.replies import Moved, ServiceLimits, SizedComment, Staged, StagedShot, Uploaded
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -43,12 +43,19 @@ _ERRORS: dict[int, type[Exception]] = {
     415: UnsupportedTypeError,
 }
 
-_NEW_ROUTES = ("/v1/baseline", "/v1/compare", "/v1/pull")
+_NEW_ROUTES = ("/v1/baseline", "/v1/compare", "/v1/pull", "/v1/staged", "/v1/put-urls")
 """Routes that an older service does not have. Without them, uploads and comments work as before."""
+
+_USES = {
+    "/v1/staged": "stage screenshots",
+    "/v1/staged/move": "stage screenshots",
+    "/v1/put-urls": "give one-time upload URLs",
+}
+"""What a new route is for, if it is not to compare."""
 
 _MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
 
-Reply = TypeVar("Reply", Uploaded, ExpiredReply, SizedComment, ServiceLimits)
+Reply = TypeVar("Reply", Uploaded, Staged, StagedShot, Moved, ExpiredReply, SizedComment, ServiceLimits)
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
 
@@ -205,6 +212,45 @@ class Client:
             self._asked_for_limits = True
         return self._limits
 
+    def stage(
+        self,
+        image: Image,
+        *,
+        name: str,
+        branch: str,
+        commit_sha: str,
+        viewport: str,
+        content_type: str,
+        theme: str = "",
+        repository: str = "",
+    ) -> Staged:
+        """Upload an image for a branch that has no pull request yet. Raises what `baseline` raises.
+
+        `repository` is the `owner/name` that has the branch; empty for the project's own.
+        """
+        fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
+        where = fields | ({"repository": repository} if repository else {})
+        return self._read(Staged, self._image_reply("/v1/staged", image, content_type, where, theme))
+
+    def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
+        """Return the images staged for a branch, oldest first. Raises InvalidInputError, ServiceTooOldError.
+
+        With `repository`, only those that move to a pull request from there.
+        """
+        params = {"branch": branch} | ({} if repository is None else {"repository": repository})
+        found = self._call("GET", "/v1/staged", lambda: {"params": params}).get("staged")
+        if not isinstance(found, list) or not all(isinstance(shot, dict) for shot in found):
+            raise self._unlike(["staged"])
+        return [self._read(StagedShot, shot) for shot in found]
+
+    def move_staged(self, branch: str, pr_number: int, *, repository: str, from_fork: bool) -> Moved:
+        """Move what is staged for a branch to its pull request. Raises InvalidInputError, ServiceTooOldError.
+
+        `repository` is the `owner/name` that has the branch. `from_fork`: it is not the project's own.
+        """
+        asked = {"branch": branch, "pr_number": pr_number, "repository": repository, "from_fork": from_fork}
+        return self._read(Moved, self._told("/v1/staged/move", asked))
+
     def _fetched_limits(self) -> ServiceLimits | None:
         try:
             reply = self._sender.send(
@@ -217,15 +263,19 @@ class Client:
     def _sent_image(
         self, path: str, image: Image, content_type: str, fields: dict[str, str], theme: str
     ) -> Uploaded:
+        return self._read(Uploaded, self._image_reply(path, image, content_type, fields, theme))
+
+    def _image_reply(
+        self, path: str, image: Image, content_type: str, fields: dict[str, str], theme: str
+    ) -> dict[str, Any]:
         data = fields | ({"theme": theme} if theme else {})
         # Opened once. Each attempt reads it from the beginning, in small parts.
         with io.BytesIO(image) if isinstance(image, bytes) else image() as file:
-            reply = self._call(
+            return self._call(
                 "POST",
                 path,
                 lambda: {"data": data, "files": {"image": ("image", _FixedLengthFile(file), content_type)}},
             )
-        return self._read(Uploaded, reply)
 
     def _told(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
         return self._call("POST", path, lambda: {"json": asked})
@@ -243,8 +293,8 @@ class Client:
             reply = self._send(method, path, parts, other)
         if path.startswith(_NEW_ROUTES) and reply.status_code in _MISSING_ROUTE:
             raise ServiceTooOldError(
-                f"{self.url} answered {reply.status_code} to {method} {path}: the service is too old to "
-                "compare. Update it"
+                f"{self.url} answered {reply.status_code} to {method} {path}: the service is too old "
+                f"to {_USES.get(path, 'compare')}. Update it"
             )
         return self._value(reply, method)
 

@@ -15,6 +15,7 @@ VIEWPORT = re.compile(r"[1-9][0-9]{0,4}x[1-9][0-9]{0,4}")
 THEMES = ("light", "dark")
 """A shot's theme is one of these, or empty."""
 MAX_BRANCH_CHARACTERS = 255
+MAX_REPOSITORY_CHARACTERS = 255
 MAX_KNOWN_SHOTS = 1000
 """How many shots one request can ask `POST /v1/baseline/known` about."""
 MAX_BASE_COMMITS = 200

@@ -15,6 +15,35 @@ class Uploaded:
 
 
 @dataclass(frozen=True, slots=True)
+class Staged(Uploaded):
+    """The reply to an upload before its pull request exists. Unless it is moved, it expires then."""
+
+    expires_at: int
+    dashboard_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagedShot(Staged):
+    """A staged image in a list."""
+
+    name: str
+    viewport: str
+    theme: str
+    commit_sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The reply to a move: how many staged images are the pull request's now, how many stay, and why."""
+
+    branch: str
+    pr_number: int
+    moved: int
+    kept: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
     """The reply to an expiry: how many images it marked as closed, and how many it deleted."""
 

@@ -22,6 +22,7 @@ from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
+from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
 from prshots.server.domain.baselines import merged_as_from_json
 from prshots.server.domain.projects import Access
@@ -61,6 +62,7 @@ def create_api(
     routes = [
         *_public_routes(services, slots, max_image_bytes),
         *comparison_routes(services, slots),
+        *staging_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
         *keyless_routes(services.exchange),
         *for_people,

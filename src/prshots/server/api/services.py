@@ -9,6 +9,7 @@ from prshots.server.domain.images import Images
 from prshots.server.domain.keyless import Exchange
 from prshots.server.domain.projects import Projects
 from prshots.server.domain.pull_requests import PullRequests
+from prshots.server.domain.staging import Staging
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +20,5 @@ class PublicServices:
     comparisons: Comparisons
     comments: Comments
     pull_requests: PullRequests
+    staging: Staging
     exchange: Exchange

@@ -40,6 +40,8 @@ _RESULTS: dict[type[Exception], str] = {
 Take = Callable[[Access, UploadForm], Awaitable[Uploaded]]
 """Validates and stores an upload."""
 
+Handler = Callable[[Request], Awaitable[JSONResponse]]
+
 
 def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
     def of_pull_request(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
@@ -48,13 +50,16 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
     def of_branch(access: Access, form: UploadForm) -> Awaitable[Uploaded]:
         return services.baselines.upload(access, form)
 
+    takes = {"/v1/upload": of_pull_request, "/v1/baseline": of_branch}
     return [
-        _upload_route("/v1/upload", of_pull_request, services.accounts, slots, max_image_bytes),
-        _upload_route("/v1/baseline", of_branch, services.accounts, slots, max_image_bytes),
+        Route(path, upload_by(take, services.accounts, slots, max_image_bytes), methods=["POST"])
+        for path, take in takes.items()
     ]
 
 
-def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Route:
+def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Handler:
+    """Return the handler of a route that takes an upload's form."""
+
     async def upload(request: Request) -> JSONResponse:
         try:
             response = await take_upload(request)
@@ -73,7 +78,7 @@ def _upload_route(path: str, take: Take, accounts: Projects, slots: BodySlots, m
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
         return JSONResponse(asdict(uploaded))
 
-    return Route(path, upload, methods=["POST"])
+    return upload
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

@@ -7,7 +7,7 @@ from multipart import MultipartError, MultipartSegment, PushMultipartParser, par
 from prshots.contract.errors import InvalidInputError
 from prshots.server.domain.upload_checks import UploadedFile, UploadForm, payload_too_large
 
-TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport", "theme", "branch"}
+TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport", "theme", "branch", "repository"}
 KNOWN_FIELDS = {"image", *TEXT_FIELDS}
 MAX_PARTS = 64
 MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046

@@ -132,18 +132,18 @@ class Baselines:
         return int(self._clock())
 
 
-def require_branch(access: Access, branch: str) -> None:
-    """Raise ForbiddenError if the caller's token cannot write baselines of this branch."""
+def require_branch(access: Access, branch: str, act: str = "write baselines") -> None:
+    """Raise ForbiddenError if the caller's token cannot do this for this branch."""
     if not access.is_keyless or access.branch == branch:
         return
     if access.only_pr is not None:
-        raise ForbiddenError("a job of a pull request cannot write baselines")
+        raise ForbiddenError(f"a job of a pull request cannot {act}")
     if access.branch is None:
         raise ForbiddenError(
-            "this token cannot write baselines: add a `ref` to the trust of its job, such as refs/heads/main"
+            f"this token cannot {act}: add a `ref` to the trust of its job, such as refs/heads/main"
         )
     raise ForbiddenError(
-        f"this token can write baselines of {access.branch!r} only, which its job runs for; got {branch!r}"
+        f"this token can {act} of {access.branch!r} only, which its job runs for; got {branch!r}"
     )
 
 

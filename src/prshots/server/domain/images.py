@@ -94,6 +94,9 @@ class Images:
     def dashboard_url_of(self, project: Project, pr_number: int) -> str:
         return f"{self._web_url}/projects/{project.id}/prs/{pr_number}"
 
+    def staged_page_of(self, project: Project) -> str:
+        return f"{self._web_url}/projects/{project.id}/staged"
+
     async def content(self, image: Image) -> bytes | None:
         """Return the image's bytes; None if it is deleted. Raises StoreError."""
         return await self._store.read(image.key)

@@ -84,7 +84,7 @@ ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]
 """Whether an image has a thumbnail and, if not, why it cannot have one."""
 
 NO_PULL_REQUEST = 0
-"""The `pr_number` of the images of baselines."""
+"""The `pr_number` of the images of baselines, and of staged images."""
 
 
 class ShotKey(NamedTuple):
@@ -97,7 +97,7 @@ class ShotKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One uploaded image, of a pull request or of baselines.
+    """One uploaded image: of a pull request, of baselines, or staged.
 
     `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
@@ -151,6 +151,22 @@ class Image:
     def keys(self) -> tuple[str, str, str]:
         """The keys of all objects that the image can have in the store."""
         return origin_keys(self.id, self.ext)
+
+
+class Place(NamedTuple):
+    """A branch, and the repository that has it: `owner/name` in lower case, empty for the project's own."""
+
+    branch: str
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
+class StagedImage:
+    """An image that waits for the pull request of a branch. Moving it there ends that."""
+
+    image: Image
+    place: Place
+    expires_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from prshots.server.domain.models import (
     LoginState,
     Member,
     Organization,
+    Place,
     Project,
     ProjectSummary,
     PullRequest,
@@ -32,6 +33,7 @@ from prshots.server.domain.models import (
     Session,
     Shot,
     ShotKey,
+    StagedImage,
     ThumbnailState,
     Trust,
     UploadToken,
@@ -468,6 +470,43 @@ class ComparisonRecords(Protocol):
 
     async def discard_old_pairs(self, before: int, limit: int) -> int:
         """Remove up to `limit` results that are older than this. Return how many."""
+
+
+class StagedRecords(Protocol):
+    """Images that wait for a pull request. Raises RecordsError; methods that write also RecordsFullError.
+
+    An image that is past its `expires_at` or scheduled for expiry counts as gone.
+    """
+
+    async def add(self, staged: StagedImage) -> None:
+        """Commit the image's record and where it is staged. Raises UnauthorizedError like `add_image`."""
+
+    async def find(
+        self,
+        project_id: str,
+        now: int,
+        *,
+        branch: str | None = None,
+        repository: str | None = None,
+        before: int | None = None,
+        limit: int,
+    ) -> list[StagedImage]:
+        """Return staged images, newest first, with a `seq` below `before`.
+
+        With `repository`, only what moves to a pull request from there: its own, and those of no repository.
+        """
+
+    async def count(self, project_id: str, branch: str, now: int) -> int: ...
+
+    async def move(self, project_id: str, place: Place, pr_number: int, now: int, limit: int) -> int:
+        """Give up to `limit` images that are staged for this branch of this repository to a pull request.
+
+        Those of no repository, too. It is then as if they had been uploaded to it. Return how many. Of
+        concurrent calls, one moves an image.
+        """
+
+    async def schedule_expired(self, now: int, limit: int) -> int:
+        """Schedule up to `limit` staged images that are past their `expires_at`. Return how many."""
 
 
 class Issuers(Protocol):

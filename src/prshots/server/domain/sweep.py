@@ -15,6 +15,7 @@ from prshots.server.domain.ports import (
     ObjectStore,
     People,
     Records,
+    StagedRecords,
     Upkeep,
 )
 from prshots.server.domain.safeguards import (
@@ -49,6 +50,7 @@ class Engines(NamedTuple):
     upkeep: Upkeep
     baselines: BaselineRecords
     comparisons: ComparisonRecords
+    staged: StagedRecords
 
 
 @dataclass(slots=True)
@@ -85,7 +87,7 @@ async def sweep(
     With a wrong clock it only finishes what people asked for. Without `force`, it deletes no more than half
     of all images by a retention rule, and no more than half of all files for having no record.
     """
-    records, people, store, upkeep, baselines, comparisons = engines
+    records, people, store, upkeep, baselines, comparisons, staged = engines
     report = SweepReport()
     now = clock()
     if wrong := await wrong_clock(upkeep, store, clock):
@@ -96,6 +98,8 @@ async def sweep(
     with contextlib.suppress(RecordsFullError):
         await _schedule_due(records, upkeep, int(now), report, progress, force=force)
         while await baselines.release(int(now), BATCH) == BATCH:
+            progress(report)
+        while await staged.schedule_expired(int(now), BATCH) == BATCH:
             progress(report)
         while await comparisons.discard_old_pairs(int(now) - OLD_PAIRS_SECONDS, BATCH) > 0:
             progress(report)

@@ -19,6 +19,7 @@ from prshots.contract.limits import (
     MAX_BRANCH_CHARACTERS,
     MAX_NAME_CHARACTERS,
     MAX_PR_NUMBER,
+    MAX_REPOSITORY_CHARACTERS,
     THEMES,
     VIEWPORT,
 )
@@ -26,9 +27,12 @@ from prshots.contract.limits import (
 BAD_LIMIT = f"limit must be a whole number from {MIN_COMMENT_BYTES} to {MAX_COMMENT_BYTES}"
 BAD_MARKER = f"marker must be {' or '.join(Marker)}"
 BAD_VIEW = "view must be all, latest or changes"
+BAD_REPOSITORY = f"repository must be owner/name, at most {MAX_REPOSITORY_CHARACTERS} characters"
 BAD_THEME = f"theme must be {' or '.join(THEMES)}"
 
 _PR_NUMBER = re.compile(r"[0-9]{1,10}")
+# GitLab's groups are nested, and Bitbucket's workspaces may be UUIDs in braces.
+_REPOSITORY = re.compile(r"[^/\s\0]+(/[^/\s\0]+)+")
 _LIMIT = re.compile(r"[0-9]{1,10}")
 
 T = TypeVar("T")
@@ -105,6 +109,17 @@ def branch_of(fields: Mapping[str, object]) -> str:
     if not isinstance(branch, str) or not 1 <= len(branch) <= MAX_BRANCH_CHARACTERS or "\0" in branch:
         raise InvalidInputError("branch required")
     return branch
+
+
+def repository_of(fields: Mapping[str, object]) -> str:
+    """Return the repository that has a branch, in lower case; "" for the project's own."""
+    repository = fields.get("repository")
+    if repository is None or repository == "":
+        return ""
+    is_valid = isinstance(repository, str) and len(repository) <= MAX_REPOSITORY_CHARACTERS
+    if not is_valid or not _REPOSITORY.fullmatch(str(repository)):
+        raise InvalidInputError(BAD_REPOSITORY)
+    return str(repository).lower()
 
 
 def checked_theme(theme: object) -> str:

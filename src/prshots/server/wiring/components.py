@@ -156,6 +156,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.app import create_api
     from prshots.server.api.services import PublicServices
@@ -166,6 +167,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.domain.keyless import Exchange
     from prshots.server.domain.projects import Projects
     from prshots.server.domain.pull_requests import PullRequests
+    from prshots.server.domain.staging import Staging
     from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability import metrics
@@ -229,6 +231,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
             comparisons=comparisons,
             comments=comments,
             pull_requests=PullRequests(records, images),
+            staging=Staging(records=SqlStaged(database), images=images),
             exchange=exchange,
         ),
         max_image_bytes=settings.max_image_bytes,

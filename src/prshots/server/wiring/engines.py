@@ -248,6 +248,7 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.upkeep import SqlUpkeep
     from prshots.server.domain.sweep import Engines
 
@@ -261,6 +262,7 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
             SqlUpkeep(database),
             SqlBaselines(database),
             SqlComparisons(database),
+            SqlStaged(database),
         )
     finally:
         await database.close()

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from sqlalchemy import BindParameter, Connection, bindparam, delete, text
 
-from prshots.server.adapters.sql.schema import baselines, compared_shots
+from prshots.server.adapters.sql.schema import baselines, compared_shots, staged
 from prshots.server.domain.models import Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs.
@@ -26,6 +26,7 @@ _NOTE_COMMIT = text(
 )
 _GIVEN: BindParameter[list[str]] = bindparam("image_ids", expanding=True)
 _FORGET_BASELINES = delete(baselines).where(baselines.c.image_id.in_(_GIVEN))
+_FORGET_STAGED = delete(staged).where(staged.c.image_id.in_(_GIVEN))
 _FORGET_SHOTS = delete(compared_shots).where(compared_shots.c.image_id.in_(_GIVEN))
 
 
@@ -76,7 +77,8 @@ def note_commits(connection: Connection, rows: Iterable[Mapping[str, object]]) -
 
 
 def forget_images(connection: Connection, image_ids: Collection[str]) -> None:
-    """Remove the baselines and the compared shots of images that are being removed."""
+    """Remove the baselines, the staged rows and the compared shots of images that are being removed."""
     given = {"image_ids": list(image_ids)}
     connection.execute(_FORGET_BASELINES, given)
+    connection.execute(_FORGET_STAGED, given)
     connection.execute(_FORGET_SHOTS, given)

@@ -88,6 +88,7 @@ _SAME_BYTES = (
         images.c.name.in_(bindparam("names", expanding=True)),
         images.c.sha256.in_(bindparam("hashes", expanding=True)),
         ACTIVE,
+        select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists(),  # so it is not staged
     )
     .order_by(images.c.id)
     .with_for_update(read=True)  # or the sweep could schedule an image that we are about to point at

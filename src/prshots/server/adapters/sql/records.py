@@ -39,6 +39,8 @@ from prshots.server.adapters.sql.schema import (
     project_totals,
     projects,
     pulls,
+    put_urls,
+    staged,
     tokens,
     trusts,
     uploads_by_day,
@@ -367,6 +369,8 @@ class SqlRecords:
                 comparisons,
                 compared_shots,
                 pair_results,
+                staged,
+                put_urls,
             ):
                 connection.execute(delete_from(table).where(table.c.project_id == project_id))
             connection.execute(delete_from(projects).where(projects.c.id == project_id))

@@ -14,6 +14,8 @@ from prshots.server.adapters.sql.schema import (
     images,
     projects,
     pulls,
+    put_urls,
+    staged,
 )
 from prshots.server.domain.models import NO_PULL_REQUEST
 
@@ -98,14 +100,16 @@ _is_shown = (
     .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
     .exists()
 )
+_is_staged = select(staged.c.image_id).where(staged.c.image_id == images.c.id).exists()
+_is_awaiting = select(put_urls.c.before_id).where(put_urls.c.before_id == images.c.id).exists()
+_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged & ~_is_awaiting
 _UNUSED = (
     select(images.c.seq)
     .where(
         images.c.project_id == bindparam("project_id"),
         images.c.pr_number == NO_PULL_REQUEST,
         ACTIVE,
-        ~_is_baseline,
-        ~_is_shown,
+        _IS_UNUSED,
     )
     .order_by(images.c.seq)
     .limit(bindparam("most"))
@@ -114,7 +118,7 @@ _UNUSED = (
 # Decided again once the images are locked: until then, another transaction may have referred to one.
 _SCHEDULE = (
     update(images)
-    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), ACTIVE, ~_is_baseline, ~_is_shown)
+    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), ACTIVE, _IS_UNUSED)
     .values(scheduled_at=bindparam("now"))
 )
 

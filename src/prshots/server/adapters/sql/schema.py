@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from prshots.server.adapters.sql.text_type import text
 
-SCHEMA_VERSION = "0007"
+SCHEMA_VERSION = "0009"
 """The newest migration. Every start compares it, so that Alembic is only loaded if there is work to do."""
 
 metadata = MetaData()
@@ -139,7 +139,7 @@ Index(
 Index("tokens_by_expiry", tokens.c.expires_at, sqlite_where=_short_lived, postgresql_where=_short_lived)
 Index("tokens_by_trust", tokens.c.trust_id, sqlite_where=_of_trust, postgresql_where=_of_trust)
 
-# An image with the pull request 0 belongs to none: it is the image of baselines.
+# An image with the pull request 0 belongs to none: it is the image of baselines, or staged.
 images = Table(
     "images",
     metadata,
@@ -368,4 +368,38 @@ pair_results = Table(
     Column("shift", Integer, nullable=False),
     Column("reason", text(), nullable=False),
     Column("created_at", BigInteger, nullable=False, index=True),
+)
+
+# Images that wait for the pull request of a branch. `repository` is the one that has the branch, in lower
+# case; empty for the project's own.
+staged = Table(
+    "staged",
+    metadata,
+    Column("image_id", text(32), primary_key=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False),
+    Column("branch", text(), nullable=False),
+    Column("repository", text(), nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+Index("staged_by_branch", staged.c.project_id, staged.c.branch)
+
+# One-time URLs for an upload. `pr_number` is 0 if the image will be staged under `branch`. `before_sha256` is
+# the secret's hash for its before, and `before_id` the before's image once it is there.
+put_urls = Table(
+    "put_urls",
+    metadata,
+    Column("sha256", text(64), primary_key=True),
+    Column("before_sha256", text(64), unique=True),
+    Column("before_id", text(32), index=True),
+    Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
+    Column("token_id", text(32), nullable=False),
+    Column("pr_number", Integer, nullable=False),
+    Column("branch", text(), nullable=False),
+    Column("repository", text(), nullable=False),
+    Column("name", text(), nullable=False),
+    Column("commit_sha", text(40), nullable=False),
+    Column("viewport", text(16), nullable=False),
+    Column("theme", text(8), nullable=False),
+    Column("content_type", text(32), nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
 )

@@ -106,6 +106,25 @@ def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> i
     return sum(map(len, by_project.values()))
 
 
+def count_moved(
+    connection: Connection, moved: list[Image], pr_number: int, newest_commit: str, now: int
+) -> None:
+    """Count images without a pull request for this one. For its record and its order that is an upload.
+
+    The project has no more images than before, and the day of their upload has counted them already.
+    """
+    from_none = {"of_project": moved[0].project_id, "of_pr": NO_PULL_REQUEST}
+    arriving = _pull_row(moved) | {
+        "pr_number": pr_number,
+        "last_upload_at": now,
+        "last_commit": newest_commit,
+        "opened": 1,
+    }
+    connection.execute(_UNCOUNT_PULLS, from_none | {"gone": len(moved), "freed": _bytes(moved)})
+    connection.execute(_COUNT_PULLS, arriving)
+    connection.execute(_COUNT_TOTALS, arriving | {"images": 0, "bytes": 0})
+
+
 def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:
     """Mark a pull request as closed. If it is already closed, it keeps its time."""
     closing = {"of_project": project_id, "of_pr": pr_number, "now": now}

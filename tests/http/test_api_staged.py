@@ -1,0 +1,232 @@
+"""The API routes for staged images."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from prshots.client import service as client_service
+from prshots.contract.errors import ServiceTooOldError
+from support.drawn_pages import sha
+from support.service import Service, png, upload
+
+WEEK = 7 * 86_400
+IMAGE = png()
+
+
+class Project:
+    def __init__(self, client: httpx.Client, token: str) -> None:
+        self.client, self.token = client, token
+
+    def stage(self, name: str = "cart", image: bytes = IMAGE, **fields: str) -> httpx.Response:
+        form = {"name": name, "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"} | fields
+        return self.client.post("/v1/staged", data=form, files={"image": ("shot.png", image, "image/png")})
+
+    def staged(self, **asked: str) -> list[dict[str, Any]]:
+        reply = self.client.get("/v1/staged", params={"branch": "fix"} | asked)
+        assert reply.status_code == 200, reply.text
+        return list(reply.json()["staged"])
+
+    def move(self, pr_number: int = 7, *, from_fork: bool = False, **changes: object) -> httpx.Response:
+        asked = {"branch": "fix", "pr_number": pr_number, "repository": "acme/shop", "from_fork": from_fork}
+        return self.client.post("/v1/staged/move", json=asked | changes)
+
+    def comment(self, pr_number: int = 7) -> str:
+        return str(self.client.get("/v1/comment", params={"pr_number": pr_number}).json()["markdown"])
+
+
+@pytest.fixture
+def project(shared_service: Service) -> Iterator[Project]:
+    token = shared_service.new_token()
+    with shared_service.client(token) as client:
+        yield Project(client, token)
+
+
+class TestStage:
+    def test_the_reply_is_an_uploads_and_says_until_when(self, project, shared_service):
+        before = int(time.time())
+        reply = project.stage().json()
+        assert set(reply) == {"id", "view_url", "markdown", "expires_at", "dashboard_url"}
+        assert httpx.get(reply["view_url"]).content == IMAGE
+        assert reply["markdown"] == f"![cart]({reply['view_url']})"
+        assert before + WEEK <= reply["expires_at"] <= int(time.time()) + WEEK
+        assert reply["dashboard_url"].startswith(f"{shared_service.web_url}/projects/")
+
+    @pytest.mark.parametrize(
+        ("fields", "error"),
+        [
+            ({"name": "", "branch": ""}, "name required"),
+            ({"branch": "", "commit_sha": ""}, "branch required"),
+            ({"branch": "x" * 256}, "branch required"),
+            (
+                {"repository": "shop", "commit_sha": ""},
+                "repository must be owner/name, at most 255 characters",
+            ),
+            ({"repository": "a/" + "x" * 254}, "repository must be owner/name, at most 255 characters"),
+            ({"commit_sha": "012345", "viewport": ""}, "commit_sha required"),
+            ({"viewport": "wide", "theme": "blue"}, "viewport must be like 1280x800"),
+            ({"theme": "blue"}, "theme must be light or dark"),
+        ],
+    )
+    def test_checks_are_an_uploads_in_the_same_order(self, project, fields, error):
+        reply = project.stage(**fields)
+        assert (reply.status_code, reply.json()) == (400, {"error": error})
+        assert project.staged() == []
+
+    def test_other_checks_are_an_uploads(self, project):
+        form = {"name": "cart", "viewport": "1x1", "commit_sha": sha("1"), "branch": "fix"}
+        assert project.client.post("/v1/staged", data=form).json()["error"] == (
+            "invalid multipart/form-data body"
+        )
+        assert project.stage(image=png(5 * 1024 * 1024)).status_code == 413
+        assert project.stage(image=b"not a picture").status_code == 415
+        assert project.staged() == []
+
+    def test_it_is_in_no_comment_and_no_pull_request(self, project):
+        project.stage()
+        upload(project.client, name="own", pr_number=7)
+        assert "1 screenshot" in project.comment()
+        assert "cart" not in project.comment()
+
+    def test_a_token_is_required(self, shared_service):
+        for method, path in (("POST", ""), ("GET", "?branch=fix"), ("POST", "/move")):
+            reply = httpx.request(method, f"{shared_service.base_url}/v1/staged{path}", json={})
+            assert (reply.status_code, reply.json()) == (401, {"error": "unauthorized"})
+
+    def test_it_can_be_deleted(self, project):
+        reply = project.stage().json()
+        assert project.client.delete(f"/v1/images/{reply['id']}").status_code == 200
+        assert httpx.get(reply["view_url"]).status_code == 410
+        assert project.staged() == []
+
+
+class TestList:
+    def test_what_is_staged_for_a_branch(self, project):
+        first, second = project.stage().json(), project.stage("home", theme="dark").json()
+        project.stage(branch="other")
+        shots = project.staged()
+        assert [shot["id"] for shot in shots] == [first["id"], second["id"]]
+        about = {"name": "home", "viewport": "320x240", "theme": "dark", "commit_sha": sha("1")}
+        assert shots[1] == second | about
+
+    def test_of_a_repository(self, project):
+        project.stage("own")
+        project.stage("fork", repository="Eve/Shop")
+        assert [shot["name"] for shot in project.staged()] == ["own", "fork"]
+        assert [shot["name"] for shot in project.staged(repository="acme/shop")] == ["own"]
+        assert [shot["name"] for shot in project.staged(repository="eve/SHOP")] == ["own", "fork"]
+
+    @pytest.mark.parametrize("query", ["", "branch=", "branch=a&branch=b", "branch=a%00b"])
+    def test_bad_input(self, project, query):
+        reply = project.client.get(f"/v1/staged?{query}")
+        assert reply.status_code == 400
+
+    def test_another_project_sees_and_moves_nothing(self, project, shared_service):
+        project.stage()
+        with shared_service.client(shared_service.new_token()) as client:
+            stranger = Project(client, "")
+            assert stranger.staged() == []
+            assert stranger.move().json() | {"moved": 0, "kept": 0} == stranger.move().json()
+        assert len(project.staged()) == 1
+
+
+class TestMove:
+    def test_the_images_keep_their_addresses(self, project):
+        staged = project.stage().json()
+        assert project.move().json() == {
+            "branch": "fix",
+            "pr_number": 7,
+            "moved": 1,
+            "kept": 0,
+            "reason": "",
+        }
+        assert staged["view_url"] in project.comment()
+        assert httpx.get(staged["view_url"]).content == IMAGE
+        assert project.staged() == []
+
+    def test_twice_moves_once(self, project):
+        project.stage()
+        assert [project.move(number).json()["moved"] for number in (7, 7, 8)] == [1, 0, 0]
+
+    def test_expires_with_the_pull_request(self, project):
+        staged = project.stage().json()
+        project.move()
+        assert project.client.post("/v1/expire", json={"pr_number": 7}).json()["expired"] == 1
+        assert httpx.get(staged["view_url"]).status_code == 410
+
+    @pytest.mark.parametrize("repository", ["", "acme/shop", "eve/shop"])
+    def test_never_to_a_pull_request_of_a_fork(self, project, repository):
+        """Anyone can name a branch of their fork like ours."""
+        project.stage("ours")
+        project.stage("theirs", repository="eve/shop")
+        reply = project.move(repository=repository, from_fork=True).json()
+        assert (reply["moved"], reply["kept"]) == (0, 2)
+        assert reply["reason"].startswith("the pull request comes from a fork")
+        assert len(project.staged()) == 2
+
+    def test_never_from_a_fork_to_ours(self, project):
+        project.stage("ours")
+        project.stage("named", repository="Acme/Shop")
+        project.stage("theirs", repository="eve/shop")
+        reply = project.move().json()
+        assert (reply["moved"], reply["kept"]) == (2, 1)
+        assert reply["reason"] == "the others are staged for a branch of the same name in another repository"
+        assert [shot["name"] for shot in project.staged()] == ["theirs"]
+        assert "theirs" not in project.comment()
+
+    def test_without_a_repository_only_what_names_none(self, project):
+        project.stage("ours")
+        project.stage("named", repository="acme/shop")
+        reply = project.move(repository="").json()
+        assert (reply["moved"], reply["kept"]) == (1, 1)
+
+    @pytest.mark.parametrize(
+        ("changes", "error"),
+        [
+            ({"branch": ""}, "branch required"),
+            ({"branch": None}, "branch required"),
+            ({"repository": 7}, "repository must be owner/name, at most 255 characters"),
+            ({"pr_number": 0}, "pr_number required"),
+            ({"pr_number": "7"}, "pr_number required"),
+            ({"from_fork": None}, "from_fork must be true or false"),
+            ({"from_fork": "false"}, "from_fork must be true or false"),
+        ],
+    )
+    def test_bad_input_moves_nothing(self, project, changes, error):
+        project.stage()
+        reply = project.move(**changes)
+        assert (reply.status_code, reply.json()) == (400, {"error": error})
+        assert len(project.staged()) == 1
+
+
+class TestClient:
+    def test_stage_list_and_move(self, project, shared_service):
+        with client_service.Client(shared_service.base_url, project.token) as client:
+            staged = client.stage(
+                IMAGE,
+                name="cart",
+                branch="fix",
+                commit_sha=sha("1"),
+                viewport="1x1",
+                content_type="image/png",
+                repository="acme/shop",
+            )
+            assert [shot.id for shot in client.staged("fix")] == [staged.id]
+            assert client.staged("fix", repository="eve/shop") == []
+            moved = client.move_staged("fix", 7, repository="acme/shop", from_fork=False)
+            assert (moved.moved, moved.kept, moved.reason) == (1, 0, "")
+
+    def test_an_older_service_says_so(self, project, shared_service):
+        class Older(client_service.Client):
+            """Asks for a route that this service does not have, either."""
+
+            def _send(self, method: str, path: str, *rest: Any) -> httpx.Response:
+                return super()._send(method, f"{path}/unknown", *rest)
+
+        with (
+            Older(shared_service.base_url, project.token) as client,
+            pytest.raises(ServiceTooOldError, match="too old to stage screenshots"),
+        ):
+            client.move_staged("fix", 7, repository="", from_fork=False)
