@@ -49,6 +49,19 @@ EXPECTED = {
         "delete /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}/comments/{comment_id}",
     },
 }
+ONLY_OF_GITHUB = {
+    "get /repos/{owner}/{repo}/issues/comments/{comment_id}",
+    "get /repos/{owner}/{repo}/pulls",
+}
+ONLY_OF_PYTHON = {
+    "github": ONLY_OF_GITHUB,
+    "ghes": ONLY_OF_GITHUB,
+    "bitbucket": {
+        "get /repositories/{workspace}/{repo_slug}/pullrequests",
+        "get /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}",
+    },
+}
+"""Only the command expires, and looks for the pull request of a branch."""
 
 
 @contextmanager
@@ -83,6 +96,9 @@ def _of_python(job: Job) -> None:
         place.update(job.pr_number, made.id, "two")
         place.proxied_images(made.id)
         place.delete(job.pr_number, made.id)
+        assert [pull.number for pull in place.open_from(place.pull_request(job.pr_number).branch)] == [
+            job.pr_number
+        ]
         if isinstance(place, IssueForge):
             assert job.pr_number in place.open_pull_requests(place.head_of(job.pr_number))
 
@@ -101,10 +117,7 @@ def test_every_call_of_both_clients_is_as_the_forge_describes_it(name: str, tmp_
         forge.calls.clear()
         _of_node(job)
         assert forge.violations == []
-    expires = (
-        {"get /repos/{owner}/{repo}/issues/comments/{comment_id}"} if name in ("github", "ghes") else set()
-    )
-    assert of_python == EXPECTED[name] | expires  # only the command expires
+    assert of_python == EXPECTED[name] | ONLY_OF_PYTHON.get(name, set())
     assert forge.calls == EXPECTED[name]
 
 

@@ -36,6 +36,16 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Proposed:
+    """A pull request: a branch of this repository, or of a fork."""
+
+    number: int
+    branch: str
+    repository: str
+    is_open: bool = True
+
+
+@dataclass(frozen=True)
 class Account:
     login: str
     may_write: bool = True
@@ -84,6 +94,7 @@ class ForgeServer(ABC):
         self.page_size = self.largest_page
         self.locked = False
         self.requests: list[str] = []
+        self.proposed = [Proposed(self.pr_number, "cart", self.repository)]
         self._written: list[Written] = []
         self._ids = itertools.count(4180)
         self._replies = json.loads((REPLIES / f"{self.name}.json").read_text())
@@ -106,6 +117,13 @@ class ForgeServer(ABC):
     def write_as(self, author: str, body: str, kind: str = "") -> Written:
         with self._lock:
             return self._write(author, body, kind)
+
+    def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int:
+        """Open a pull request from a branch of this repository, or of a fork."""
+        number = self.pr_number + 100 + len(self.proposed)
+        with self._lock:
+            self.proposed.append(Proposed(number, branch, repository or self.repository, is_open))
+        return number
 
     def count(self, *methods: str) -> int:
         """Count the requests with these methods."""

@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Written
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Written
 
 _COMMENTS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/(?P<index>\d+)/comments")
 _COMMENT = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/comments/(?P<comment>\d+)")
+_PULL = re.compile(r"/repos/acme/shop/pulls/(?P<index>\d+)")
 
 
 class GiteaLookAlike(ForgeServer):
@@ -36,9 +37,15 @@ class GiteaLookAlike(ForgeServer):
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
         if asked.path == f"/repos/{self.repository}/pulls":
-            return Answer(200, [self._pull_request()])
-        if asked.path == f"/repos/{self.repository}/pulls/{self.pr_number}":
-            return Answer(200, self._pull_request())
+            is_wanted = {"open": (True,), "closed": (False,)}.get(
+                asked.query.get("state", "open"), (True, False)
+            )
+            return Answer(200, [self._pull_request(one) for one in self.proposed if one.is_open in is_wanted])
+        if found := _PULL.fullmatch(asked.path):
+            known = [one for one in self.proposed if str(one.number) == found["index"]]
+            return (
+                Answer(200, self._pull_request(known[0])) if known else Answer(404, self.shape("not_found"))
+            )
         route = _COMMENTS.fullmatch(asked.path) or _COMMENT.fullmatch(asked.path)
         if route is None or route["repository"] != self.repository:
             return Answer(404, self.shape("not_found"))
@@ -93,13 +100,16 @@ class GiteaLookAlike(ForgeServer):
             "body": written.body,
         }
 
-    def _pull_request(self) -> Any:
-        repo = {"full_name": self.repository}
+    def _pull_request(self, proposed: Proposed) -> Any:
+        head = {"sha": self.head_sha, "ref": proposed.branch, "repo": {"full_name": proposed.repository}}
         return {
-            "number": self.pr_number,
-            "state": "open",
-            "head": {"sha": self.head_sha, "repo": repo},
-            "base": {"repo": repo},
+            "number": proposed.number,
+            "state": "open" if proposed.is_open else "closed",
+            "title": "A new cart",
+            "user": self._person("ann"),
+            "html_url": f"{self.public_url}/{self.repository}/pulls/{proposed.number}",
+            "head": head,
+            "base": {"ref": "main", "repo": {"full_name": self.repository}},
         }
 
     def _person(self, login: str) -> Any:
