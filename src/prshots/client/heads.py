@@ -57,7 +57,7 @@ def _at(desk: Desk, job: Job) -> Desk:
 def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
     """Return the head that CI names. Raises InvalidInputError if it leaves out what only the forge tells."""
     if pr is not None and pr != job.pr_number:  # what CI says is about another one
-        return Head(replace(job, pr_number=pr, lookup=None), "")
+        return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)
     repository = job.repository if "/" in job.repository else place_of_remote(job.repository_url).repository
     if job.pr_number is None:
@@ -83,7 +83,9 @@ def head_at(desk: Desk, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
             raise
         except PrshotsError as error:
             reason = f"the forge cannot be asked: {error}"
-    return replace(known, unknown=reason) if pr is None else replace(known, unsure=reason)
+    if pr is None:
+        return replace(known, unknown=reason)
+    return replace(known, job=replace(known.job, source_branch=""), unsure=reason)
 
 
 def _asked(forge: Forge, known: Head, desk: Desk, pr: int | None) -> Head:
