@@ -25,6 +25,7 @@ from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
 from prshots.server.adapters.sql.staging import SqlStaged
@@ -112,6 +113,7 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
         SqlBaselines(database),
         SqlComparisons(database),
         SqlStaged(database),
+        SqlPutUrls(database),
     )
 
 

@@ -30,7 +30,7 @@ from prshots.contract.errors import (
 )
 from prshots.contract.limits import IMAGE_ID
 from prshots.contract.redaction import redact
-from prshots.contract.replies import Moved, ServiceLimits, SizedComment, Staged, StagedShot, Uploaded
+from prshots.contract.replies import Moved, PutUrls, ServiceLimits, SizedComment, Staged, StagedShot, Uploaded
 
 TIMEOUT_SECONDS = 60.0
 CONNECT_SECONDS = 10.0
@@ -55,7 +55,9 @@ _USES = {
 
 _MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
 
-Reply = TypeVar("Reply", Uploaded, Staged, StagedShot, Moved, ExpiredReply, SizedComment, ServiceLimits)
+Reply = TypeVar(
+    "Reply", Uploaded, Staged, StagedShot, Moved, PutUrls, ExpiredReply, SizedComment, ServiceLimits
+)
 Image: TypeAlias = bytes | Callable[[], BinaryIO]
 """An image's bytes, or a function that opens it."""
 
@@ -250,6 +252,33 @@ class Client:
         """
         asked = {"branch": branch, "pr_number": pr_number, "repository": repository, "from_fork": from_fork}
         return self._read(Moved, self._told("/v1/staged/move", asked))
+
+    def put_url(
+        self,
+        *,
+        name: str,
+        commit_sha: str,
+        viewport: str,
+        content_type: str,
+        theme: str = "",
+        pr_number: int | None = None,
+        branch: str = "",
+        repository: str = "",
+        with_before: bool = False,
+    ) -> PutUrls:
+        """Return a URL that takes one image with a PUT, without a token: of a pull request, or for a branch.
+
+        Also raises InvalidInputError, UnsupportedTypeError, ServiceTooOldError.
+        """
+        what = {"name": name, "commit_sha": commit_sha, "viewport": viewport, "content_type": content_type}
+        where = (
+            {"branch": branch, "repository": repository} if pr_number is None else {"pr_number": pr_number}
+        )
+        asked = what | where | ({"theme": theme} if theme else {}) | {"with_before": with_before}
+        reply = self._told("/v1/put-urls", asked)
+        if with_before and not isinstance(reply.get("before_put_url"), str):
+            raise self._unlike(["before_put_url"])
+        return self._read(PutUrls, {"before_put_url": ""} | reply)
 
     def _fetched_limits(self) -> ServiceLimits | None:
         try:

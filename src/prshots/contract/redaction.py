@@ -16,6 +16,7 @@ _SECRETS = re.compile(
     | (?P<session> \b prshots_ (?:session|login) ["']? [=:] \s* ["']? ) [^\s"'\\;,]+
     | (?P<signature> \b (?: token | sig | signature | x-amz-[a-z-]+ | password | client_secret ) = ["']? )
       [^\s"'\\&;,]+
+    | (?P<put_url> /v1/put/ ) [^\s"'\\?&;,]+
     | (?P<sign_in> [?&\#] (?: code | state | link ) = ) [^\s"'\\&;,]+
     | (?P<password> :// [^\s/:@"'\\]* : ) [^\s]+ (?= @ )    # up to the last @: it may have unescaped ones
     | (?P<user> :// ) [^\s/:@"'\\]+ (?= @ )                # a token in place of the user

@@ -44,6 +44,15 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
+class PutUrls:
+    """The reply to a request for a URL that takes an image once. `before_put_url` takes its before, first."""
+
+    put_url: str
+    expires_at: int
+    before_put_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
     """The reply to an expiry: how many images it marked as closed, and how many it deleted."""
 

@@ -19,6 +19,7 @@ from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.comparisons import comparison_routes
 from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
+from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
@@ -63,6 +64,7 @@ def create_api(
         *_public_routes(services, slots, max_image_bytes),
         *comparison_routes(services, slots),
         *staging_routes(services, slots, max_image_bytes),
+        *put_url_routes(services, slots, max_image_bytes),
         _limits_route(max_image_bytes, uploads_per_minute),
         *keyless_routes(services.exchange),
         *for_people,

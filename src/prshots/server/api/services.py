@@ -9,6 +9,7 @@ from prshots.server.domain.images import Images
 from prshots.server.domain.keyless import Exchange
 from prshots.server.domain.projects import Projects
 from prshots.server.domain.pull_requests import PullRequests
+from prshots.server.domain.put_urls import PutUrls
 from prshots.server.domain.staging import Staging
 
 
@@ -21,4 +22,5 @@ class PublicServices:
     comments: Comments
     pull_requests: PullRequests
     staging: Staging
+    put_urls: PutUrls
     exchange: Exchange

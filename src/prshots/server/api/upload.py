@@ -60,15 +60,6 @@ def upload_routes(services: PublicServices, slots: BodySlots, max_image_bytes: i
 def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes: int) -> Handler:
     """Return the handler of a route that takes an upload's form."""
 
-    async def upload(request: Request) -> JSONResponse:
-        try:
-            response = await take_upload(request)
-        except Exception as error:
-            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
-            raise
-        metrics.UPLOADS.labels("stored").inc()
-        return response
-
     async def take_upload(request: Request) -> JSONResponse:
         token = bearer(request)
         access = await accounts.authenticate(token)
@@ -77,6 +68,21 @@ def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes:
             uploaded = await take(access, form)
         metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
         return JSONResponse(asdict(uploaded))
+
+    return counted(take_upload)
+
+
+def counted(take_upload: Handler) -> Handler:
+    """Count every upload by its result."""
+
+    async def upload(request: Request) -> JSONResponse:
+        try:
+            response = await take_upload(request)
+        except Exception as error:
+            metrics.UPLOADS.labels(_RESULTS.get(type(error), "failed")).inc()
+            raise
+        metrics.UPLOADS.labels("stored").inc()
+        return response
 
     return upload
 

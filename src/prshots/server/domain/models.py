@@ -170,6 +170,29 @@ class StagedImage:
 
 
 @dataclass(frozen=True, slots=True)
+class PutUrl:
+    """A URL that takes one image, once. Only the hash of its secret is stored.
+
+    `pr_number` is 0 if the image will be staged at `place`. It ends with the token that it was made with.
+    With `before_sha256`, another URL takes its before first: `before_id` is that image.
+    """
+
+    sha256: str
+    project_id: str
+    token_id: str
+    pr_number: int
+    place: Place
+    name: str
+    commit_sha: str
+    viewport: str
+    theme: str
+    content_type: str
+    expires_at: int
+    before_sha256: str | None = None
+    before_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PullRequest:
     """A pull request with uploads. Its record stays when its images are deleted.
 

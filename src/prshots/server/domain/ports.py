@@ -29,6 +29,7 @@ from prshots.server.domain.models import (
     Project,
     ProjectSummary,
     PullRequest,
+    PutUrl,
     Role,
     Session,
     Shot,
@@ -507,6 +508,25 @@ class StagedRecords(Protocol):
 
     async def schedule_expired(self, now: int, limit: int) -> int:
         """Schedule up to `limit` staged images that are past their `expires_at`. Return how many."""
+
+
+class PutUrlRecords(Protocol):
+    """One-time URLs for uploads. Raises RecordsError; methods that write also raise RecordsFullError."""
+
+    async def add(self, put_url: PutUrl) -> None:
+        """Add it. Raises UnauthorizedError if its project is gone."""
+
+    async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
+        """Find a URL, or the one that this is the before's of, by the hash of its secret.
+
+        None if it was used or has expired, or if the token that it was made with is not valid any more.
+        """
+
+    async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
+        """Commit the image's record and use up the URL. Return False, and do neither, if it was used."""
+
+    async def discard_expired(self, now: int, limit: int) -> int:
+        """Remove up to `limit` URLs past their `expires_at`. Return how many."""
 
 
 class Issuers(Protocol):

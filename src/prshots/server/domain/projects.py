@@ -31,13 +31,16 @@ class ProjectChanges(TypedDict, total=False):
 class Access:
     """What an upload token is for: a project, or one pull request of it.
 
-    `is_keyless`: a job got it for its ID token. Then it can write baselines of `branch` only.
+    `is_keyless`: a job got it for its ID token. Then it can write baselines of `branch` only, and it is good
+    until `expires_at`.
     """
 
     project: Project
     only_pr: int | None = None
     is_keyless: bool = False
     branch: str | None = None
+    token_id: str = ""
+    expires_at: int | None = None
 
     @property
     def has_baselines(self) -> bool:
@@ -120,7 +123,8 @@ class Projects:
             await self._last_use.note(token.id, token.last_used_at or 0, now, token=token.id)
         elif token.expires_at <= now:
             raise UnauthorizedError("unauthorized")
-        return Access(project, token.pr_number, token.trust_id is not None, token.branch)
+        is_keyless = token.trust_id is not None
+        return Access(project, token.pr_number, is_keyless, token.branch, token.id, token.expires_at)
 
 
 def _check_project(project: Project) -> None:

@@ -14,6 +14,7 @@ from prshots.server.domain.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Place
 from prshots.server.domain.ports import StagedRecords
 from prshots.server.domain.projects import Access
 from prshots.server.domain.upload_checks import (
+    CheckedUpload,
     UploadForm,
     branch_of,
     check_upload,
@@ -55,10 +56,25 @@ class Staging:
         )
         require_branch(access, place.branch, "stage images")
         await self._images.count_upload(access.project)
-        image = self._images.new_image(access.project, NO_PULL_REQUEST, checked)
-        staged = StagedImage(image, place, image.uploaded_at + STAGED_SECONDS)
-        await self._images.keep_if(lambda: self._records.add(staged), image, checked.file.chunks)
-        return self._reply(access.project, staged)
+        staged = self.new(access.project, place, checked)
+        await self._images.keep_if(lambda: self._records.add(staged), staged.image, checked.file.chunks)
+        return self.reply(access.project, staged)
+
+    def new(self, project: Project, place: Place, checked: CheckedUpload) -> StagedImage:
+        """Return the record of a new staged image, which is not stored yet."""
+        image = self._images.new_image(project, NO_PULL_REQUEST, checked)
+        return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS)
+
+    def reply(self, project: Project, staged: StagedImage) -> Staged:
+        """Return the reply to an upload of this image."""
+        uploaded = self._images.uploaded(staged.image)
+        return Staged(
+            uploaded.id,
+            uploaded.view_url,
+            uploaded.markdown,
+            staged.expires_at,
+            self._images.staged_page_of(project),
+        )
 
     async def staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
         """Return the newest images staged for a branch, in upload order.
@@ -93,18 +109,8 @@ class Staging:
             moved += some
         return moved
 
-    def _reply(self, project: Project, staged: StagedImage) -> Staged:
-        uploaded = self._images.uploaded(staged.image)
-        return Staged(
-            uploaded.id,
-            uploaded.view_url,
-            uploaded.markdown,
-            staged.expires_at,
-            self._images.staged_page_of(project),
-        )
-
     def _listed(self, project: Project, staged: StagedImage) -> StagedShot:
-        image, reply = staged.image, self._reply(project, staged)
+        image, reply = staged.image, self.reply(project, staged)
         return StagedShot(
             reply.id,
             reply.view_url,

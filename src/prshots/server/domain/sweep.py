@@ -14,6 +14,7 @@ from prshots.server.domain.ports import (
     ComparisonRecords,
     ObjectStore,
     People,
+    PutUrlRecords,
     Records,
     StagedRecords,
     Upkeep,
@@ -51,6 +52,7 @@ class Engines(NamedTuple):
     baselines: BaselineRecords
     comparisons: ComparisonRecords
     staged: StagedRecords
+    put_urls: PutUrlRecords
 
 
 @dataclass(slots=True)
@@ -87,7 +89,7 @@ async def sweep(
     With a wrong clock it only finishes what people asked for. Without `force`, it deletes no more than half
     of all images by a retention rule, and no more than half of all files for having no record.
     """
-    records, people, store, upkeep, baselines, comparisons, staged = engines
+    records, people, store, upkeep, baselines, comparisons, staged, put_urls = engines
     report = SweepReport()
     now = clock()
     if wrong := await wrong_clock(upkeep, store, clock):
@@ -100,6 +102,8 @@ async def sweep(
         while await baselines.release(int(now), BATCH) == BATCH:
             progress(report)
         while await staged.schedule_expired(int(now), BATCH) == BATCH:
+            progress(report)
+        while await put_urls.discard_expired(int(now), BATCH) > 0:
             progress(report)
         while await comparisons.discard_old_pairs(int(now) - OLD_PAIRS_SECONDS, BATCH) > 0:
             progress(report)

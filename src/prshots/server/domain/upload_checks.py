@@ -36,6 +36,7 @@ _REPOSITORY = re.compile(r"[^/\s\0]+(/[^/\s\0]+)+")
 _LIMIT = re.compile(r"[0-9]{1,10}")
 
 T = TypeVar("T")
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +88,24 @@ def check_upload(
     """
     if form.image is None:
         raise InvalidInputError("image file required")
-    fields = form.fields
-    name = checked_name(fields.get("name"))
-    uploaded_to = target(fields)
-    commit_sha = matching(commit, fields.get("commit_sha"), "commit_sha required")
-    viewport = matching(VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800")
-    theme = checked_theme(fields.get("theme"))
+    uploaded_to, (name, commit_sha, viewport, theme) = check_fields(form.fields, target, commit)
     if form.oversized or form.image.size >= max_image_bytes:
         raise payload_too_large(max_image_bytes)
     ext = _checked_format(form.image).ext
     return uploaded_to, CheckedUpload(form.image, name, commit_sha, viewport, theme, ext)
+
+
+def check_fields(
+    fields: Mapping[str, F], target: Callable[[Mapping[str, F]], T], commit: re.Pattern[str]
+) -> tuple[T, tuple[str, str, str, str]]:
+    """Return the target, name, commit, viewport and theme of an upload."""
+    name = checked_name(fields.get("name"))
+    return target(fields), (
+        name,
+        matching(commit, fields.get("commit_sha"), "commit_sha required"),
+        matching(VIEWPORT, fields.get("viewport"), "viewport must be like 1280x800"),
+        checked_theme(fields.get("theme")),
+    )
 
 
 def pr_number_of(fields: Mapping[str, str]) -> int:
@@ -199,10 +208,16 @@ def matching(pattern: re.Pattern[str], text: object, message: str) -> str:
     return text
 
 
-def _checked_format(file: UploadedFile) -> ImageFormat:
-    image_format = BY_CONTENT_TYPE.get(file.content_type)
+def format_of(content_type: object) -> ImageFormat:
+    """Raise UnsupportedTypeError."""
+    image_format = BY_CONTENT_TYPE.get(content_type) if isinstance(content_type, str) else None
     if image_format is None:
         raise UnsupportedTypeError("unsupported content-type (png/jpeg/webp)")
+    return image_format
+
+
+def _checked_format(file: UploadedFile) -> ImageFormat:
+    image_format = format_of(file.content_type)
     if not image_format.matches(_head(file.chunks)):
         raise UnsupportedTypeError(
             f"declared {file.content_type}, but the file content is not a valid {image_format.label}"

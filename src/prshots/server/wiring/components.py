@@ -155,6 +155,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.trusts import SqlTrusts
@@ -167,6 +168,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.domain.keyless import Exchange
     from prshots.server.domain.projects import Projects
     from prshots.server.domain.pull_requests import PullRequests
+    from prshots.server.domain.put_urls import PutUrls
     from prshots.server.domain.staging import Staging
     from prshots.server.domain.thumbnails import Thumbnails
     from prshots.server.http.readiness import Readiness
@@ -204,6 +206,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         on_decided=lambda verdict: metrics.COMPARED_PAIRS.labels(verdict).inc(),
     )
     comments = Comments(records, images, comparisons)
+    staging = Staging(records=SqlStaged(database), images=images)
     exchange = Exchange(
         SqlTrusts(database),
         _LazyIssuers(settings.issuers),
@@ -231,7 +234,10 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
             comparisons=comparisons,
             comments=comments,
             pull_requests=PullRequests(records, images),
-            staging=Staging(records=SqlStaged(database), images=images),
+            staging=staging,
+            put_urls=PutUrls(
+                records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
+            ),
             exchange=exchange,
         ),
         max_image_bytes=settings.max_image_bytes,

@@ -247,6 +247,7 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.put_urls import SqlPutUrls
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.upkeep import SqlUpkeep
@@ -263,6 +264,7 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
             SqlBaselines(database),
             SqlComparisons(database),
             SqlStaged(database),
+            SqlPutUrls(database),
         )
     finally:
         await database.close()

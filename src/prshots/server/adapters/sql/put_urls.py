@@ -1,0 +1,79 @@
+"""One-time URLs for uploads. Using one and recording its image are one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select
+
+from prshots.contract.errors import UnauthorizedError
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, image_row, project_from, project_gone_as
+from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.schema import images, put_urls, tokens
+from prshots.server.adapters.sql.staging import add_staged
+from prshots.server.adapters.sql.totals import count_added
+from prshots.server.domain.models import Image, Place, Project, PutUrl, StagedImage
+
+_PLAIN = [field.name for field in fields(PutUrl) if field.name != "place"]
+_COLUMNS = [put_urls.c[name] for name in _PLAIN]
+_WITH_TOKEN = put_urls.join(tokens, tokens.c.id == put_urls.c.token_id).join(
+    PROJECTS, put_urls.c.project_id == PROJECTS.left.c.id
+)
+_FIND = (
+    select(*_COLUMNS, put_urls.c.branch, put_urls.c.repository, *PROJECT)
+    .select_from(_WITH_TOKEN)
+    .where(
+        or_(put_urls.c.sha256 == bindparam("sha256"), put_urls.c.before_sha256 == bindparam("sha256")),
+        put_urls.c.expires_at > bindparam("now"),
+        tokens.c.revoked_at.is_(None),
+    )
+)
+_EXPIRED = (
+    select(put_urls.c.sha256)
+    .where(put_urls.c.expires_at <= bindparam("now"))
+    .order_by(put_urls.c.expires_at)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_REMOVE = delete(put_urls).where(put_urls.c.sha256.in_(bindparam("hashes", expanding=True)))
+
+
+class SqlPutUrls:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, put_url: PutUrl) -> None:
+        row = {name: value for name, value in asdict(put_url).items() if name != "place"}
+        adding = insert(put_urls).values(row | put_url.place._asdict())
+        with project_gone_as(UnauthorizedError("unauthorized")):
+            await self._database.write(lambda connection: connection.execute(adding))
+
+    async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
+        given = {"sha256": sha256, "now": now}
+        row = await self._database.read(lambda connection: connection.execute(_FIND, given).first())
+        return _found(row) if row else None
+
+    async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
+        def record(connection: Connection) -> bool:
+            if not connection.execute(_REMOVE, {"hashes": [put_url.sha256]}).rowcount:
+                return False
+            if staged:
+                add_staged(connection, staged)
+            else:
+                connection.execute(insert(images).values(image_row(image)))
+                count_added(connection, [image])
+            return True
+
+        return await self._database.write(record)
+
+    async def discard_expired(self, now: int, limit: int) -> int:
+        def discard(connection: Connection) -> int:
+            hashes = connection.execute(_EXPIRED, {"now": now, "most": limit}).scalars().all()
+            return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
+
+        return await self._database.write(discard)
+
+
+def _found(row: Sequence[Any]) -> tuple[PutUrl, Project]:
+    plain, place = dict(zip(_PLAIN, row, strict=False)), Place(*row[len(_PLAIN) : len(_PLAIN) + 2])
+    return PutUrl(**plain, place=place), project_from(row[len(_PLAIN) + 2 :])

@@ -1,0 +1,70 @@
+"""`POST /v1/put-urls` and `PUT /v1/put/<secret>`: an upload without a token, once."""
+
+from dataclasses import asdict
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from prshots.contract.errors import PayloadTooLargeError
+from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.request_body import bearer, declared_length, json_object, received
+from prshots.server.api.services import PublicServices
+from prshots.server.api.storable_text import require_storable
+from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted
+from prshots.server.api.upload_form import ABSURD_FACTOR
+from prshots.server.domain.upload_checks import UploadedFile, payload_too_large
+from prshots.server.http.error_boundary import discard_body
+from prshots.server.observability import metrics
+
+
+def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:
+    accounts, put_urls = services.accounts, services.put_urls
+
+    async def create(request: Request) -> JSONResponse:
+        token = bearer(request)
+        access = await accounts.authenticate(token)
+        async with slots.reserved(token, declared_length(request)):
+            body = require_storable(await json_object(request))
+        reply = asdict(await put_urls.create(access, body))
+        return JSONResponse({name: value for name, value in reply.items() if value != ""})
+
+    async def put(request: Request) -> JSONResponse:
+        secret = request.path_params["secret"]
+        putting = await put_urls.find(secret)
+        async with slots.reserved(secret, declared_length(request)):
+            file = await _raw_image(request, max_image_bytes)
+            uploaded = await put_urls.put(putting, file)
+        metrics.UPLOAD_BYTES.inc(file.size)
+        return JSONResponse(asdict(uploaded))
+
+    return [
+        Route("/v1/put-urls", create, methods=["POST"]),
+        Route("/v1/put/{secret}", counted(put), methods=["PUT"]),
+    ]
+
+
+async def _raw_image(request: Request, max_image_bytes: int) -> UploadedFile:
+    reading = _read(request, max_image_bytes)
+    try:
+        return await received(reading, seconds=UPLOAD_SECONDS, incomplete="image file required")
+    except PayloadTooLargeError:
+        await discard_body(request.scope, REFUSED_SECONDS)
+        raise
+
+
+async def _read(request: Request, max_image_bytes: int) -> UploadedFile:
+    """Keep no more than a valid image needs, but count all of it. Raises PayloadTooLargeError if absurd."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    chunks, size, absurd = list[bytes](), 0, ABSURD_FACTOR * max_image_bytes
+    if (declared_length(request) or 0) > absurd:
+        raise payload_too_large(max_image_bytes)
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > absurd:
+            raise payload_too_large(max_image_bytes)
+        if size < max_image_bytes:
+            chunks.append(chunk)
+        else:
+            chunks.clear()
+    return UploadedFile(content_type, chunks, size)
