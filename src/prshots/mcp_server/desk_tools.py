@@ -160,7 +160,7 @@ class DeskTools:
             raise InvalidInputError(f"theme: got {theme[:20]!r}, use {' or '.join(THEMES)}")
         head = self.head(pr)
         with self.connected() as service:
-            return service.put_url(
+            made = service.put_url(
                 name=name,
                 viewport=viewport,
                 theme=theme,
@@ -171,6 +171,17 @@ class DeskTools:
                 branch="" if head.job.pr_number else head.branch,
                 repository="" if head.job.pr_number else head.repository,
             )
+        before = {"before_put_url": made.before_put_url} if with_before else {}
+        return {
+            "pr": head.job.pr_number,
+            "branch": head.branch or None,
+            **before,
+            "put_url": made.put_url,
+            "content_type": content_type,
+            "expires_at": made.expires_at,
+            "next": f"curl --fail -X PUT -H 'Content-Type: {content_type}' --data-binary @FILE URL"
+            + ("; before_put_url first, then put_url" if with_before else ""),
+        }
 
     def head(self, pr: int | None) -> Head:
         return current_head(self.environ, pr, self._with_settings, self._wait)
