@@ -28,6 +28,7 @@ from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
@@ -38,6 +39,7 @@ from prshots.server.domain.models import (
     LoginState,
     Organization,
     Place,
+    PutUrl,
     Role,
     Session,
     ShotKey,
@@ -54,6 +56,7 @@ from prshots.server.domain.ports import (
     ObjectStore,
     Overview,
     People,
+    PutUrlRecords,
     RateCounter,
     Records,
     RemoteReader,
@@ -75,7 +78,7 @@ LATER = 3600
 
 WATCHED_HERE = {
     *("Records", "Overview", "People", "TrustRecords", "Upkeep", "BaselineRecords", "ComparisonRecords"),
-    "StagedRecords",
+    *("StagedRecords", "PutUrlRecords"),
     *("FileReader", "RemoteReader", "ObjectStore", "RateCounter", "KeySource"),
 }
 WITHOUT_AN_ENGINE = {"RenderThumbnail", "ComparePictures"}
@@ -107,6 +110,7 @@ class TestDatabase:
             watch.over(SqlComparisons(database), ComparisonRecords),
         )
         await self._stage(records, watch.over(SqlStaged(database), StagedRecords))
+        await self._put(records, watch.over(SqlPutUrls(database), PutUrlRecords))
         await self._expire(records)
         await self._look_after(records, watch.over(SqlUpkeep(database), Upkeep))
         await records.close()
@@ -257,6 +261,19 @@ class TestDatabase:
         assert await staged.move(project.id, place, 7, NOW, 1) == 1
         assert await staged.schedule_expired(NOW + 1, 10) == 1
 
+    async def _put(self, records: Records, put_urls: PutUrlRecords) -> None:
+        project = a_project()
+        await records.add_project(project)
+        await records.add_token(token := a_token(project))
+        about = ("cart", "0" * 40, "1x1", "", "image/png", NOW + 1)
+        put_url = PutUrl(SHA256, project.id, token.id, 7, Place("", ""), *about, before_sha256="1" * 64)
+        await put_urls.add(put_url)
+        await put_urls.add(replace(put_url, sha256="2" * 64, before_sha256=None))
+        assert await put_urls.find(SHA256, NOW)
+        assert await put_urls.use_before(put_url, an_image(project, pr_number=-1))
+        assert await put_urls.use(put_url, an_image(project), None)
+        assert await put_urls.discard_expired(NOW + 1, 10) == 1
+
     async def _expire(self, records: Records) -> None:
         project = a_project(retain_days=1)
         await records.add_project(project)
@@ -272,6 +289,7 @@ class TestDatabase:
         for image in images:
             await records.add_image(image)
         assert await records.image(project.id, images[0].id)
+        assert len(await records.befores([images[0].id])) == 1
         assert (await records.images_of_pr(project.id, 7, 2))[0] == 3
         assert (await records.newest_of_shots(project.id, 7, 2))[1] == 1
         assert await records.known_ids([images[0].id]) == {images[0].id}

@@ -94,7 +94,7 @@ def test_migrated_indexes_have_the_conditions_that_the_code_defines(
         metadata.create_all(from_code)
         indexes = [sql for sql in schema(engine) if "INDEX" in sql and "alembic_version" not in sql]
         assert indexes == [sql for sql in schema(from_code) if "INDEX" in sql]
-    assert sum(" WHERE " in sql for sql in indexes) == 8
+    assert sum(" WHERE " in sql for sql in indexes) == 9
 
 
 def test_on_postgresql_the_schema_matches_and_text_uses_the_c_collation(postgresql: PostgreSQL) -> None:

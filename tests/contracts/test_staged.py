@@ -15,10 +15,18 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, Place, Project, PullRequest, StagedImage
+from prshots.server.domain.models import (
+    BEFORE_OF_PAIR,
+    NO_PULL_REQUEST,
+    Image,
+    Place,
+    Project,
+    PullRequest,
+    StagedImage,
+)
 from prshots.server.domain.ports import StagedRecords
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, a_project, an_image, opener
+from support.stores_and_records import DAY, ENGINES, NOW, a_pair, a_project, an_image, opener
 
 OWN, FORK = Place("fix", ""), Place("fix", "eve/shop")
 UPSTREAM = Place("fix", "acme/shop")
@@ -66,7 +74,7 @@ class Installation:
     async def assert_totals(self) -> None:
         """Assert that the totals are what is counted."""
         upkeep = SqlUpkeep(self.database)
-        assert await upkeep.wrong_pulls(self.project.id, -1) == ([], None)
+        assert await upkeep.wrong_pulls(self.project.id, BEFORE_OF_PAIR - 1) == ([], None)
         assert (await upkeep.wrong_days(self.project.id, -1))[0] == []
         assert [wrong for wrong in await upkeep.wrong_projects() if wrong.project_id == self.project.id] == []
 
@@ -201,6 +209,30 @@ class TestMove:
         assert of_pull | set(await here.scheduled()) == {image.id for image in staged}
         await here.records.remove_images(await here.scheduled())
         await here.assert_totals()
+
+
+class TestPair:
+    async def stage(self, here: Installation) -> tuple[Image, Image]:
+        image, before = a_pair(here.project, pr_number=NO_PULL_REQUEST)
+        await here.staged.add(StagedImage(image, OWN, LATER, before))
+        return image, before
+
+    async def test_is_staged_and_moved_as_one_image(self, here: Installation) -> None:
+        image, before = await self.stage(here)
+        (found,) = await here.staged.find(here.project.id, SOON, limit=10)
+        assert found.before
+        assert (found.image.id, found.before.id) == (image.id, before.id)
+        assert await here.move() == 1
+        assert await here.of_pull() == [image.id]
+        moved = await here.records.image(here.project.id, image.id)
+        assert moved
+        assert moved.before_id == before.id
+        await here.assert_totals()
+
+    async def test_expires_as_one_image(self, here: Installation) -> None:
+        image, before = await self.stage(here)
+        assert await here.staged.schedule_expired(LATER, 10) == 1
+        assert await here.scheduled() == sorted([image.id, before.id])
 
 
 class TestExpiry:

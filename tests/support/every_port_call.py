@@ -9,6 +9,7 @@ from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
+from prshots.server.adapters.sql.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
@@ -19,6 +20,7 @@ from prshots.server.domain.models import (
     LoginState,
     Organization,
     Place,
+    PutUrl,
     Role,
     Session,
     ShotKey,
@@ -38,11 +40,13 @@ SHA256 = "0" * 64
 COMMIT = "0" * 40
 SHOT = ShotKey("cart", "1280x800", "")
 PLACE = Place("fix", "acme/shop")
+PUT_URL = PutUrl(SHA256, PROJECT.id, "0", 7, PLACE, *SHOT[:1], COMMIT, *SHOT[1:], "image/png", NOW)
 REQUEST = ComparisonRequest(PROJECT.id, 7, COMMIT, "main")
 
 RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "add_image": lambda records: records.add_image(an_image(PROJECT)),
     "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
+    "befores": lambda records: records.befores([IMAGE_ID]),
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
     "newest_of_shots": lambda records: records.newest_of_shots(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule([IMAGE_ID], NOW),
@@ -169,6 +173,13 @@ STAGED: dict[str, Callable[[SqlStaged], Awaitable[object]]] = {
     "move": lambda staged: staged.move(PROJECT.id, PLACE, 7, NOW, 10),
     "schedule_expired": lambda staged: staged.schedule_expired(NOW, 10),
 }
+PUT_URLS: dict[str, Callable[[SqlPutUrls], Awaitable[object]]] = {
+    "add": lambda put_urls: put_urls.add(PUT_URL),
+    "find": lambda put_urls: put_urls.find(SHA256, NOW),
+    "use": lambda put_urls: put_urls.use(PUT_URL, an_image(PROJECT), None),
+    "use_before": lambda put_urls: put_urls.use_before(PUT_URL, an_image(PROJECT, pr_number=-1)),
+    "discard_expired": lambda put_urls: put_urls.discard_expired(NOW, 10),
+}
 STORES = {
     SqlRecords: RECORDS,
     SqlPeople: PEOPLE,
@@ -178,6 +189,7 @@ STORES = {
     SqlBaselines: BASELINES,
     SqlComparisons: COMPARISONS,
     SqlStaged: STAGED,
+    SqlPutUrls: PUT_URLS,
 }
 EVERY_CALL: dict[str, Callable[[Database], Awaitable[object]]] = {
     f"{store.__name__}.{name}": lambda database, store=store, call=call: call(store(database))  # type: ignore[misc]

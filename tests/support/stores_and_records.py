@@ -33,7 +33,7 @@ from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.comments import Comments
 from prshots.server.domain.comparing import Comparisons
 from prshots.server.domain.images import Images
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, UploadToken
+from prshots.server.domain.models import BEFORE_OF_PAIR, LOCAL_ORGANIZATION, Image, Project, UploadToken
 from prshots.server.domain.ports import ObjectStore
 from prshots.server.domain.signing import KeyRing
 from prshots.server.domain.sweep import Engines
@@ -178,6 +178,12 @@ def an_image(project: Project, **changes: object) -> Image:
         kid="k1",
     )
     return replace(plain, **changes)  # type: ignore[arg-type]
+
+
+def a_pair(project: Project, **changes: object) -> tuple[Image, Image]:
+    """Return an image and its before."""
+    before = an_image(project, **(changes | {"pr_number": BEFORE_OF_PAIR}))
+    return an_image(project, **changes, before_id=before.id), before
 
 
 def a_token(project: Project, **changes: object) -> UploadToken:

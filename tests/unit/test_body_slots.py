@@ -35,8 +35,8 @@ async def admitted(
     [
         (4 * MEGABYTE, SHARE // (4 * MEGABYTE)),
         (0, SHARE // SMALLEST_BYTES),  # small bodies count too
-        (100 * MEGABYTE, SHARE // (8 * MEGABYTE)),  # no more of it is kept than the largest image
-        (None, SHARE // (8 * MEGABYTE)),  # chunked: it may become the largest image
+        (100 * MEGABYTE, SHARE // (16 * MEGABYTE)),  # no more of it is kept than the largest pair
+        (None, SHARE // (16 * MEGABYTE)),  # chunked: it may become the largest pair
     ],
 )
 async def test_one_token_gets_its_share_and_no_more(declared: int | None, fit: int) -> None:
@@ -52,10 +52,10 @@ async def test_all_tokens_together_stay_within_the_limit() -> None:
     assert fit == [SHARE // (4 * MEGABYTE)] * SHARES + [0]
 
 
-async def test_two_of_the_largest_images_always_fit() -> None:
-    slots = BodySlots(BYTES_IN_ALL)
-    async with AsyncExitStack() as stack:
-        assert await admitted(slots, stack, "token", None) == 2
+async def test_two_of_the_largest_images_always_fit_and_so_does_the_largest_pair() -> None:
+    for declared, fit in ((BYTES_IN_ALL, 2), (2 * BYTES_IN_ALL, 1), (None, 1)):
+        async with AsyncExitStack() as stack:
+            assert await admitted(BodySlots(BYTES_IN_ALL), stack, "token", declared) == fit
 
 
 async def test_a_refused_or_cancelled_body_leaves_no_reservation() -> None:

@@ -28,13 +28,18 @@ export interface Comparison {
   dashboardUrl: string;
 }
 
-export interface Shot {
+export interface Picture {
   image: Buffer;
   contentType: ContentType;
+}
+
+export interface Shot extends Picture {
   name: string;
   viewport: string;
   /** light, dark or empty. */
   theme: string;
+  /** What the image showed before. A pull request shows the two as a pair. */
+  before?: Picture;
 }
 
 /** How many staged images are the pull request's now, how many stay staged, and why. */
@@ -59,8 +64,14 @@ export class Service {
     private readonly sender: Sender,
   ) {}
 
+  /** Upload an image of a pull request, with its before if it has one. */
   async upload(shot: Shot, prNumber: number, commitSha: string): Promise<void> {
-    await this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber), commit_sha: commitSha });
+    await this.#sendImage(
+      "/v1/upload",
+      shot,
+      { pr_number: String(prNumber), commit_sha: commitSha },
+      shot.before,
+    );
   }
 
   /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
@@ -156,14 +167,21 @@ export class Service {
     }
   }
 
-  async #sendImage(path: string, shot: Shot, where: Record<string, string>): Promise<void> {
-    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
+  async #sendImage(
+    path: string,
+    shot: Shot,
+    where: Record<string, string>,
+    beforeOfPair?: Picture,
+  ): Promise<void> {
+    const image = blobOf(shot);
+    const before = beforeOfPair && blobOf(beforeOfPair);
     const { name, viewport, theme } = shot;
     const fields = { name, viewport, ...(theme && { theme }), ...where };
     await this.#call(path, () => {
       const form = new FormData();
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
       return { method: "POST", body: form };
     });
   }
@@ -232,4 +250,8 @@ export class Service {
     const words = `${this.url} answered ${status}: ${value.error ?? "no reason given"}`;
     throw [400, 413, 415].includes(status) ? new InvalidInputError(words) : new CallError(words);
   }
+}
+
+function blobOf({ image, contentType }: Picture): Blob {
+  return new Blob([new Uint8Array(image)], { type: contentType });
 }

@@ -4,6 +4,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields
 from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeAlias, TypeVar, cast
@@ -101,13 +102,20 @@ class Client:
         viewport: str,
         content_type: str,
         theme: str = "",
+        before: Image | None = None,
+        before_content_type: str = "",
     ) -> Uploaded:
-        """Upload an image of a pull request.
+        """Upload an image of a pull request, with its `before` if there is one: the two are shown as a pair.
 
-        Also raises InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
+        The before has the image's content type unless `before_content_type` says otherwise. An older service
+        ignores it: then the reply has no `before_url`. Also raises InvalidInputError, PayloadTooLargeError,
+        UnsupportedTypeError.
         """
         fields = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
-        return self._sent_image("/v1/upload", image, content_type, fields, theme)
+        files = {"image": (image, content_type)}
+        if before is not None:
+            files["before"] = (before, before_content_type or content_type)
+        return self._sent_images("/v1/upload", files, fields, theme)
 
     def baseline(
         self,
@@ -122,7 +130,7 @@ class Client:
     ) -> Uploaded:
         """Upload an image as a branch's baseline. Raises what `upload` raises, and ServiceTooOldError."""
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
-        return self._sent_image("/v1/baseline", image, content_type, fields, theme)
+        return self._sent_images("/v1/baseline", {"image": (image, content_type)}, fields, theme)
 
     def missing_baselines(
         self, branch: str, commit_sha: str, shots: Sequence[Mapping[str, str]]
@@ -225,14 +233,19 @@ class Client:
         content_type: str,
         theme: str = "",
         repository: str = "",
+        before: Image | None = None,
+        before_content_type: str = "",
     ) -> Staged:
-        """Upload an image for a branch that has no pull request yet. Raises what `baseline` raises.
+        """Upload an image, and its `before`, for a branch without a pull request. Raises like `baseline`.
 
         `repository` is the `owner/name` that has the branch; empty for the project's own.
         """
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
         where = fields | ({"repository": repository} if repository else {})
-        return self._read(Staged, self._image_reply("/v1/staged", image, content_type, where, theme))
+        files = {"image": (image, content_type)}
+        if before is not None:
+            files["before"] = (before, before_content_type or content_type)
+        return self._read(Staged, self._reply_to_images("/v1/staged", files, where, theme))
 
     def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
         """Return the images staged for a branch, oldest first. Raises InvalidInputError, ServiceTooOldError.
@@ -289,22 +302,31 @@ class Client:
         except PrshotsError:
             return None
 
-    def _sent_image(
-        self, path: str, image: Image, content_type: str, fields: dict[str, str], theme: str
+    def _sent_images(
+        self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
     ) -> Uploaded:
-        return self._read(Uploaded, self._image_reply(path, image, content_type, fields, theme))
+        """Send images, given by their form field with their content types."""
+        return self._read(Uploaded, self._reply_to_images(path, images, fields, theme))
 
-    def _image_reply(
-        self, path: str, image: Image, content_type: str, fields: dict[str, str], theme: str
+    def _reply_to_images(
+        self, path: str, images: Mapping[str, tuple[Image, str]], fields: dict[str, str], theme: str
     ) -> dict[str, Any]:
         data = fields | ({"theme": theme} if theme else {})
-        # Opened once. Each attempt reads it from the beginning, in small parts.
-        with io.BytesIO(image) if isinstance(image, bytes) else image() as file:
-            return self._call(
-                "POST",
-                path,
-                lambda: {"data": data, "files": {"image": ("image", _FixedLengthFile(file), content_type)}},
-            )
+        with ExitStack() as stack:
+            # Opened once. Each attempt reads them from the beginning, in small parts.
+            opened = {
+                field: (stack.enter_context(_opened_image(image)), content_type)
+                for field, (image, content_type) in images.items()
+            }
+
+            def parts() -> dict[str, Any]:
+                files = {
+                    field: (field, _FixedLengthFile(file), content_type)
+                    for field, (file, content_type) in opened.items()
+                }
+                return {"data": data, "files": files}
+
+            return self._call("POST", path, parts)
 
     def _told(self, path: str, asked: Mapping[str, object]) -> dict[str, Any]:
         return self._call("POST", path, lambda: {"json": asked})
@@ -371,6 +393,10 @@ class Client:
             f"{self.url} answered without {', '.join(missing)}: it is not a prshots service, or its "
             f"version does not match this client ({__version__})"
         )
+
+
+def _opened_image(image: Image) -> BinaryIO:
+    return io.BytesIO(image) if isinstance(image, bytes) else image()
 
 
 def _opened(url: str) -> httpx.Client:

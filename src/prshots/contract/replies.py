@@ -7,14 +7,15 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The reply to an upload."""
+    """The reply to an upload. An image that was uploaded with its before has a `before_url`."""
 
     id: str
     view_url: str
     markdown: str
+    before_url: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Staged(Uploaded):
     """The reply to an upload before its pull request exists. Unless it is moved, it expires then."""
 
@@ -22,7 +23,7 @@ class Staged(Uploaded):
     dashboard_url: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagedShot(Staged):
     """A staged image in a list."""
 

@@ -14,6 +14,9 @@ twice as much, because the memory between the chunks is lost."""
 FEWEST_LARGEST = 8
 """So many images of the largest allowed size fit at the same time."""
 
+FILES = 2
+"""How many files a body can have: an image and its before."""
+
 SHARES = 4
 """One token gets at most this part of the whole, so that its stalled uploads leave room for others."""
 
@@ -28,7 +31,7 @@ class BodySlots:
     """Memory for bodies under way: reserved before the first byte is read, for each token and in all."""
 
     def __init__(self, max_image_bytes: int) -> None:
-        self._largest = max_image_bytes
+        self._largest = FILES * max_image_bytes
         self._limit = max(BYTES_IN_ALL, FEWEST_LARGEST * max_image_bytes)
         self._reserved = 0
         self._by_holder: Counter[str] = Counter()

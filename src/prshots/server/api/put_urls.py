@@ -11,7 +11,7 @@ from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.request_body import bearer, declared_length, json_object, received
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
-from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted
+from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted, upload_reply
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.upload_checks import UploadedFile, payload_too_large
 from prshots.server.http.error_boundary import discard_body
@@ -36,7 +36,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
             file = await _raw_image(request, max_image_bytes)
             uploaded = await put_urls.put(putting, file)
         metrics.UPLOAD_BYTES.inc(file.size)
-        return JSONResponse(asdict(uploaded))
+        return JSONResponse(upload_reply(uploaded))
 
     return [
         Route("/v1/put-urls", create, methods=["POST"]),

@@ -13,7 +13,7 @@ from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
-from prshots.server.api.upload import upload_by
+from prshots.server.api.upload import upload_by, upload_reply
 from prshots.server.domain.projects import Access
 from prshots.server.domain.staging import move_from_json, place_of
 from prshots.server.domain.upload_checks import UploadForm
@@ -33,7 +33,7 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         place = place_of(given)
         repository = place.repository if "repository" in query else None
         found = await staging.staged(access, place.branch, repository)
-        return JSONResponse({"branch": place.branch, "staged": [asdict(shot) for shot in found]})
+        return JSONResponse({"branch": place.branch, "staged": [upload_reply(shot) for shot in found]})
 
     async def stage_or_list(request: Request) -> JSONResponse:
         """One route for both methods, so that another one gets a 405 that names them."""

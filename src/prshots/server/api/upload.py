@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -66,8 +67,8 @@ def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes:
         async with slots.reserved(token, declared_length(request)):
             form = await _upload_form(request, max_image_bytes)
             uploaded = await take(access, form)
-        metrics.UPLOAD_BYTES.inc(form.image.size if form.image else 0)
-        return JSONResponse(asdict(uploaded))
+        metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
+        return JSONResponse(upload_reply(uploaded))
 
     return counted(take_upload)
 
@@ -85,6 +86,11 @@ def counted(take_upload: Handler) -> Handler:
         return response
 
     return upload
+
+
+def upload_reply(uploaded: Uploaded) -> dict[str, Any]:
+    """Return the reply's JSON. It has `before_url` only if there is a before."""
+    return {name: value for name, value in asdict(uploaded).items() if value is not None}
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

@@ -8,14 +8,15 @@ from prshots.contract.errors import InvalidInputError
 from prshots.server.domain.upload_checks import UploadedFile, UploadForm, payload_too_large
 
 TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport", "theme", "branch", "repository"}
-KNOWN_FIELDS = {"image", *TEXT_FIELDS}
+FILE_FIELDS = {"image", "before"}
+KNOWN_FIELDS = FILE_FIELDS | TEXT_FIELDS
 MAX_PARTS = 64
 MAX_BOUNDARY_CHARACTERS = 70  # RFC 2046
 MAX_FIELD_BYTES = 16 * 1024
 """A field is cut here. That is far longer than any valid one, so a cut field fails its own check."""
 
 MAX_OVERHEAD_BYTES = 1024**2
-"""The most bytes besides the image: boundaries, headers, and fields."""
+"""The most bytes besides the files: boundaries, headers, and fields."""
 
 ABSURD_FACTOR = 4
 """A body of this many times the largest image is refused without further checks."""
@@ -43,21 +44,21 @@ async def read_upload_form(
         form.take(parser.parse(b""))  # the end: raises if the final boundary is missing
     except MultipartError as error:
         raise _invalid() from error
-    return form.finished(oversized=received > max_image_bytes + MAX_OVERHEAD_BYTES)
+    return form.finished(received)
 
 
 class _Form:
-    """Collects the parts. Of the image, at most `max_image_bytes` are kept, but all bytes are counted."""
+    """Collects the parts. Of each file, at most `max_image_bytes` are kept, but all bytes are counted."""
 
     def __init__(self, max_image_bytes: int) -> None:
         self._max_image_bytes = max_image_bytes
         self._seen: set[str] = set()
         self._fields: dict[str, bytearray] = {}
-        self._image: MultipartSegment | None = None
-        self._chunks: list[bytes] = []
-        # The current part, and its field if the field is kept.
+        self._files: dict[str, tuple[MultipartSegment, list[bytes]]] = {}
+        # The current part, and its field or file if that is kept.
         self._part: MultipartSegment | None = None
         self._field: bytearray | None = None
+        self._chunks: list[bytes] | None = None
 
     def take(self, events: Iterable[MultipartSegment | bytes | None]) -> None:
         for event in events:
@@ -71,36 +72,36 @@ class _Form:
             raise _invalid()
         if part.header("Content-Transfer-Encoding", "binary").lower() not in _UNENCODED:
             raise _invalid()  # RFC 7578 deprecates encodings such as base64
-        self._part, self._field = part, None
+        self._part, self._field, self._chunks = part, None, None
         if part.name in TEXT_FIELDS:
             self._field = self._fields[part.name] = bytearray()
-        elif part.name == "image" and _is_file(part):
-            self._image = part
+        elif part.name in FILE_FIELDS and (_is_file(part) or part.name != "image"):
+            self._chunks = []
+            self._files[part.name] = part, self._chunks
         if part.name in KNOWN_FIELDS:  # unknown fields are ignored
             self._seen.add(part.name)
 
     def _add(self, data: bytes) -> None:
         if self._field is not None:
             self._field += data[: MAX_FIELD_BYTES - len(self._field)]
-        elif self._part is not None and self._part is self._image:
-            self._add_to_image(data, self._part.bytes_received)
+        elif self._part is not None and self._chunks is not None:
+            if self._part.bytes_received < self._max_image_bytes:
+                self._chunks.append(data)
+            else:
+                self._chunks.clear()
 
-    def _add_to_image(self, data: bytes, received: int) -> None:
-        if received < self._max_image_bytes:
-            self._chunks.append(data)
-        else:
-            self._chunks.clear()
-
-    def finished(self, *, oversized: bool) -> UploadForm:
+    def finished(self, received: int) -> UploadForm:
         texts = {name: _text(value) for name, value in self._fields.items()}
         fields = {name: text for name, text in texts.items() if text is not None}
-        return UploadForm(self._file(), fields, oversized)
+        image, before = self._file("image"), self._file("before")
+        most = self._max_image_bytes * (2 if before else 1) + MAX_OVERHEAD_BYTES
+        return UploadForm(image, fields, received > most, before)
 
-    def _file(self) -> UploadedFile | None:
-        part = self._image
+    def _file(self, name: str) -> UploadedFile | None:
+        part, chunks = self._files.get(name, (None, []))
         if part is None or not (part.filename or part.bytes_received):  # an empty file input in a browser
             return None
-        return UploadedFile(part.content_type or "", self._chunks, part.bytes_received)
+        return UploadedFile(part.content_type or "", chunks, part.bytes_received)
 
 
 def _is_file(part: MultipartSegment) -> bool:

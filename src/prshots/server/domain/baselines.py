@@ -58,7 +58,10 @@ class Baselines:
         """Validate, count and store a baseline. Bytes that the shot has already are not stored again."""
         project = access.project
         branch, checked = check_upload(
-            form, branch_of, commit=FULL_COMMIT_SHA, max_image_bytes=self._images.max_image_bytes
+            replace(form, before=None),
+            branch_of,
+            commit=FULL_COMMIT_SHA,
+            max_image_bytes=self._images.max_image_bytes,
         )
         require_branch(access, branch)
         await self._images.count_upload(project)
@@ -125,6 +128,7 @@ class Baselines:
             closed_at=None,
             thumbnail=None,
             diff_base=None,
+            before_id=None,
         )
         return await self._images.keep_if(lambda: self._records.adopt(copy, branch), copy, [original])
 

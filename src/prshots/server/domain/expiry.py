@@ -15,11 +15,19 @@ class ExpiryOutcome:
 
 
 async def expire_scheduled(records: Records, store: ObjectStore, images: Sequence[Image]) -> ExpiryOutcome:
-    """Expire images that are scheduled. Images whose bytes cannot be deleted stay scheduled.
+    """Expire images that are scheduled, with their befores. If their bytes cannot be deleted, they stay so.
 
     They are marked first, so that after a crash the next sweep finishes them. Raises RecordsError.
     """
-    failed_keys = await store.delete([key for image in images for key in image.keys])
-    gone = [image for image in images if failed_keys.isdisjoint(image.keys)]
+    going = await _with_befores(records, images)
+    failed_keys = await store.delete([key for image in going for key in image.keys])
+    failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
+    # An image whose before cannot be deleted stays: without it, nothing would lead to the before.
+    gone = [image for image in going if failed.isdisjoint({image.id, image.before_id})]
     expired = await records.remove_images([image.id for image in gone]) if gone else 0
-    return ExpiryOutcome(expired, len(images) - len(gone), sum(image.size for image in gone))
+    return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))
+
+
+async def _with_befores(records: Records, images: Sequence[Image]) -> Sequence[Image]:
+    absent = {image.before_id for image in images if image.before_id} - {image.id for image in images}
+    return [*images, *await records.befores(absent)] if absent else images

@@ -3,7 +3,8 @@
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -22,7 +23,7 @@ from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Expired, Uploaded
 from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
+from prshots.server.domain.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, Project
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
 from prshots.server.domain.recorded_objects import Recording, store_and_record
 from prshots.server.domain.upload_checks import (
@@ -69,16 +70,20 @@ class Images:
 
         With `only_pr`, it can only be an image of this pull request.
         """
-        file, image = self._validated(project, form)
-        require_pr(only_pr, image.pr_number)
+        pr_number, checked = check_upload(
+            form, pr_number_of, commit=COMMIT_SHA, max_image_bytes=self.max_image_bytes
+        )
+        require_pr(only_pr, pr_number)
         await self.count_upload(project)
-        await self.keep(image, file)
-        return self.uploaded(image)
+        image, before = self.new_pair(project, pr_number, checked)
+        await self.keep_pair(lambda: self._records.add_image(image, before=before), image, before, checked)
+        return self.uploaded(image, before)
 
-    def uploaded(self, image: Image) -> Uploaded:
+    def uploaded(self, image: Image, before: Image | None = None) -> Uploaded:
         """Return the reply to an upload of this image."""
         url = self.url_of(image)
-        return Uploaded(image.id, url, image_markdown(image.name, url))
+        before_url = self.url_of(before) if before else None
+        return Uploaded(image.id, url, image_markdown(image.name, url), before_url)
 
     def url_of(self, image: Image) -> str:
         return self._signed(image, image.ext)
@@ -96,6 +101,11 @@ class Images:
 
     def staged_page_of(self, project: Project) -> str:
         return f"{self._web_url}/projects/{project.id}/staged"
+
+    async def before_of(self, image: Image) -> Image | None:
+        """Return the before that it was uploaded with; None if it has none any more."""
+        found = await self._records.befores([image.before_id]) if image.before_id else []
+        return found[0] if found else None
 
     async def content(self, image: Image) -> bytes | None:
         """Return the image's bytes; None if it is deleted. Raises StoreError."""
@@ -188,11 +198,15 @@ class Images:
         self._on_expired(outcome.expired)
         return outcome
 
-    def _validated(self, project: Project, form: UploadForm) -> tuple[UploadedFile, Image]:
-        pr_number, checked = check_upload(
-            form, pr_number_of, commit=COMMIT_SHA, max_image_bytes=self.max_image_bytes
-        )
-        return checked.file, self.new_image(project, pr_number, checked)
+    def new_pair(
+        self, project: Project, pr_number: int, checked: CheckedUpload
+    ) -> tuple[Image, Image | None]:
+        """Return the record of a new image, and of its before if it came with one. Neither is stored yet."""
+        image = self.new_image(project, pr_number, checked)
+        if checked.before is None:
+            return image, None
+        before = self.new_image(project, BEFORE_OF_PAIR, checked.before)
+        return replace(image, before_id=before.id), before
 
     def new_image(self, project: Project, pr_number: int, checked: CheckedUpload) -> Image:
         """Return the record of a new image, which is not stored yet."""
@@ -220,6 +234,18 @@ class Images:
     async def keep(self, image: Image, file: UploadedFile, branch: str = "") -> None:
         """Store an image, or nothing. With a branch, it becomes the baseline of its shot there."""
         await self.keep_if(lambda: self._records.add_image(image, branch), image, file.chunks)
+
+    async def keep_pair(
+        self, record: Recording, image: Image, before: Image | None, checked: CheckedUpload
+    ) -> bool:
+        """Store an image and its before, if it has one, and record them: all or nothing."""
+
+        def keep_image() -> Awaitable[bool]:
+            return self.keep_if(record, image, checked.file.chunks)
+
+        if before is None or checked.before is None:
+            return await keep_image()
+        return await self.keep_if(keep_image, before, checked.before.file.chunks)
 
     async def keep_if(self, record: Recording, image: Image, chunks: Sequence[bytes]) -> bool:
         """Store an image and record it, or do neither. Return whether it was recorded."""

@@ -86,6 +86,9 @@ ThumbnailState = Literal["made", "damaged", "unsupported", "too_large"]
 NO_PULL_REQUEST = 0
 """The `pr_number` of the images of baselines, and of staged images."""
 
+BEFORE_OF_PAIR = -1
+"""The `pr_number` of an image that is only the before of another one: no list, count or rule finds it."""
+
 
 class ShotKey(NamedTuple):
     """What identifies a shot in a project."""
@@ -97,12 +100,13 @@ class ShotKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """One uploaded image: of a pull request, of baselines, or staged.
+    """One uploaded image: of a pull request, of baselines, staged, or the before of another image.
 
     `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
     `sha256` is None for an image from before version 0.2. `diff_base` is the id of the image that its stored
-    difference was made with.
+    difference was made with. `before_id` is the image that was uploaded with it as its before, which is
+    deleted with it.
     """
 
     id: str
@@ -122,6 +126,7 @@ class Image:
     theme: str = ""
     sha256: str | None = None
     diff_base: str | None = None
+    before_id: str | None = None
 
     @property
     def shot(self) -> ShotKey:
@@ -162,11 +167,12 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StagedImage:
-    """An image that waits for the pull request of a branch. Moving it there ends that."""
+    """An image that waits for the pull request of a branch, and its before. Moving it there ends that."""
 
     image: Image
     place: Place
     expires_at: int
+    before: Image | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,14 +48,19 @@ from prshots.server.domain.signing import KeyRing
 class Records(Protocol):
     """The database. Every method raises RecordsError; those that write also raise RecordsFullError."""
 
-    async def add_image(self, image: Image, branch: str = "") -> None:
+    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
         """Commit the image's record durably before returning. With a branch, it becomes a baseline there.
+
+        A `before` is committed with it, or neither is.
 
         Raises UnauthorizedError if its project is gone, and the token with it.
         """
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
         """Find an image of this project. Takes equally long for another project's id and an unknown one."""
+
+    async def befores(self, before_ids: Collection[str]) -> list[Image]:
+        """Return those of these befores that exist, also if they are scheduled for expiry."""
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
@@ -64,7 +69,10 @@ class Records(Protocol):
         """Return the newest image of each shot, and how many commits have images."""
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
-        """Mark images as scheduled for expiry. Images that are already scheduled keep their time."""
+        """Mark images as scheduled for expiry. Images that are already scheduled keep their time.
+
+        Whatever schedules an image, here and below, schedules its before with it.
+        """
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         """Mark the PR's images as belonging to a closed PR. Return how many were not marked before.
@@ -91,7 +99,7 @@ class Records(Protocol):
         """
 
     async def remove_images(self, image_ids: Collection[str]) -> int:
-        """Remove these records and what refers to them, if they exist. Return how many existed."""
+        """Remove these records and what refers to them. Return how many existed, not counting befores."""
 
     async def known_ids(self, image_ids: Collection[str]) -> set[str]:
         """Return which of these ids have a record."""
@@ -525,8 +533,14 @@ class PutUrlRecords(Protocol):
     async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
         """Commit the image's record and use up the URL. Return False, and do neither, if it was used."""
 
+    async def use_before(self, put_url: PutUrl, before: Image) -> bool:
+        """Commit the record of its before, like `use`. It must belong to an image until the URL expires."""
+
     async def discard_expired(self, now: int, limit: int) -> int:
-        """Remove up to `limit` URLs past their `expires_at`. Return how many."""
+        """Remove up to `limit` URLs past their `expires_at`, and schedule befores without an image.
+
+        Return how many URLs.
+        """
 
 
 class Issuers(Protocol):

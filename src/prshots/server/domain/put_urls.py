@@ -3,19 +3,20 @@
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from prshots.contract.errors import InvalidInputError, NotFoundError, UnsupportedTypeError
+from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnsupportedTypeError
 from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import PutUrls as PutUrlsReply
 from prshots.contract.replies import Uploaded
 from prshots.server.domain.baselines import require_branch
 from prshots.server.domain.credentials import hash_of
 from prshots.server.domain.images import Images
-from prshots.server.domain.models import NO_PULL_REQUEST, Place, Project, PutUrl
+from prshots.server.domain.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, Place, Project, PutUrl
 from prshots.server.domain.ports import PutUrlRecords
 from prshots.server.domain.projects import Access
+from prshots.server.domain.recorded_objects import Recording
 from prshots.server.domain.staging import Staging, place_of
 from prshots.server.domain.upload_checks import (
     CheckedUpload,
@@ -29,15 +30,18 @@ from prshots.server.domain.upload_checks import (
 )
 
 PUT_SECONDS = 600
+BAD_WITH_BEFORE = "with_before must be true or false"
+BEFORE_FIRST = "put the before first"
 NO_TARGET = "pr_number or branch required, and not both"
 
 
 @dataclass(frozen=True, slots=True)
 class Putting:
-    """A valid URL, and the project that it uploads to."""
+    """A valid URL, and the project that it uploads to. `is_before`: it takes the before of its image."""
 
     put_url: PutUrl
     project: Project
+    is_before: bool
 
 
 class PutUrls:
@@ -64,7 +68,11 @@ class PutUrls:
             require_branch(access, place.branch, "stage images")
         else:
             require_pr(access.only_pr, pr_number)
-        secret, now = secrets.token_urlsafe(32), int(self._clock())
+        with_before = body.get("with_before", False)
+        if not isinstance(with_before, bool):
+            raise InvalidInputError(BAD_WITH_BEFORE)
+        secret, of_before = secrets.token_urlsafe(32), secrets.token_urlsafe(32) if with_before else ""
+        now = int(self._clock())
         put_url = PutUrl(
             sha256=hash_of(secret),
             project_id=access.project.id,
@@ -77,29 +85,57 @@ class PutUrls:
             theme=theme,
             content_type=content_type,
             expires_at=min(now + PUT_SECONDS, access.expires_at or now + PUT_SECONDS),
+            before_sha256=hash_of(of_before) if of_before else None,
         )
         await self._records.add(put_url)
-        return PutUrlsReply(self._address(secret), put_url.expires_at)
+        return PutUrlsReply(
+            self._address(secret), put_url.expires_at, self._address(of_before) if of_before else ""
+        )
 
     async def find(self, secret: str) -> Putting:
-        """Return what a URL's secret is for. Raises NotFoundError if it was used or is unknown."""
-        found = await self._records.find(hash_of(secret), int(self._clock()))
+        """Return what a URL's secret is for.
+
+        Raises NotFoundError if it was used or is unknown, ConflictError if its before must be put first.
+        """
+        sha256 = hash_of(secret)
+        found = await self._records.find(sha256, int(self._clock()))
         if found is None:
             raise NotFoundError("not found")
-        return Putting(*found)
+        put_url, project = found
+        is_before = sha256 == put_url.before_sha256
+        if is_before and put_url.before_id:
+            raise NotFoundError("not found")
+        if not is_before and put_url.before_sha256 and not put_url.before_id:
+            raise ConflictError(BEFORE_FIRST)
+        return Putting(put_url, project, is_before)
 
     async def put(self, putting: Putting, file: UploadedFile) -> Uploaded:
         """Validate, count and store an image like an upload. Unless that succeeds, the URL stays valid."""
+        checked = self._checked(putting.put_url, file)
+        if not putting.put_url.before_id:  # a pair counts once
+            await self._images.count_upload(putting.project)
+        return await (self._put_before if putting.is_before else self._put_image)(putting, checked)
+
+    async def _put_before(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
+        before = self._images.new_image(putting.project, BEFORE_OF_PAIR, checked)
+        await self._keep(lambda: self._records.use_before(putting.put_url, before), before, checked)
+        return self._images.uploaded(before)
+
+    async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
-        checked = self._checked(put_url, file)
-        await self._images.count_upload(project)
-        staged = self._staging.new(project, put_url.place, checked) if not put_url.pr_number else None
-        image = staged.image if staged else self._images.new_image(project, put_url.pr_number, checked)
-        if not await self._images.keep_if(
-            lambda: self._records.use(put_url, image, staged), image, file.chunks
-        ):
+        image = replace(
+            self._images.new_image(project, put_url.pr_number, checked), before_id=put_url.before_id
+        )
+        staged = self._staging.stage(image, put_url.place) if not put_url.pr_number else None
+        await self._keep(lambda: self._records.use(put_url, image, staged), image, checked)
+        before = await self._images.before_of(image)
+        if staged:
+            return self._staging.reply(project, replace(staged, before=before))
+        return self._images.uploaded(image, before)
+
+    async def _keep(self, record: Recording, image: Image, checked: CheckedUpload) -> None:
+        if not await self._images.keep_if(record, image, checked.file.chunks):
             raise NotFoundError("not found")
-        return self._staging.reply(project, staged) if staged else self._images.uploaded(image)
 
     def _checked(self, put_url: PutUrl, file: UploadedFile) -> CheckedUpload:
         if file.content_type != put_url.content_type:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from prshots.contract.errors import StoreError, WrongClockError
 from prshots.contract.object_names import image_id_of
 from prshots.server.domain.expiry import expire_scheduled
-from prshots.server.domain.models import Image, WrongTotal
+from prshots.server.domain.models import BEFORE_OF_PAIR, Image, WrongTotal
 from prshots.server.domain.ports import ObjectStore, Records, Upkeep
 from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS, is_mass, require_own_store, wrong_clock
 
@@ -234,7 +234,7 @@ async def _wrong_totals(installation: Installation) -> AsyncIterator[WrongTotal]
     """Yield wrong totals; those of projects last, because they sum up those of pull requests."""
     for project in await installation.records.projects():
         for compare in (installation.upkeep.wrong_pulls, installation.upkeep.wrong_days):
-            after: int | None = -1
+            after: int | None = BEFORE_OF_PAIR - 1
             while after is not None:
                 wrong, after = await compare(project.id, after)
                 for each in wrong:

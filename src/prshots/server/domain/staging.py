@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from prshots.contract.errors import InvalidInputError
@@ -10,11 +10,10 @@ from prshots.contract.limits import COMMIT_SHA
 from prshots.contract.replies import Moved, Staged, StagedShot
 from prshots.server.domain.baselines import require_branch
 from prshots.server.domain.images import Images
-from prshots.server.domain.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Place, Project, StagedImage
+from prshots.server.domain.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image, Place, Project, StagedImage
 from prshots.server.domain.ports import StagedRecords
 from prshots.server.domain.projects import Access
 from prshots.server.domain.upload_checks import (
-    CheckedUpload,
     UploadForm,
     branch_of,
     check_upload,
@@ -56,24 +55,21 @@ class Staging:
         )
         require_branch(access, place.branch, "stage images")
         await self._images.count_upload(access.project)
-        staged = self.new(access.project, place, checked)
-        await self._images.keep_if(lambda: self._records.add(staged), staged.image, checked.file.chunks)
+        image, before = self._images.new_pair(access.project, NO_PULL_REQUEST, checked)
+        staged = self.stage(image, place, before)
+        await self._images.keep_pair(lambda: self._records.add(staged), image, before, checked)
         return self.reply(access.project, staged)
 
-    def new(self, project: Project, place: Place, checked: CheckedUpload) -> StagedImage:
-        """Return the record of a new staged image, which is not stored yet."""
-        image = self._images.new_image(project, NO_PULL_REQUEST, checked)
-        return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS)
+    def stage(self, image: Image, place: Place, before: Image | None = None) -> StagedImage:
+        """Return where and until when a new image is staged. It is not stored yet."""
+        return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS, before)
 
     def reply(self, project: Project, staged: StagedImage) -> Staged:
         """Return the reply to an upload of this image."""
-        uploaded = self._images.uploaded(staged.image)
         return Staged(
-            uploaded.id,
-            uploaded.view_url,
-            uploaded.markdown,
-            staged.expires_at,
-            self._images.staged_page_of(project),
+            **asdict(self._images.uploaded(staged.image, staged.before)),
+            expires_at=staged.expires_at,
+            dashboard_url=self._images.staged_page_of(project),
         )
 
     async def staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
@@ -110,16 +106,8 @@ class Staging:
         return moved
 
     def _listed(self, project: Project, staged: StagedImage) -> StagedShot:
-        image, reply = staged.image, self.reply(project, staged)
-        return StagedShot(
-            reply.id,
-            reply.view_url,
-            reply.markdown,
-            reply.expires_at,
-            reply.dashboard_url,
-            *image.shot,
-            image.commit_sha,
-        )
+        image, reply = staged.image, asdict(self.reply(project, staged))
+        return StagedShot(**reply, **image.shot._asdict(), commit_sha=image.commit_sha)
 
     def _now(self) -> int:
         return int(self._clock())

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
@@ -56,16 +56,20 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """A parsed upload, not yet validated. `oversized`: the form without the image is too large."""
+    """A parsed upload, not yet validated. `oversized`: the form without the files is too large.
+
+    `before` is what the image shows as it was before, if it came with it.
+    """
 
     image: UploadedFile | None
     fields: Mapping[str, str]
     oversized: bool = False
+    before: UploadedFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """A valid upload, without what it is uploaded to."""
+    """A valid upload, without what it is uploaded to. `before` differs from it in its file only."""
 
     file: UploadedFile
     name: str
@@ -73,6 +77,7 @@ class CheckedUpload:
     viewport: str
     theme: str
     ext: str
+    before: "CheckedUpload | None" = None
 
 
 def check_upload(
@@ -92,7 +97,12 @@ def check_upload(
     if form.oversized or form.image.size >= max_image_bytes:
         raise payload_too_large(max_image_bytes)
     ext = _checked_format(form.image).ext
-    return uploaded_to, CheckedUpload(form.image, name, commit_sha, viewport, theme, ext)
+    checked = CheckedUpload(form.image, name, commit_sha, viewport, theme, ext)
+    if form.before:
+        before_ext = _checked_before(form.before, max_image_bytes).ext
+        before = replace(checked, file=form.before, ext=before_ext)
+        checked = replace(checked, before=before)
+    return uploaded_to, checked
 
 
 def check_fields(
@@ -223,6 +233,15 @@ def _checked_format(file: UploadedFile) -> ImageFormat:
             f"declared {file.content_type}, but the file content is not a valid {image_format.label}"
         )
     return image_format
+
+
+def _checked_before(file: UploadedFile, max_image_bytes: int) -> ImageFormat:
+    try:
+        if file.size >= max_image_bytes:
+            raise payload_too_large(max_image_bytes)
+        return _checked_format(file)
+    except (PayloadTooLargeError, UnsupportedTypeError) as error:
+        raise type(error)(f"before: {error}") from None
 
 
 def _head(chunks: Sequence[bytes]) -> bytes:

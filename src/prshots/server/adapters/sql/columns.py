@@ -60,6 +60,7 @@ def image_row(image: Image) -> dict[str, object]:
         "kid": image.kid,
         "theme": image.theme,
         "sha256": image.sha256,
+        "before_id": image.before_id,
     }
 
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, or_, select
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 
 from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, image_row, project_from, project_gone_as
 from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.schema import images, put_urls, tokens
 from prshots.server.adapters.sql.staging import add_staged
 from prshots.server.adapters.sql.totals import count_added
@@ -29,11 +30,17 @@ _FIND = (
     )
 )
 _EXPIRED = (
-    select(put_urls.c.sha256)
+    select(put_urls.c.sha256, put_urls.c.before_id)
     .where(put_urls.c.expires_at <= bindparam("now"))
     .order_by(put_urls.c.expires_at)
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True)
+)
+_SCHEDULE = scheduling(images.c.id.in_(bindparam("before_ids", expanding=True)))
+_USE_BEFORE = (
+    update(put_urls)
+    .where(put_urls.c.sha256 == bindparam("of"), put_urls.c.before_id.is_(None))
+    .values(before_id=bindparam("before"))
 )
 _REMOVE = delete(put_urls).where(put_urls.c.sha256.in_(bindparam("hashes", expanding=True)))
 
@@ -60,18 +67,35 @@ class SqlPutUrls:
             if staged:
                 add_staged(connection, staged)
             else:
-                connection.execute(insert(images).values(image_row(image)))
-                count_added(connection, [image])
+                _add(connection, image)
+            return True
+
+        return await self._database.write(record)
+
+    async def use_before(self, put_url: PutUrl, before: Image) -> bool:
+        def record(connection: Connection) -> bool:
+            given = {"of": put_url.sha256, "before": before.id}
+            if not connection.execute(_USE_BEFORE, given).rowcount:
+                return False
+            _add(connection, before)
             return True
 
         return await self._database.write(record)
 
     async def discard_expired(self, now: int, limit: int) -> int:
         def discard(connection: Connection) -> int:
-            hashes = connection.execute(_EXPIRED, {"now": now, "most": limit}).scalars().all()
+            expired = connection.execute(_EXPIRED, {"now": now, "most": limit}).all()
+            if befores := [row.before_id for row in expired if row.before_id]:
+                schedule_images(connection, _SCHEDULE, {"before_ids": befores, "now": now})
+            hashes = [row.sha256 for row in expired]
             return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
 
         return await self._database.write(discard)
+
+
+def _add(connection: Connection, image: Image) -> None:
+    connection.execute(insert(images).values(image_row(image)))
+    count_added(connection, [image])
 
 
 def _found(row: Sequence[Any]) -> tuple[PutUrl, Project]:

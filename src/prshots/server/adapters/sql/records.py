@@ -27,6 +27,7 @@ from prshots.server.adapters.sql.columns import (
 from prshots.server.adapters.sql.comparison_rows import remove_comparisons
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
+from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.row_locks import lock_project, lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.schema import (
     baseline_commits,
@@ -80,12 +81,8 @@ _CLOSED_PULL = select(pulls.c.closed_at).where(
 )
 _ADD_IMAGES = insert(images)
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
-_SCHEDULE = update(images).where(_GIVEN_IDS, ACTIVE).values(scheduled_at=bindparam("now"))
-_MARK = (
-    update(images)
-    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), ACTIVE)
-    .values(scheduled_at=bindparam("now"))
-)
+_SCHEDULE = scheduling(_GIVEN_IDS)
+_MARK = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)))
 _REMOVE = (
     delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
 )
@@ -96,6 +93,7 @@ class _Arriving(NamedTuple):
 
     image: Image
     branch: str
+    before: Image | None
     done: asyncio.Future[None]
 
 
@@ -115,9 +113,9 @@ class SqlRecords:
 
     # Images
 
-    async def add_image(self, image: Image, branch: str = "") -> None:
+    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
         """Add an image. Images that arrive during a commit share the next one, and so its fsync."""
-        arriving = _Arriving(image, branch, asyncio.get_running_loop().create_future())
+        arriving = _Arriving(image, branch, before, asyncio.get_running_loop().create_future())
         self._arriving.append(arriving)
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit_arriving())
@@ -142,8 +140,9 @@ class SqlRecords:
             self._committing = None
 
     async def _commit(self, batch: list[_Arriving]) -> None:
-        arrived = [image for image, _, _ in batch]
-        pointers = [Pointer.to(image, branch) for image, branch, _ in batch if branch]
+        befores = [arriving.before for arriving in batch if arriving.before]
+        arrived = befores + [arriving.image for arriving in batch]
+        pointers = [Pointer.to(image, branch) for image, branch, _, _ in batch if branch]
         try:
             await self._database.write(lambda connection: _add(connection, arrived, pointers))
         except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
@@ -155,7 +154,7 @@ class SqlRecords:
         else:
             outcome = None
         committed = await self._committed(batch) if isinstance(outcome, RecordsUnsureError) else set()
-        for image, _, done in batch:
+        for image, _, _, done in batch:
             if done.cancelled():
                 continue
             if outcome is None or image.id in committed:
@@ -172,6 +171,11 @@ class SqlRecords:
     async def image(self, project_id: str, image_id: str) -> Image | None:
         row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
         return Image(*row) if row else None
+
+    async def befores(self, before_ids: Collection[str]) -> list[Image]:
+        query = select(*IMAGE).where(images.c.id.in_(before_ids))
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Image(*row) for row in rows]
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         of_pr = {"project_id": project_id, "pr_number": pr_number}
@@ -194,20 +198,20 @@ class SqlRecords:
         return await self._database.read(both)
 
     async def schedule(self, image_ids: Collection[str], now: int) -> None:
-        marks = {"image_ids": list(image_ids), "now": now}
-        await self._database.write(lambda connection: connection.execute(_SCHEDULE, marks))
+        marks: dict[str, object] = {"image_ids": list(image_ids), "now": now}
+        await self._database.write(lambda connection: schedule_images(connection, _SCHEDULE, marks))
 
     async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
         of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
         closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
-        scheduling = update(images).where(*of_pr, ACTIVE).values(scheduled_at=now)
+        marking = scheduling(*of_pr)
 
         def mark(connection: Connection) -> int:
             if not lock_pull(connection, project_id, pr_number):
                 return 0
             marked = connection.execute(closing).rowcount
             if schedule:
-                connection.execute(scheduling)
+                schedule_images(connection, marking, {"now": now})
                 remove_comparisons(connection, project_id, pr_number)
             count_closed(connection, project_id, pr_number, now)
             return marked
@@ -444,4 +448,4 @@ def _has_images(connection: Connection, project_id: str) -> bool:
 
 
 def _mark(connection: Connection, seqs: Sequence[int], now: int) -> int:
-    return connection.execute(_MARK, {"seqs": seqs, "now": now}).rowcount if seqs else 0
+    return schedule_images(connection, _MARK, {"seqs": seqs, "now": now}) if seqs else 0

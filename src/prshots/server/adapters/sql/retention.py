@@ -3,10 +3,11 @@
 from functools import partial
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, func, select
 
 from prshots.server.adapters.sql.columns import ACTIVE
 from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.schema import (
     baseline_commits,
     baselines,
@@ -14,7 +15,6 @@ from prshots.server.adapters.sql.schema import (
     images,
     projects,
     pulls,
-    put_urls,
     staged,
 )
 from prshots.server.domain.models import NO_PULL_REQUEST
@@ -101,8 +101,7 @@ _is_shown = (
     .exists()
 )
 _is_staged = select(staged.c.image_id).where(staged.c.image_id == images.c.id).exists()
-_is_awaiting = select(put_urls.c.before_id).where(put_urls.c.before_id == images.c.id).exists()
-_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged & ~_is_awaiting
+_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged
 _UNUSED = (
     select(images.c.seq)
     .where(
@@ -116,11 +115,7 @@ _UNUSED = (
     .with_for_update(skip_locked=True, of=images)
 )
 # Decided again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = (
-    update(images)
-    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), ACTIVE, _IS_UNUSED)
-    .values(scheduled_at=bindparam("now"))
-)
+_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), _IS_UNUSED)
 
 
 async def release(database: Database, now: int, limit: int) -> int:
@@ -169,4 +164,4 @@ def _trim_some(connection: Connection, branch: _Branch, after: int) -> int | Non
 
 def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
     unused = connection.execute(_UNUSED, {"project_id": project_id, "most": most}).scalars().all()
-    return connection.execute(_SCHEDULE, {"seqs": unused, "now": now}).rowcount if unused else 0
+    return schedule_images(connection, _SCHEDULE, {"seqs": unused, "now": now}) if unused else 0

@@ -139,7 +139,8 @@ Index(
 Index("tokens_by_expiry", tokens.c.expires_at, sqlite_where=_short_lived, postgresql_where=_short_lived)
 Index("tokens_by_trust", tokens.c.trust_id, sqlite_where=_of_trust, postgresql_where=_of_trust)
 
-# An image with the pull request 0 belongs to none: it is the image of baselines, or staged.
+# An image with the pull request 0 belongs to none: it is the image of baselines, or staged. One with -1 is
+# the before of the image whose `before_id` it is.
 images = Table(
     "images",
     metadata,
@@ -161,10 +162,11 @@ images = Table(
     Column("sha256", text(64)),
     # The id of the image that its stored difference was made with.
     Column("diff_base", text(32)),
+    Column("before_id", text(32)),
 )
 
 # Updated in the transaction of every upload and expiry, so that the dashboard never has to count. The row
-# with the number 0 counts the images of baselines.
+# with the number 0 counts the images of baselines, and -1 has the bytes of befores.
 pulls = Table(
     "pulls",
     metadata,
@@ -233,6 +235,17 @@ Index(
     images.c.viewport,
     images.c.theme,
     images.c.seq,
+)
+
+# The images of a pull request that came with a before.
+_paired = images.c.before_id.is_not(None)
+Index(
+    "images_paired",
+    images.c.project_id,
+    images.c.pr_number,
+    images.c.seq,
+    sqlite_where=_paired,
+    postgresql_where=_paired,
 )
 
 # Partial indexes: each has only the rows that the sweep still has to process.
@@ -390,7 +403,7 @@ put_urls = Table(
     metadata,
     Column("sha256", text(64), primary_key=True),
     Column("before_sha256", text(64), unique=True),
-    Column("before_id", text(32), index=True),
+    Column("before_id", text(32)),
     Column("project_id", ForeignKey("projects.id"), nullable=False, index=True),
     Column("token_id", text(32), nullable=False),
     Column("pr_number", Integer, nullable=False),

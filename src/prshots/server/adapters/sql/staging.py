@@ -19,6 +19,7 @@ from sqlalchemy import (
 from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, image_row, project_gone_as
 from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import images, staged
 from prshots.server.adapters.sql.totals import count_added, count_moved
@@ -46,11 +47,7 @@ _EXPIRED = (
     .limit(bindparam("most"))
     .with_for_update(skip_locked=True, of=images)
 )
-_SCHEDULE = (
-    update(images)
-    .where(images.c.seq.in_(bindparam("seqs", expanding=True)), _WAITS)
-    .values(scheduled_at=bindparam("at"))
-)
+_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), _WAITS)
 
 
 class SqlStaged:
@@ -85,8 +82,13 @@ class SqlStaged:
             query = query.where(_moves_to(repository))
         if before is not None:
             query = query.where(images.c.seq < before)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return [StagedImage(Image(*row[3:]), Place(*row[:2]), row[2]) for row in rows]
+
+        def read(connection: Connection) -> list[StagedImage]:
+            found = [(Image(*row[3:]), Place(*row[:2]), row[2]) for row in connection.execute(query)]
+            befores = _befores_of(connection, [image for image, _, _ in found])
+            return [StagedImage(*each, befores.get(each[0].before_id)) for each in found]
+
+        return await self._database.read(read)
 
     async def count(self, project_id: str, branch: str, now: int) -> int:
         query = select(func.count()).select_from(_WITH_IMAGE).where(*_waiting(project_id, branch, now))
@@ -115,15 +117,16 @@ class SqlStaged:
     async def schedule_expired(self, now: int, limit: int) -> int:
         def schedule(connection: Connection) -> int:
             seqs = connection.execute(_EXPIRED, {"now": now, "most": limit}).scalars().all()
-            return connection.execute(_SCHEDULE, {"seqs": seqs, "at": now}).rowcount if seqs else 0
+            return schedule_images(connection, _SCHEDULE, {"seqs": seqs, "now": now}) if seqs else 0
 
         return await self._database.write(schedule)
 
 
 def add_staged(connection: Connection, staged_image: StagedImage) -> None:
     image = staged_image.image
-    connection.execute(insert(images).values(image_row(image)))
-    count_added(connection, [image])
+    arrived = [staged_image.before, image] if staged_image.before else [image]
+    connection.execute(insert(images), [image_row(each) for each in arrived])
+    count_added(connection, arrived)
     connection.execute(
         insert(staged).values(
             image_id=image.id,
@@ -141,6 +144,12 @@ def _give(connection: Connection, moving: list[Image], pr_number: int, now: int)
     of_pull = {"project_id": moving[0].project_id, "pr_number": pr_number}
     newest_commit = connection.execute(_NEWEST_COMMIT, of_pull).scalar_one()
     count_moved(connection, moving, pr_number, newest_commit, now)
+
+
+def _befores_of(connection: Connection, afters: list[Image]) -> dict[str | None, Image]:
+    ids = [image.before_id for image in afters if image.before_id]
+    query = select(*IMAGE).where(images.c.id.in_(ids))
+    return {row.id: Image(*row) for row in connection.execute(query)} if ids else {}
 
 
 def _waiting(project_id: str, branch: str | None, now: int) -> list[ColumnElement[bool]]:

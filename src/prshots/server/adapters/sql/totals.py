@@ -5,17 +5,18 @@ transactions never wait for each other. Project totals come last, because all up
 project share that one row.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, text, update
 
 from prshots.server.adapters.sql.schema import project_totals, pulls
-from prshots.server.domain.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image
+from prshots.server.domain.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
 # closed pull request reopens it, because its new image is not marked as closed. The images of baselines
-# have no pull request (number 0), so there is none to open.
+# have no pull request (number 0), so there is none to open. A before (number -1) counts with its bytes only.
 _COUNT_PULLS = text(
     "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
     "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, :opened) "
@@ -77,7 +78,7 @@ def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
         by_day.setdefault((image.project_id, image.uploaded_at // SECONDS_PER_DAY), []).append(image)
     of_pulls = [_pull_row(by_pull[key]) for key in sorted(by_pull)]
     of_days = [
-        {"project_id": key[0], "day": key[1], "uploads": len(by_day[key]), "bytes": _bytes(by_day[key])}
+        {"project_id": key[0], "day": key[1], "uploads": _count(by_day[key]), "bytes": _bytes(by_day[key])}
         for key in sorted(by_day)
     ]
     connection.execute(_COUNT_PULLS, of_pulls)
@@ -86,24 +87,23 @@ def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:
-    """Subtract images, given as (project_id, pr_number, size), from the totals. Return how many."""
+    """Subtract images, given as (project_id, pr_number, size), from the totals. Return how many they were."""
     by_pull: dict[tuple[str, int], list[int]] = {}
-    by_project: dict[str, list[int]] = {}
+    by_project: dict[str, Counter[str]] = {}
     for project_id, pr_number, size in removed:
         by_pull.setdefault((project_id, pr_number), []).append(size)
-        by_project.setdefault(project_id, []).append(size)
-    if by_pull:
-        of_pulls = [
-            {"of_project": key[0], "of_pr": key[1], "gone": len(by_pull[key]), "freed": sum(by_pull[key])}
-            for key in sorted(by_pull)
-        ]
-        of_projects = [
-            {"of_project": key, "gone": len(by_project[key]), "freed": sum(by_project[key])}
-            for key in sorted(by_project)
-        ]
+    of_pulls = []
+    for project_id, pr_number in sorted(by_pull):
+        sizes = by_pull[project_id, pr_number]
+        less = {"gone": len(sizes) if _is_counted(pr_number) else 0, "freed": sum(sizes)}
+        of_pulls.append({"of_project": project_id, "of_pr": pr_number, **less})
+        by_project.setdefault(project_id, Counter()).update(less)
+    if of_pulls:
         connection.execute(_UNCOUNT_PULLS, of_pulls)
-        connection.execute(_UNCOUNT_TOTALS, of_projects)
-    return sum(map(len, by_project.values()))
+        connection.execute(
+            _UNCOUNT_TOTALS, [{"of_project": key, **by_project[key]} for key in sorted(by_project)]
+        )
+    return sum(less["gone"] for less in by_project.values())
 
 
 def count_moved(
@@ -132,6 +132,14 @@ def count_closed(connection: Connection, project_id: str, pr_number: int, now: i
         connection.execute(_UNCOUNT_OPEN, {"of_project": project_id})
 
 
+def _is_counted(pr_number: int) -> bool:
+    return pr_number != BEFORE_OF_PAIR
+
+
+def _count(some: Iterable[Image]) -> int:
+    return sum(_is_counted(image.pr_number) for image in some)
+
+
 def _bytes(some: Iterable[Image]) -> int:
     return sum(image.size for image in some)
 
@@ -141,9 +149,9 @@ def _pull_row(arrived: list[Image]) -> dict[str, object]:
     return {
         "project_id": newest.project_id,
         "pr_number": newest.pr_number,
-        "images": len(arrived),
+        "images": _count(arrived),
         "bytes": _bytes(arrived),
         "last_upload_at": newest.uploaded_at,
         "last_commit": newest.commit_sha,
-        "opened": int(newest.pr_number != NO_PULL_REQUEST),
+        "opened": int(newest.pr_number > NO_PULL_REQUEST),
     }

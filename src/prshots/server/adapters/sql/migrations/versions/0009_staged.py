@@ -6,7 +6,7 @@ from alembic import op
 from prshots.server.adapters.sql.text_type import text
 
 revision = "0009"
-down_revision = "0007"
+down_revision = "0008"
 
 
 def upgrade() -> None:
@@ -37,7 +37,7 @@ def upgrade() -> None:
         sa.Column("content_type", text(32), nullable=False),
         sa.Column("expires_at", sa.BigInteger, nullable=False),
     )
-    for name in ("before_id", "project_id", "expires_at"):
+    for name in ("project_id", "expires_at"):
         op.create_index(f"ix_put_urls_{name}", "put_urls", [name])
 
 

@@ -1,0 +1,133 @@
+"""POST /v1/upload with a before: the reply, each check of the before, and that the pair is one image."""
+
+import httpx
+import pytest
+
+from prshots.client.service import Client
+from support.raw_requests import body_of, image_part, part, post_body, text_part, text_parts
+from support.service import JPEG, MAX_BYTES, SHA, Service, png
+
+FIELDS = {"name": "checkout/cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1280x800"}
+
+
+def upload_pair(
+    client: httpx.Client,
+    before: bytes,
+    content_type: str = "image/png",
+    image: bytes | None = None,
+    path: str = "/v1/upload",
+    **fields: str,
+) -> httpx.Response:
+    files = {
+        "image": ("after.png", png() if image is None else image, "image/png"),
+        "before": ("before", before, content_type),
+    }
+    return client.post(path, data=FIELDS | fields, files=files)
+
+
+def test_the_reply_has_the_urls_of_both(client: httpx.Client, shared_service: Service) -> None:
+    before, after = JPEG + png(500), png()
+    reply = upload_pair(client, before, "image/jpeg", after)
+    assert reply.status_code == 200
+    uploaded = reply.json()
+    assert list(uploaded) == ["id", "view_url", "markdown", "before_url"]
+    assert uploaded["markdown"] == f"![checkout/cart]({uploaded['view_url']})"
+    assert uploaded["before_url"].startswith(f"{shared_service.img_url}/i/")
+    for url, image, content_type in (
+        (uploaded["view_url"], after, "image/png"),
+        (uploaded["before_url"], before, "image/jpeg"),
+    ):
+        delivered = httpx.get(url)
+        assert (delivered.content, delivered.headers["content-type"]) == (image, content_type)
+
+
+def test_the_comment_has_one_image_and_deleting_it_deletes_both_files(shared_service: Service) -> None:
+    with shared_service.client(shared_service.new_token()) as mine:
+        uploaded = upload_pair(mine, png()).json()
+        comment = mine.get("/v1/comment", params={"pr_number": 7}).json()["markdown"]
+        assert comment.splitlines()[1] == "### 1 screenshot"
+        assert uploaded["before_url"] not in comment
+        assert mine.delete(f"/v1/images/{uploaded['id']}").json() == {"ok": True, "id": uploaded["id"]}
+    assert httpx.get(uploaded["view_url"]).status_code == 410
+    assert httpx.get(uploaded["before_url"]).status_code == 410
+
+
+@pytest.mark.parametrize(
+    ("before", "content_type", "status", "message"),
+    [
+        (png(MAX_BYTES), "image/png", 413, "before: payload too large (max 5MB)"),
+        (png(), "image/gif", 415, "before: unsupported content-type (png/jpeg/webp)"),
+        (
+            JPEG,
+            "image/png",
+            415,
+            "before: declared image/png, but the file content is not a valid PNG",
+        ),
+        (b"", "image/png", 415, "before: declared image/png, but the file content is not a valid PNG"),
+    ],
+)
+def test_a_bad_before_is_refused_with_the_image(
+    client: httpx.Client, before: bytes, content_type: str, status: int, message: str
+) -> None:
+    reply = upload_pair(client, before, content_type)
+    assert (reply.status_code, reply.json()) == (status, {"error": message})
+
+
+def test_the_image_is_checked_first(client: httpx.Client) -> None:
+    bad = upload_pair(client, b"", image=JPEG)
+    assert bad.json() == {"error": "declared image/png, but the file content is not a valid PNG"}
+    assert upload_pair(client, b"", image=png(MAX_BYTES)).json() == {"error": "payload too large (max 5MB)"}
+    assert upload_pair(client, b"", name="").json() == {"error": "name required"}
+
+
+def test_two_images_just_below_the_limit_fit(client: httpx.Client) -> None:
+    assert upload_pair(client, png(MAX_BYTES - 1), image=png(MAX_BYTES - 1)).status_code == 200
+
+
+BEFORE = 'form-data; name="before"; filename="before.png"'
+A_BEFORE = part(BEFORE, png(), "Content-Type: image/png")
+
+
+def test_a_before_without_an_image_is_400(shared_service: Service, token: str) -> None:
+    reply = post_body(shared_service, token, body_of([A_BEFORE, *text_parts()]))
+    assert (reply.status, reply.error) == (400, "image file required")
+
+
+def test_two_befores_are_400(shared_service: Service, token: str) -> None:
+    reply = post_body(shared_service, token, body_of([image_part(), A_BEFORE, A_BEFORE, *text_parts()]))
+    assert (reply.status, reply.error) == (400, "invalid multipart/form-data body")
+
+
+def test_the_path_of_a_before_in_the_place_of_the_file_is_415(shared_service: Service, token: str) -> None:
+    reply = post_body(
+        shared_service, token, body_of([image_part(), text_part("before", "a.png"), *text_parts()])
+    )
+    assert (reply.status, reply.error) == (415, "before: unsupported content-type (png/jpeg/webp)")
+
+
+@pytest.mark.parametrize(
+    "nothing", [text_part("before", ""), part('form-data; name="before"; filename=""', b"")]
+)
+def test_an_empty_before_field_is_none(shared_service: Service, token: str, nothing: bytes) -> None:
+    reply = post_body(shared_service, token, body_of([image_part(), nothing, *text_parts()]))
+    assert reply.status == 200
+    assert b"before_url" not in reply.body
+
+
+def test_a_baseline_has_no_before(client: httpx.Client) -> None:
+    reply = upload_pair(client, b"ignored, as every unknown field", path="/v1/baseline", branch="main")
+    assert reply.status_code == 200
+    assert list(reply.json()) == ["id", "view_url", "markdown"]
+
+
+def test_the_client_sends_pairs(shared_service: Service, token: str) -> None:
+    about = {"name": "cart", "pr_number": 9, "commit_sha": SHA, "viewport": "1x1"}
+    before = JPEG + png(100)
+    with Client(shared_service.base_url, token) as client:
+        pair = client.upload(
+            png(), **about, content_type="image/png", before=before, before_content_type="image/jpeg"
+        )
+        alone = client.upload(png(), **about, content_type="image/png")
+    assert pair.before_url is not None
+    assert httpx.get(pair.before_url).content == before
+    assert alone.before_url is None

@@ -1,0 +1,191 @@
+"""An image that is uploaded with its before: stored whole or not at all, and deleted whole."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from prshots.contract.errors import (
+    ExpireFailedError,
+    RateLimitedError,
+    RecordsError,
+    RecordsUnsureError,
+    StoreFullError,
+)
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.domain.images import Images
+from prshots.server.domain.models import Image, Project
+from prshots.server.domain.sweep import SweepReport, sweep
+from prshots.server.domain.upload_checks import UploadedFile, UploadForm
+from support.service import PNG, SHA
+from support.stores_and_records import DAY, DiskStoreAt, a_project, engines_of, image_service, open_records
+
+FIELDS = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1x1"}
+
+
+class FailingStore(DiskStoreAt):
+    """A disk that fails at its `n`th put, or does not delete files of a size."""
+
+    puts = 0
+    fail_at = 0
+    undeletable: Collection[str] = ()
+
+    async def put(self, key: str, chunks: Sequence[bytes]) -> None:
+        self.puts += 1
+        if self.puts == self.fail_at:
+            raise StoreFullError("the disk is full")
+        await super().put(key, chunks)
+
+    async def delete(self, keys: Sequence[str]) -> set[str]:
+        may_go = [key for key in keys if key not in self.undeletable]
+        return (await super().delete(may_go)) | (set(keys) - set(may_go))
+
+
+class FailingRecords(SqlRecords):
+    error: Exception | None = None
+
+    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
+        if self.error:
+            raise self.error
+        await super().add_image(image, branch, before)
+
+
+@dataclass
+class Place:
+    records: FailingRecords
+    store: FailingStore
+    service: Images
+    project: Project
+
+    async def upload(self) -> tuple[Image, Image]:
+        files = [UploadedFile("image/png", [PNG + tail], len(PNG) + len(tail)) for tail in (b"after", b"b")]
+        uploaded = await self.service.upload(self.project, UploadForm(files[0], FIELDS, before=files[1]))
+        after = await self.records.image(self.project.id, uploaded.id)
+        assert after is not None
+        assert after.before_id is not None
+        (before,) = await self.records.befores([after.before_id])
+        return after, before
+
+    def files(self) -> set[str]:
+        found = (path for path in self.store.root.rglob("*.*") if path.is_file())
+        return {str(path.relative_to(self.store.root)) for path in found if path.name != ".installation"}
+
+    async def sweep(self, days: int = 0) -> SweepReport:
+        now = self.service._now() + days * DAY
+        self.store.now = now
+        return await sweep(engines_of(self.records, self.store), clock=lambda: now)
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    records = FailingRecords(open_records(tmp_path)._database)
+    store = FailingStore(tmp_path / "images")
+    project = a_project(Policy.PR_CLOSE, retain_days=3)
+    await records.add_project(project)
+    yield Place(records, store, image_service(records, store), project)
+    await records.close()
+
+
+async def test_a_pair_is_two_objects_and_one_image(place: Place) -> None:
+    after, before = await place.upload()
+    assert place.files() == {after.key, before.key}
+    assert (await place.store.read(after.key), await place.store.read(before.key)) == (
+        PNG + b"after",
+        PNG + b"b",
+    )
+    count, images = await place.records.images_of_pr(place.project.id, 7, 10)
+    assert (count, images) == (1, [after])
+
+
+async def test_a_pair_counts_as_one_upload(place: Place) -> None:
+    for _ in range(9):  # as many as the service has room for
+        await place.upload()
+    with pytest.raises(RateLimitedError):
+        await place.upload()
+
+
+@pytest.mark.parametrize("at", [1, 2])
+async def test_a_store_that_fails_leaves_nothing_of_a_pair(place: Place, at: int) -> None:
+    place.store.fail_at = at
+    with pytest.raises(StoreFullError):
+        await place.upload()
+    assert place.files() == set()
+    assert (await place.records.images_of_pr(place.project.id, 7, 10))[0] == 0
+
+
+async def test_a_database_that_refuses_leaves_nothing_of_a_pair(place: Place) -> None:
+    place.records.error = RecordsError("the database is gone")
+    with pytest.raises(RecordsError):
+        await place.upload()
+    assert place.files() == set()
+
+
+async def test_a_pair_that_may_be_recorded_keeps_its_bytes_and_else_the_sweep_deletes_them(
+    place: Place,
+) -> None:
+    place.records.error = RecordsUnsureError("it may still commit")
+    with pytest.raises(RecordsUnsureError):
+        await place.upload()
+    assert len(place.files()) == 2
+    assert (await place.sweep()).orphans == 0  # the record may still come
+    assert (await place.sweep(days=1)).orphans == 2
+    assert place.files() == set()
+
+
+async def test_deleting_the_image_deletes_its_before(place: Place) -> None:
+    after, before = await place.upload()
+    await place.service.delete(place.project, after.id)
+    assert place.files() == set()
+    assert await place.records.known_ids([after.id, before.id]) == set()
+
+
+async def test_closing_the_pull_request_expires_one_image_and_both_files(place: Place) -> None:
+    await place.upload()
+    expired = await place.service.expire(place.project, 7)
+    assert (expired.marked, expired.expired) == (1, 1)
+    assert place.files() == set()
+
+
+async def test_retention_takes_the_pair(place: Place) -> None:
+    await place.upload()
+    assert (await place.sweep(days=2)).expired == 0
+    assert (await place.sweep(days=4)).expired == 1
+    assert place.files() == set()
+    assert await place.records.scheduled("", 10) == []
+
+
+async def test_deleting_the_project_takes_the_pair(place: Place) -> None:
+    await place.upload()
+    assert await place.service.remove_project(place.project, 10) == 0
+    assert place.files() == set()
+    assert await place.records.projects() == []
+
+
+@pytest.mark.parametrize("stays", ["after", "before"])
+async def test_what_cannot_be_deleted_now_is_deleted_by_the_sweep(place: Place, stays: str) -> None:
+    after, before = await place.upload()
+    place.store.undeletable = {after.key if stays == "after" else before.key}
+    with pytest.raises(ExpireFailedError):
+        await place.service.delete(place.project, after.id)
+    assert (await place.records.images_of_pr(place.project.id, 7, 10))[0] == 0
+    place.store.undeletable = ()
+    await place.sweep()
+    assert place.files() == set()
+    assert await place.records.known_ids([after.id, before.id]) == set()
+
+
+async def test_a_client_that_disconnects_separates_nothing(place: Place) -> None:
+    uploading = asyncio.create_task(place.upload())
+    while place.store.puts < 1:
+        await asyncio.sleep(0)
+    uploading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await uploading
+    while not (await place.records.images_of_pr(place.project.id, 7, 10))[0]:
+        await asyncio.sleep(0)
+    _, (after,) = await place.records.images_of_pr(place.project.id, 7, 10)
+    (before,) = await place.records.befores([after.before_id or ""])
+    assert place.files() == {after.key, before.key}
