@@ -23,12 +23,12 @@ def find_pairs(
 
     Raises InvalidInputError if an argument is invalid, or if there is a before and nothing after it.
     """
-    after = find_shots(paths, name=name, viewport=viewport, theme=theme)
+    after = find_shots(paths, name=name, viewport=viewport, theme=theme, at_desk=True)
     if not befores:
         return Pairs(after.shots, {}, after.problems)
     if not paths:
         raise InvalidInputError("--before needs the screenshot after it: name it as PATH or with --after")
-    before = find_shots(befores, viewport=viewport, theme=theme)
+    before = find_shots(befores, viewport=viewport, theme=theme, at_desk=True)
     problems = [*after.problems, *before.problems]
     if len(after.shots) == len(before.shots) == 1:
         return Pairs(after.shots, {after.shots[0].key: before.shots[0]}, problems)

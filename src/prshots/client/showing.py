@@ -95,7 +95,9 @@ class Shown:
     def next(self) -> str:
         """What to do now, in a sentence for an agent."""
         if not self.shots:
-            return "Name the screenshots to show: prshots show PATH…"
+            return (
+                f"Nothing is staged for {self.head.branch}. Name the screenshots to show: prshots show PATH…"
+            )
         if self.state is ShowState.UPLOADED:
             return (
                 "Paste the markdown verbatim where reviewers should see it, or run prshots comment --post to "
@@ -181,17 +183,17 @@ def _sent(
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:
         before = pairs.befores.get(shot.key)
-        about = {
+        about: dict[str, Any] = {
             "name": shot.name,
             "commit_sha": commit_sha,
             "viewport": shot.viewport,
             "theme": shot.theme,
             "content_type": content_type,
         }
-        pair = _before(before, limits) if before else {}
+        about |= _before(before, limits) if before else {}
         if head.job.pr_number is not None:
-            return service.upload(image, pr_number=head.job.pr_number, **about, **pair)
-        return service.stage(image, branch=head.branch, repository=head.repository, **about, **pair)
+            return service.upload(image, pr_number=head.job.pr_number, **about)
+        return service.stage(image, branch=head.branch, repository=head.repository, **about)
 
     return send_all(send, pairs.shots, limits, concurrency=DEFAULT_CONCURRENCY, shrink=False, on_done=on_done)
 

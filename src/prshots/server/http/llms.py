@@ -21,7 +21,7 @@ To show a page that you changed:
 3. Take a screenshot before your change and one after it. Use synthetic data only: no secrets and no
    personal data.
 4. In the checkout, run `prshots show after.png --before before.png --json`. Without a pull request, the
-   screenshots are staged for the branch for 7 days. Run `prshots show` again when it is open: they move there.
+   screenshots are staged for the branch for 7 days. Run `prshots show` again when it is open: they move.
 5. Paste `markdown` from the reply verbatim. The addresses in it are signed, so a changed one does not work.
 
 `prshots mcp` offers the same as tools over MCP: `pip install 'prshots[mcp]=={version}'`.
