@@ -12,7 +12,7 @@ from prshots.server.domain.comparison_models import Base, ComparisonRequest, Pla
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
 from prshots.server.domain.ports import ComparisonRecords
 from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener
+from support.stores_and_records import ENGINES, NOW, a_pair, a_project, an_image, opener
 
 FIRST, SECOND = "a" * 40, "b" * 40
 CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)
@@ -101,6 +101,45 @@ class TestImages:
     async def test_either_sha_may_be_a_prefix(self, here: Here, uploaded: str, asked: str) -> None:
         await here.image(commit_sha=uploaded)
         assert len(await here.comparisons.images_at(here.project.id, 7, asked)) == 1
+
+    async def test_a_pair_counts_at_its_commit_and_later_until_its_shot_is_uploaded_again(
+        self, here: Here
+    ) -> None:
+        async def found(commit: str) -> list[tuple[str, str]]:
+            pairs = await here.comparisons.pairs_at(here.project.id, 7, commit)
+            return [(after.id, before.id) for after, before in pairs]
+
+        async def pair(**changes: object) -> tuple[str, str]:
+            after, before = a_pair(here.project, **changes)
+            await here.records.add_image(after, before=before)
+            return after.id, before.id
+
+        await here.image(name="cart", commit_sha=FIRST)
+        first = await pair(name="cart", commit_sha=FIRST)
+        await pair(name="cart", commit_sha=FIRST, pr_number=8)
+        assert await found(FIRST) == [first]
+        assert await found(SECOND) == [first]
+        await here.image(name="cart", theme="dark", commit_sha=SECOND)
+        again = await here.image(name="cart", commit_sha=SECOND)
+        assert await found(SECOND) == []
+        assert await found(FIRST) == [first]
+        await here.records.schedule([again.id], NOW)
+        assert await found(SECOND) == [first]
+        second = await pair(name="cart", commit_sha=SECOND)
+        assert await found(SECOND) == [second]
+        await here.records.schedule([second[1]], NOW)  # only its before
+        assert await found(SECOND) == []
+
+    async def test_a_pair_is_recorded_without_a_base_commit(self, here: Here) -> None:
+        after, before = a_pair(here.project, commit_sha=FIRST)
+        await here.records.add_image(after, before=before)
+        shot = PlannedShot(after.shot, after, Base.before(before), CHANGED)
+        assert await here.begin(here.request(FIRST), shot)
+        stored = await here.comparisons.shown(here.project.id, 7)
+        assert stored is not None
+        assert stored.shots[0].base is not None
+        assert stored.shots[0].base.is_before
+        assert stored.shots[0].base.image.id == before.id
 
     async def test_a_deleted_image_is_not_compared(self, here: Here) -> None:
         image = await here.image(commit_sha=FIRST)

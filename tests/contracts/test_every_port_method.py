@@ -67,7 +67,7 @@ from prshots.server.domain.ports import (
 from prshots.server.domain.signing import KeyRing
 from support.engine_servers import SeaweedFS, Valkey
 from support.port_watch import PortWatch, all_ports, assert_is
-from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
+from support.stores_and_records import DAY, ENGINES, NOW, a_pair, a_project, a_token, an_image, opener
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 BOB = User("bob", "github", "2", "bob", "Bob", "", NOW)
@@ -234,6 +234,9 @@ class TestDatabase:
         found = ShotResult(Verdict.CHANGED, 1, [(1, 2, 3, 4)])
         plan = [PlannedShot(image.shot, image, bases.by_shot[image.shot])]
         assert await comparisons.images_at(project.id, 7, image.commit_sha)
+        after, before = a_pair(project, pr_number=9)
+        await records.add_image(after, before=before)
+        assert await comparisons.pairs_at(project.id, 9, after.commit_sha)
         assert await comparisons.begin(
             request, "run", plan, state=ComparisonState.RUNNING, base_commit=None, missing=0, now=NOW
         )

@@ -1,9 +1,13 @@
 """POST /v1/upload with a before: the reply, each check of the before, and that the pair is one image."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import httpx
 import pytest
 
 from prshots.client.service import Client
+from support.drawn_pages import drawn_page, sha
 from support.raw_requests import body_of, image_part, part, post_body, text_part, text_parts
 from support.service import JPEG, MAX_BYTES, SHA, Service, png
 
@@ -131,3 +135,92 @@ def test_the_client_sends_pairs(shared_service: Service, token: str) -> None:
     assert pair.before_url is not None
     assert httpx.get(pair.before_url).content == before
     assert alone.before_url is None
+
+
+# Compared
+
+
+PLAIN, RED = drawn_page(), drawn_page(button="#d70022")
+
+
+@pytest.fixture
+def mine(shared_service: Service) -> Iterator[httpx.Client]:
+    """Return a client of a new project."""
+    with shared_service.client(shared_service.new_token()) as client:
+        yield client
+
+
+def push(client: httpx.Client, commit: str, name: str, image: bytes, before: bytes | None = None) -> None:
+    fields = FIELDS | {"name": name, "commit_sha": sha(commit)}
+    files = {"image": ("after.png", image, "image/png")}
+    if before is not None:
+        files["before"] = ("before.png", before, "image/png")
+    assert client.post("/v1/upload", data=fields, files=files).status_code == 200
+
+
+def build(client: httpx.Client, commit: str, name: str, image: bytes) -> None:
+    fields = {"name": name, "viewport": "1280x800", "commit_sha": sha(commit), "branch": "main"}
+    files = {"image": ("shot.png", image, "image/png")}
+    assert client.post("/v1/baseline", data=fields, files=files).status_code == 200
+
+
+def compare(client: httpx.Client, commit: str, **fields: object) -> dict[str, Any]:
+    asked = {"pr_number": 7, "commit_sha": sha(commit), "branch": "main", "commits": [sha("base")]}
+    reply = client.post("/v1/compare", json=asked | fields, timeout=60)
+    assert reply.status_code == 200, reply.text
+    return dict(reply.json())
+
+
+def test_a_pair_is_compared_without_baselines(mine: httpx.Client) -> None:
+    push(mine, "one", "cart", RED, before=PLAIN)
+    found = compare(mine, "one")
+    (shot,) = found["shots"]
+    assert (found["state"], found["base_commit"], found["pairs"]) == ("compared", None, 1)
+    assert (shot["verdict"], shot["pair"], shot["base_commit"]) == ("changed", "manual", None)
+    assert {"ancestor", "commit_sha"}.isdisjoint(shot)
+    assert httpx.get(shot["before_url"]).content == PLAIN
+    assert httpx.get(shot["view_url"]).content == RED
+    assert httpx.get(shot["diff_url"]).status_code == 200
+
+    comment = mine.get("/v1/comment", params={"pr_number": 7, "view": "changes"}).json()["markdown"]
+    assert "before and after uploaded together" in comment
+    assert shot["before_url"].replace("&", "&amp;") in comment
+
+
+def test_a_pair_stays_until_its_shot_is_uploaded_again(mine: httpx.Client) -> None:
+    build(mine, "base", "cart", PLAIN)
+    push(mine, "one", "cart", RED, before=PLAIN)
+    push(mine, "one", "menu", RED, before=PLAIN)
+    push(mine, "two", "cart", PLAIN)
+    found = compare(mine, "two", complete=True)
+    cart, menu = sorted(found["shots"], key=lambda shot: str(shot["name"]))
+    assert (cart["verdict"], cart["base_commit"], "pair" in cart) == ("unchanged", sha("base"), False)
+    assert (menu["verdict"], menu["pair"], menu["commit_sha"]) == ("changed", "manual", sha("one"))
+    assert (found["state"], found["counts"]["removed"]) == ("compared", 0)
+
+    push(mine, "three", "menu", PLAIN)
+    assert [shot["verdict"] for shot in compare(mine, "three")["shots"]] == ["new"]
+
+
+def test_deleting_the_pair_takes_it_out_of_the_comparison(mine: httpx.Client) -> None:
+    uploaded = upload_pair(mine, PLAIN, image=RED, commit_sha=sha("one")).json()
+    assert compare(mine, "one")["pairs"] == 1
+    mine.delete(f"/v1/images/{uploaded['id']}")
+    assert compare(mine, "one")["state"] == "no_baseline"
+    assert httpx.get(uploaded["before_url"]).status_code == 410
+
+
+def test_a_merge_adopts_a_pair_only_if_the_branch_has_its_shot(mine: httpx.Client) -> None:
+    build(mine, "base", "cart", PLAIN)
+    for name in ("cart", "by hand"):
+        push(mine, "one", name, RED, before=PLAIN)
+    compare(mine, "one")
+    merged = mine.post("/v1/expire", json={"pr_number": 7, "merged_as": sha("merge"), "branch": "main"})
+    assert merged.json()["baselines"] == 1
+    push(mine, "two", "cart", RED)
+    push(mine, "two", "by hand", RED)
+    found = compare(mine, "two", commits=[sha("merge"), sha("base")])
+    assert {shot["name"]: shot["verdict"] for shot in found["shots"]} == {
+        "cart": "unchanged",
+        "by hand": "new",
+    }

@@ -157,6 +157,7 @@ COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
     "begin": lambda comparisons: comparisons.begin(
         REQUEST, "run", [], state=ComparisonState.COMPARED, base_commit=None, missing=0, now=NOW
     ),
+    "pairs_at": lambda comparisons: comparisons.pairs_at(PROJECT.id, 7, COMMIT),
     "was_complete": lambda comparisons: comparisons.was_complete(PROJECT.id, 7, COMMIT),
     "known_pairs": lambda comparisons: comparisons.known_pairs(PROJECT.id, [(SHA256, SHA256)], 1),
     "record": lambda comparisons: comparisons.record(REQUEST, "run", {}, {}, engine=1, state=None, now=NOW),

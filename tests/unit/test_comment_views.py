@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
-from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, SizedComment, Verdict
+from prshots.contract.replies import (
+    MANUAL,
+    ComparedShot,
+    Comparison,
+    ComparisonState,
+    SizedComment,
+    Verdict,
+)
 from prshots.server.domain.comment_fitting import Frame
 from prshots.server.domain.comment_folders import folders_of
 from prshots.server.domain.comment_layout import Column, layout_of
@@ -114,6 +121,35 @@ def test_latest_has_a_row_for_each_name_and_a_column_for_each_viewport_and_theme
         f'<tr valign="top"><td>1280x800<br><a href="{wide}"><img width="512" alt="step-10" src="{wide}"></a></td></tr>\n'
         "</table>\n"
     )
+
+
+def test_a_pair_that_was_uploaded_together_says_so_and_has_no_base_commit():
+    kept = compared("cart", Verdict.CHANGED, pair=MANUAL, base_commit=None, commit_sha="abc1234" + "0" * 33)
+    found = replace(comparison([kept]), base_commit=None, pairs=1)
+    text = changes_view(HTML, found, NOTHING).markdown
+    assert f"`3f9c2d1`, before and after uploaded together · see the [dashboard]({DASHBOARD})" in text
+    assert "</a><br>uploaded together</td>" in text
+    assert "</a><br>1,479 px in 2 regions, at <code>abc1234</code></td>" in text
+
+    among_others = replace(comparison([kept, compared("home", Verdict.UNCHANGED)]), pairs=1)
+    text = changes_view(HTML, among_others, NOTHING).markdown
+    assert "`3f9c2d1` compared with `main` at `d83dede` (1 with their own before) ·" in text
+
+
+@pytest.mark.parametrize("frame", [HTML, LINK])
+def test_screenshots_without_a_baseline_stay_in_the_comment_beside_pairs(frame: Frame):
+    shots = [
+        compared("cart", Verdict.CHANGED, pair=MANUAL, base_commit=None),
+        compared("menu", Verdict.UNCHANGED, pair=MANUAL, base_commit=None, key="2"),
+    ]
+    found = replace(comparison(shots, ComparisonState.INCOMPLETE), base_commit=None, pairs=2)
+    others = [newest("cart"), newest("home"), newest("home", "375x812")]
+    text = changes_view(frame, found, Latest(others, COMMIT, 1))
+    assert text.heading == "### 4 screenshots, incomplete: 1 changed, 1 unchanged, 2 without a baseline"
+    assert (text.count, text.shown, text.listed, text.omitted) == (4, 3, 1, 0)
+    assert "The others are not compared, because there is no baseline for `main` yet: run" in text.markdown
+    is_shown = [shot.url.split("?")[0] in text.markdown for shot in others]
+    assert is_shown == [False, True, True]  # of `cart`, the pair is
 
 
 def test_changes_has_before_beside_after_for_one_viewport_and_lists_below():

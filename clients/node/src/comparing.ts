@@ -78,7 +78,7 @@ export async function describe(service: Service, prNumber: number, job: Job): Pr
 }
 
 /** Return the result in one sentence. */
-export function summary({ state, branch, baseCommit, counts }: Comparison): string {
+export function summary({ state, branch, baseCommit, counts, pairs }: Comparison): string {
   if (state === "no_baseline")
     return (
       `Nothing to compare with: ${branch} has no baselines yet. Run prshots upload on ${branch} to create ` +
@@ -89,8 +89,15 @@ export function summary({ state, branch, baseCommit, counts }: Comparison): stri
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
     (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`,
   );
-  const words = `Compared with ${branch}${at}: ${sums.join(", ") || "no screenshots"}.`;
-  return state === "incomplete"
-    ? `${words} Some screenshots of the base are missing in this run: see prshots compare --complete.`
-    : words;
+  const found = sums.join(", ") || "no screenshots";
+  const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with their own before)` : "";
+  const words =
+    pairs && pairs === shots
+      ? `Compared with their own before: ${found}.`
+      : `Compared with ${branch}${at}: ${found}${own}.`;
+  if (state !== "incomplete") return words;
+  if (pairs && !baseCommit)
+    return `${words} The other screenshots are not compared: ${branch} has no baselines yet.`;
+  return `${words} Some screenshots of the base are missing in this run: see prshots compare --complete.`;
 }

@@ -25,6 +25,8 @@ export interface Comparison {
   commitSha: string;
   baseCommit: string;
   counts: Record<string, number>;
+  /** How many shots were compared with the before that was uploaded with them. */
+  pairs: number;
   dashboardUrl: string;
 }
 
@@ -201,6 +203,7 @@ export class Service {
       commitSha,
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
       counts: counts as Record<string, number>,
+      pairs: typeof value.pairs === "number" ? value.pairs : 0,
       dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
     };
   }

@@ -138,12 +138,18 @@ def _print_shots(shots: "Sequence[ComparedShot]") -> None:
             printable(shot.name),
             shot.viewport,
             *([shot.theme or "-"] if themed else []),
-            shot.verdict if shot.ancestor else f"{shot.verdict} (since the newest baseline)",
+            _verdict(shot),
             _pixels(shot),
         ]
         for shot in shown
     ]
     print_table(["NAME", "VIEWPORT", *(["THEME"] if themed else []), "VERDICT", "PIXELS"], rows)
+
+
+def _verdict(shot: "ComparedShot") -> str:
+    if shot.pair:
+        return f"{shot.verdict} (own before)"
+    return shot.verdict if shot.ancestor else f"{shot.verdict} (since the newest baseline)"
 
 
 def _pixels(shot: "ComparedShot") -> str:

@@ -110,7 +110,15 @@ def summary(found: ComparisonReply) -> str:
             return f"The comparison with {found.branch} failed. Run prshots compare again."
     at = f" at {found.base_commit[:7]}" if found.base_commit else ""
     sums = [f"{count:,} {name}" for name in Verdict if (count := found.counts.get(name, 0))]
-    words = f"Compared with {found.branch}{at}: {', '.join(sums) or 'no screenshots'}."
-    if found.state is ComparisonState.INCOMPLETE:
-        words += " Some screenshots of the base are missing in this run: see prshots compare --complete."
-    return words
+    words = ", ".join(sums) or "no screenshots"
+    if found.pairs and found.pairs == sum(found.counts.values()):
+        words = f"Compared with their own before: {words}."
+    elif found.pairs:
+        words = f"Compared with {found.branch}{at}: {words} ({found.pairs:,} with their own before)."
+    else:
+        words = f"Compared with {found.branch}{at}: {words}."
+    if found.state is not ComparisonState.INCOMPLETE:
+        return words
+    if found.pairs and not found.base_commit:
+        return f"{words} The other screenshots are not compared: {found.branch} has no baselines yet."
+    return f"{words} Some screenshots of the base are missing in this run: see prshots compare --complete."

@@ -32,6 +32,7 @@ def comparison_from(value: Mapping[str, Any]) -> ComparisonReply:
         counts={str(verdict): int(count) for verdict, count in dict(value["counts"]).items()},
         shots=[_shot(shot) for shot in value["shots"]],
         dashboard_url=str(value["dashboard_url"]),
+        pairs=int(value.get("pairs", 0)),
         json=value,
     )
 
@@ -51,4 +52,6 @@ def _shot(value: Mapping[str, Any]) -> ComparedShot:
         base_commit=value["base_commit"],
         ancestor=value.get("ancestor", True) is not False,
         reason=str(value.get("reason", "")),
+        pair=str(value.get("pair", "")),
+        commit_sha=str(value.get("commit_sha", "")),
     )

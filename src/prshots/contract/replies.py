@@ -117,6 +117,9 @@ class ComparisonState(StrEnum):
     FAILED = "failed"
 
 
+MANUAL = "manual"
+"""The `pair` of a shot whose before was uploaded with it."""
+
 Region = tuple[int, int, int, int]
 """A rectangle of pixels: left, top, width, height."""
 
@@ -126,6 +129,8 @@ class ComparedShot:
     """The comparison of one shot. A new one has no `before_url`, a removed one no `view_url`.
 
     `ancestor`: the base is from a commit that the request listed. `reason` is why the comparison failed.
+    `pair` is `manual` if the base is the before that was uploaded with the image; then there is no
+    `base_commit`. `commit_sha` is that of the image, if it is not the compared one.
     """
 
     name: str
@@ -141,11 +146,16 @@ class ComparedShot:
     base_commit: str | None
     ancestor: bool = True
     reason: str = ""
+    pair: str = ""
+    commit_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The reply to a comparison. `counts` has every verdict; `failed` only if there is one."""
+    """The reply to a comparison. `counts` has every verdict; `failed` only if there is one.
+
+    `pairs` is how many shots were compared with the before that was uploaded with them.
+    """
 
     pr_number: int
     commit_sha: str
@@ -155,3 +165,4 @@ class Comparison:
     counts: Mapping[str, int]
     shots: Sequence[ComparedShot]
     dashboard_url: str
+    pairs: int = 0

@@ -11,6 +11,7 @@ import structlog
 from prshots.contract.errors import ForbiddenError, InvalidInputError, RecordsError, StoreError
 from prshots.contract.limits import FULL_COMMIT_SHA, MAX_KNOWN_SHOTS, SHA256, VIEWPORT
 from prshots.contract.replies import Uploaded, Verdict
+from prshots.server.domain.comparison_models import Base, StoredComparison
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.ports import BaselineRecords, ComparisonRecords
@@ -103,17 +104,39 @@ class Baselines:
             target = branch or comparison.request.branch
             if access.is_keyless and access.branch != target:
                 return 0
-            wanted = [
-                shot.image
-                for shot in comparison.shots
-                if shot.image and shot.result.verdict in {Verdict.CHANGED, Verdict.MOVED, Verdict.NEW}
-            ]
+            wanted = await self._to_adopt(comparison, target)
             adopted = [await self._adopted(image, merged_as, target) for image in wanted]
         except (RecordsError, StoreError) as error:
             if not error.count_request:
                 _log.error("images of a merged pull request not kept as baselines", reason=str(error))
             return 0
         return sum(adopted)
+
+    async def _to_adopt(self, comparison: StoredComparison, branch: str) -> list[Image]:
+        """Return the changed and new images. Of pairs, only those whose shot the branch has another image of.
+
+        No build of the branch may know the shot of a pair, so its baseline would never change again.
+        """
+        request = comparison.request
+        differing = [
+            shot
+            for shot in comparison.shots
+            if shot.image and shot.result.verdict in {Verdict.CHANGED, Verdict.MOVED, Verdict.NEW}
+        ]
+        of_pairs = {shot.shot for shot in differing if shot.base and shot.base.is_before}
+        known: Mapping[ShotKey, Base] = {}
+        if of_pairs:
+            bases = await self._records.bases(request.project_id, branch, request.commits, of_pairs)
+            known = bases.by_shot
+        return [
+            shot.image
+            for shot in differing
+            if shot.image
+            and (
+                shot.shot not in of_pairs
+                or (shot.shot in known and known[shot.shot].image.sha256 != shot.image.sha256)
+            )
+        ]
 
     async def _adopted(self, image: Image, merged_as: str, branch: str) -> bool:
         original = await self._images.content(image)

@@ -72,13 +72,40 @@ def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) ->
         key=lambda shot: (_RANKS[shot.verdict], shot_key(shot.name, shot.viewport, shot.theme)),
     )
     counts = Counter(shot.verdict for shot in shots)
-    heading = f"### {len(shots)} {screenshots(len(shots))}{unfinished}"
+    tables = TABLES[frame.marker]
+    listed = [_compared(shot, tables) for shot in shots]
+    without_base = [_without_base(shot) for shot in _uncompared(comparison, latest)]
+    pictured = sum(bool(shot.pictures) for shot in listed)
+    listed[pictured:pictured] = without_base
+    heading = f"### {len(listed)} {screenshots(len(listed))}{unfinished}"
     if shots:
         heading += f": {sums({verdict: counts[verdict] for verdict in _IN_HEADING})}"
+    if without_base:
+        heading += f", {len(without_base)} without a baseline"
     lead = f"{_what_was_compared(comparison)} · see the {frame.dashboard}"
     if missing:
         lead += f"\n\n{missing}"
-    return fitted(frame, heading, lead, [_compared(shot, TABLES[frame.marker]) for shot in shots])
+    return fitted(frame, heading, lead, listed)
+
+
+def _uncompared(comparison: Comparison, latest: Latest) -> Sequence[LatestShot]:
+    """Return the shots that have nothing to be compared with, because the branch has no baselines."""
+    if not _lacks_baselines(comparison):
+        return ()
+    compared = {(shot.name, shot.viewport, shot.theme) for shot in comparison.shots}
+    others = [shot for shot in latest.shots if (shot.name, shot.viewport, shot.theme) not in compared]
+    return sorted(others, key=lambda shot: shot_key(shot.name, shot.viewport, shot.theme))
+
+
+def _lacks_baselines(comparison: Comparison) -> bool:
+    """Return whether only pairs that were uploaded together could be compared."""
+    is_incomplete = comparison.state is ComparisonState.INCOMPLETE
+    return is_incomplete and bool(comparison.pairs) and not comparison.base_commit
+
+
+def _without_base(shot: LatestShot) -> Shot:
+    picture = Picture(shot.url, shot.name, "no baseline")
+    return Shot(shot.name, (shot.viewport, shot.theme), note="no baseline", pictures=[None, picture])
 
 
 def _latest(frame: Frame, latest: Latest, state: str, missing: str) -> SizedComment:
@@ -111,6 +138,8 @@ def _compared(shot: ComparedShot, tables: Tables) -> Shot:
     )
     if shot.reason:
         notes.append(code(visible(shot.reason[:_LONGEST_REASON])))
+    if shot.pair:
+        notes.append("before and after uploaded together")
     if not shot.ancestor:
         notes.append(_not_an_ancestor(_commit(shot.base_commit)))
     pictures = _pictures(shot, tables) if shot.verdict in _PICTURED else ()
@@ -121,21 +150,26 @@ def _pictures(shot: ComparedShot, tables: Tables) -> Sequence[Picture | None]:
     after_url = shot.view_url or ""
     if not shot.before_url:
         return None, Picture(after_url, shot.name, "new")
-    note = "" if shot.ancestor else _not_an_ancestor(tables.code(_short(shot.base_commit)))
+    if shot.pair:
+        note = "uploaded together"
+    else:
+        note = "" if shot.ancestor else _not_an_ancestor(tables.code(_short(shot.base_commit)))
     link = ("difference", shot.diff_url) if shot.diff_url else None
     return (
         Picture(shot.before_url, f"{shot.name} (before)", "before", details=note),
-        Picture(after_url, shot.name, "after", link, details=_difference(shot), labelled=False),
+        Picture(after_url, shot.name, "after", link, details=_difference(shot, tables), labelled=False),
     )
 
 
-def _difference(shot: ComparedShot) -> str:
+def _difference(shot: ComparedShot, tables: Tables) -> str:
     words = []
     if shot.pixels:
         regions = len(shot.regions)
         words.append(f"{shot.pixels:,} px in {regions} {'region' if regions == 1 else 'regions'}")
     if shot.shift:
         words.append(f"moved {abs(shot.shift):,} px {'down' if shot.shift > 0 else 'up'}")
+    if shot.commit_sha:
+        words.append(f"at {tables.code(_short(shot.commit_sha))}")
     return ", ".join(words)
 
 
@@ -144,8 +178,13 @@ def _not_an_ancestor(commit: str) -> str:
 
 
 def _what_was_compared(comparison: Comparison) -> str:
-    words = f"{_commit(comparison.commit_sha)} compared with {_branch(comparison)}"
-    return f"{words} at {_commit(comparison.base_commit)}" if comparison.base_commit else words
+    commit = _commit(comparison.commit_sha)
+    if comparison.pairs and comparison.pairs == len(comparison.shots):
+        return f"{commit}, before and after uploaded together"
+    words = f"{commit} compared with {_branch(comparison)}"
+    if comparison.base_commit:
+        words += f" at {_commit(comparison.base_commit)}"
+    return f"{words} ({comparison.pairs:,} with their own before)" if comparison.pairs else words
 
 
 def _what_is_missing(comparison: Comparison) -> str:
@@ -156,17 +195,26 @@ def _what_is_missing(comparison: Comparison) -> str:
         case ComparisonState.NO_BASELINE:
             branch = _branch(comparison)
             return f"There is no baseline for {branch} yet: run `prshots upload --baseline` on a push to it."
-        case ComparisonState.INCOMPLETE if not comparison.shots:
-            return "No screenshots were uploaded for this commit: run the job that takes them again."
         case ComparisonState.INCOMPLETE:
-            return (
-                "Some screenshots of the base are missing in this run: "
-                "run `prshots compare --complete` after the last upload."
-            )
+            return _what_is_incomplete(comparison)
         case ComparisonState.RUNNING:
             return "The comparison is still running: see the dashboard for its result."
         case ComparisonState.FAILED:
             return "The comparison failed: run `prshots compare` again."
+
+
+def _what_is_incomplete(comparison: Comparison) -> str:
+    if not comparison.shots:
+        return "No screenshots were uploaded for this commit: run the job that takes them again."
+    if _lacks_baselines(comparison):
+        return (
+            f"The others are not compared, because there is no baseline for {_branch(comparison)} yet: "
+            "run `prshots upload --baseline` on a push to it."
+        )
+    return (
+        "Some screenshots of the base are missing in this run: "
+        "run `prshots compare --complete` after the last upload."
+    )
 
 
 def _branch(comparison: Comparison) -> str:

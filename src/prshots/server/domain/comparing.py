@@ -179,9 +179,14 @@ class Comparisons:
     async def _planned(self, request: ComparisonRequest) -> Plan:
         project_id = request.project_id
         images = await self._records.images_at(project_id, request.pr_number, request.commit_sha)
+        pairs = await self._records.pairs_at(project_id, request.pr_number, request.commit_sha)
+        shots = {image.shot for image in images}
+        # A pair stays until its shot is uploaded again.
+        images += [after for after, _ in pairs if after.shot not in shots]
         shots = {image.shot for image in images}
         bases = await self._baselines.bases(project_id, request.branch, request.commits, shots)
-        plan = planned(images, bases, is_complete=request.is_complete)
+        befores = {after.id: before for after, before in pairs}
+        plan = planned(images, bases, is_complete=request.is_complete, befores=befores)
         return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
 
     def _stop(self, request: ComparisonRequest) -> None:
@@ -297,7 +302,7 @@ class Comparisons:
             async with self._slots:
                 before, after = await self._store.read(base.key), await self._store.read(image.key)
                 if before is None or after is None:
-                    raise _UndecidableError(f"{'its baseline' if before is None else 'it'} was deleted")
+                    raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")
                 try:
                     return await self._compare(before, after)
                 except PictureError as error:

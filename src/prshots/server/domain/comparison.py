@@ -6,13 +6,15 @@ Pure: `comparing.py` runs it.
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
 from prshots.contract.natural_order import shot_key
-from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
+from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
 from prshots.server.domain.comparison_models import (
+    Base,
     Bases,
     ComparisonRequest,
     PlannedShot,
@@ -50,12 +52,12 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be compared. `missing` counts the base's shots that an incomplete run lacks."""
+    """What is to be compared. `missing` is as in StoredComparison."""
 
     shots: Sequence[PlannedShot]
     base_commit: str | None
     missing: int
-    has_baseline: bool
+    has_base: bool
 
     def pairs(self) -> set[Pair]:
         """Return the hashes of all pairs that have to be compared."""
@@ -79,28 +81,41 @@ class Plan:
     @property
     def final_state(self) -> ComparisonState:
         """The state once every shot has its verdict."""
-        if not self.has_baseline:
+        if not self.has_base:
             return ComparisonState.NO_BASELINE
         if self.missing or not self.shots:  # a run that uploaded nothing is not one without changes
             return ComparisonState.INCOMPLETE
         return ComparisonState.COMPARED
 
 
-def planned(images: Collection[Image], bases: Bases, *, is_complete: bool) -> Plan:
-    """Decide for each shot what it is compared with, and what needs no look at its pixels."""
+def planned(
+    images: Collection[Image],
+    bases: Bases,
+    *,
+    is_complete: bool,
+    befores: Mapping[str, Image] = MappingProxyType({}),
+) -> Plan:
+    """Decide for each shot what it is compared with, and what needs no look at its pixels.
+
+    `befores` are those that were uploaded with an image, by its id: they come before any baseline.
+    """
+    with_before = [image for image in images if image.id in befores]
+    by_shot = {**bases.by_shot, **{image.shot: Base.before(befores[image.id]) for image in with_before}}
     if not bases.branch_has_any:
-        return Plan([], None, missing=0, has_baseline=False)
-    shots = [_planned_shot(image, bases) for image in images]
+        shots = [_planned_shot(image, by_shot) for image in with_before]
+        missing = len(images) - len(shots) if shots else 0
+        return Plan(shots, None, missing, has_base=bool(shots))
+    shots = [_planned_shot(image, by_shot) for image in images]
     absent = bases.shots.keys() - {image.shot for image in images}
     if is_complete and bases.is_complete:
         removed = ShotResult(Verdict.REMOVED)
         shots += [PlannedShot(shot, None, bases.shots[shot], removed) for shot in absent]
     missing = 0 if is_complete else len(absent)
-    return Plan(shots, bases.commit_sha, missing, has_baseline=True)
+    return Plan(shots, bases.commit_sha, missing, has_base=True)
 
 
-def _planned_shot(image: Image, bases: Bases) -> PlannedShot:
-    base = bases.by_shot.get(image.shot)
+def _planned_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
+    base = bases.get(image.shot)
     if base is None:
         return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))
     is_same = image.sha256 is not None and image.sha256 == base.image.sha256
@@ -142,9 +157,11 @@ def reply(
             view_url=url_of(image) if image else None,
             before_url=url_of(base) if base else None,
             diff_url=diff_url_of(image, base) if image and base and has_diff(shot) else None,
-            base_commit=shot.base.commit_sha if shot.base else None,
+            base_commit=shot.base.commit_sha or None if shot.base else None,
             ancestor=shot.base.is_listed if shot.base else True,
             reason=shot.result.reason,
+            pair=MANUAL if shot.base and shot.base.is_before else "",
+            commit_sha=other_commit(shot, stored.request),
         )
 
     ordered = in_display_order(stored.shots)
@@ -163,20 +180,40 @@ def reply(
         counts,
         shots,
         dashboard_url,
+        sum(shot.pair == MANUAL for shot in shots),
     )
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the reply's JSON. A shot has `ancestor` only if it is false, and `reason` only if it failed."""
+    """Return the reply's JSON.
+
+    It has `pairs` only if there are any. A shot has `ancestor` only if it is false, `reason` only if it
+    failed, `pair` only if its before was uploaded with it, and `commit_sha` only if its image is of another
+    commit.
+    """
     shots = []
     for shot in comparison.shots:
         fields = asdict(shot)
         if fields.pop("ancestor") is False:
             fields["ancestor"] = False
-        if not fields["reason"]:
-            del fields["reason"]
+        for name in ("reason", "pair", "commit_sha"):
+            if not fields[name]:
+                del fields[name]
         shots.append(fields)
-    return asdict(replace(comparison, shots=[])) | {"shots": shots}
+    fields = asdict(replace(comparison, shots=[])) | {"shots": shots}
+    if not comparison.pairs:
+        del fields["pairs"]
+    return fields
+
+
+def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
+    """Return the commit of the shot's image, if the comparison is of another one. A pair outlives its commit.
+
+    Either SHA may be a prefix of the other.
+    """
+    commit_sha = shot.image.commit_sha if shot.image else ""
+    compared, own = request.commit_sha.lower(), commit_sha.lower()
+    return "" if own.startswith(compared) or compared.startswith(own) else commit_sha
 
 
 def has_diff(shot: PlannedShot) -> bool:

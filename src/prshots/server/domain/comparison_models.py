@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from prshots.contract.replies import ComparisonState, Region, Verdict
 from prshots.server.domain.models import Image, ShotKey
@@ -28,15 +28,23 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The baseline that an image is compared with.
+    """The baseline that an image is compared with, or the before that was uploaded with it.
 
     `is_listed`: it is from one of the commits that the comparison was asked to look at, not just the newest
-    of the branch.
+    of the branch. A before has no `commit_sha`.
     """
 
     image: Image
     commit_sha: str
     is_listed: bool
+
+    @classmethod
+    def before(cls, image: Image) -> Self:
+        return cls(image, "", is_listed=True)
+
+    @property
+    def is_before(self) -> bool:
+        return not self.commit_sha
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,8 @@ class ComparisonRequest:
 @dataclass(frozen=True, slots=True)
 class StoredComparison:
     """A comparison as it is recorded. `missing` counts the base's shots that an incomplete run lacks.
+
+    Without baselines, it counts the run's shots that came without a before.
 
     `seen_at` is when a process last worked on it. `shots` whose image is deleted are left out.
     """

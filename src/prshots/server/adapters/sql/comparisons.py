@@ -22,6 +22,7 @@ from sqlalchemy import (
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, project_gone_as
+from prshots.server.adapters.sql.compared_images import OF_PR, active_images, at_commit, pairs_at
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import compared_shots, comparisons, images, pair_results
@@ -34,23 +35,17 @@ from prshots.server.domain.comparison_models import (
 )
 from prshots.server.domain.models import Image, ShotKey
 
-SHORTEST_SHA = 7
 KEPT_SECONDS = 600
 """How long the comparison of an older commit stays, because a client may still ask for it."""
 _PAIRS_AT_ONCE = 400
-_IMAGES_AT_ONCE = 1000
 
-_OF_PR = (
-    images.c.project_id == bindparam("project_id"),
-    images.c.pr_number == bindparam("pr_number"),
-)
 _LOCK_IMAGES = (
     select(images.c.id)
     .where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
     .order_by(images.c.id)
     .with_for_update(read=True)
 )
-_NEWEST_SEQ = select(func.max(images.c.seq)).where(*_OF_PR)
+_NEWEST_SEQ = select(func.max(images.c.seq)).where(*OF_PR)
 _SHOT_RESULT = (
     update(compared_shots)
     .where(
@@ -76,11 +71,16 @@ class SqlComparisons:
         self._database = database
 
     async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
-        query = select(*IMAGE).where(*_OF_PR, _at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
+        query = select(*IMAGE).where(*OF_PR, at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
         of_pr = {"project_id": project_id, "pr_number": pr_number}
         rows = await self._database.read(lambda connection: connection.execute(query, of_pr).all())
         newest = {image.shot: image for image in (Image(*row) for row in rows)}
         return list(newest.values())
+
+    async def pairs_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[tuple[Image, Image]]:
+        return await self._database.read(
+            lambda connection: pairs_at(connection, project_id, pr_number, commit_sha)
+        )
 
     async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
         query = select(comparisons.c.complete).where(*_this(comparisons, project_id, pr_number, commit_sha))
@@ -255,14 +255,6 @@ class SqlComparisons:
         return await self._database.write(discard)
 
 
-def _at_commit(commit_sha: str) -> ColumnElement[bool]:
-    """Compare regardless of case. Uploads may have named the commit by a prefix, and so may the request."""
-    sha = func.lower(images.c.commit_sha)
-    given = commit_sha.lower()
-    prefixes = [given[:length] for length in range(SHORTEST_SHA, len(given) + 1)]
-    return or_(sha.in_(prefixes), sha.like(f"{given}%"))
-
-
 def _this(table: Any, project_id: str, pr_number: int, commit_sha: str) -> list[ColumnElement[bool]]:  # noqa: ANN401
     return [
         table.c.project_id == project_id,
@@ -277,7 +269,7 @@ def _first_seq(connection: Connection, request: ComparisonRequest) -> int:
     A commit without any counts as the newest.
     """
     of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
-    first = select(func.min(images.c.seq)).where(*_OF_PR, _at_commit(request.commit_sha))
+    first = select(func.min(images.c.seq)).where(*OF_PR, at_commit(request.commit_sha))
     found = connection.execute(first, of_pr).scalar()
     return found if found is not None else (connection.execute(_NEWEST_SEQ, of_pr).scalar() or 0) + 1
 
@@ -327,7 +319,7 @@ def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, obj
         **planned.shot._asdict(),
         "image_id": planned.image.id if planned.image else None,
         "base_id": base.image.id if base else None,
-        "base_commit": base.commit_sha if base else None,
+        "base_commit": base.commit_sha or None if base else None,
         "ancestor": int(base is None or base.is_listed),
         **_result_row(planned.result),
     }
@@ -366,14 +358,16 @@ def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN4
         *_this(compared_shots, row.project_id, row.pr_number, row.commit_sha)
     )
     found = connection.execute(query).all()
-    active = _active_images(
+    active = active_images(
         connection, {key for each in found for key in (each.image_id, each.base_id) if key}
     )
     shots = [
         PlannedShot(
             ShotKey(each.name, each.viewport, each.theme),
             active.get(each.image_id),
-            Base(base, each.base_commit, bool(each.ancestor)) if (base := active.get(each.base_id)) else None,
+            Base(base, each.base_commit or "", bool(each.ancestor))
+            if (base := active.get(each.base_id))
+            else None,
             _result(each),
         )
         for each in found
@@ -389,13 +383,3 @@ def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN4
         row.seen_at,
         shots,
     )
-
-
-def _active_images(connection: Connection, image_ids: Collection[str]) -> dict[str, Image]:
-    ordered, active = sorted(image_ids), {}
-    for start in range(0, len(ordered), _IMAGES_AT_ONCE):
-        some = ordered[start : start + _IMAGES_AT_ONCE]
-        for row in connection.execute(select(*IMAGE).where(images.c.id.in_(some), ACTIVE)):
-            image = Image(*row)
-            active[image.id] = image
-    return active
