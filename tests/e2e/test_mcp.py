@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -19,6 +20,7 @@ from support.service import PRSHOTS, Service
 
 pytestmark = pytest.mark.slow  # starts processes
 
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "agents.md"
 TOOLS = {"show", "compare", "comment", "feedback", "upload_url", "doctor"}
 
 
@@ -60,6 +62,7 @@ async def test_an_agent_shows_a_page_from_before_the_pull_request_to_its_review(
     after = desk.screenshot("after.png", button="#e60000")
     async with session(desk) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        assert set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)) >= TOOLS
         checks = await called(client, "doctor")
         assert checks["ok"], checks
 
@@ -153,6 +156,9 @@ async def test_the_doctor_names_what_is_wrong(desk: AgentDesk, tmp_path: Path) -
     nowhere = f"http://127.0.0.1:{free_port()}"
     async with session(desk, PRSHOTS_URL=nowhere) as client:
         assert nowhere in wrong(await called(client, "doctor"))["service"]
+    async with session(desk, PRSHOTS_FORGE_TOKEN="${PRSHOTS_FORGE_TOKEN}") as client:
+        checks = (await called(client, "doctor"))["checks"]
+        assert "there is no token for gitea" in checks[-1]["words"]
     async with session(desk, PRSHOTS_TOKEN=f"msr_{'0' * 64}") as client:
         assert "refused the token" in wrong(await called(client, "doctor"))["service"]
     async with session(desk, PRSHOTS_URL="", GIT_CEILING_DIRECTORIES=str(tmp_path)) as client:

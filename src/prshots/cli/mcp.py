@@ -17,4 +17,5 @@ def mcp() -> None:
         if (error.name or "").partition(".")[0] == "prshots":
             raise
         raise InvalidInputError(f"the MCP server needs {error.name}: pip install 'prshots[mcp]'") from error
-    create_server(os.environ).run()
+    # Some agents pass on "${NAME}" as it is written, if the variable is not set.
+    create_server({name: "" if value.startswith("${") else value for name, value in os.environ.items()}).run()
