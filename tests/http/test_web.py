@@ -98,7 +98,9 @@ def test_web_does_not_relay_the_api_docs_or_health_check(shared_service: Service
     assert "prshots API" not in manual.text
 
 
-def test_llms_txt_is_served_at_both_addresses_with_those_of_this_installation(shared_service: Service) -> None:
+def test_llms_txt_is_served_at_both_addresses_with_those_of_this_installation(
+    shared_service: Service,
+) -> None:
     texts = [
         httpx.get(f"{address}/llms.txt", trust_env=False)
         for address in (shared_service.web_url, shared_service.base_url)
