@@ -33,6 +33,11 @@ class Shop(NamedTuple):
             fields = {"name": name, "viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
             upload(self.ci, image, **fields).raise_for_status()
 
+    def pair(self, pr_number: int, commit: str, name: str) -> None:
+        form = {"name": name, "viewport": VIEWPORT, "pr_number": pr_number, "commit_sha": sha(commit)}
+        files = {"image": ("after.png", RED, "image/png"), "before": ("before.png", PLAIN, "image/png")}
+        self.ci.post("/v1/upload", data=form, files=files).raise_for_status()
+
     def compare(self, pr_number: int, commit: str, *bases: str, **fields: object) -> dict[str, Any]:
         body = {"pr_number": pr_number, "commit_sha": sha(commit), "branch": "main"} | fields
         reply = self.ci.post(
@@ -208,6 +213,40 @@ class TestStates:
         assert bare.compare(7, "push")["state"] == "no_baseline"
         expect(page.get_by_text("The branch main has no baselines")).to_be_visible()
         expect(page.get_by_role("link", name="Changes no baseline")).to_be_visible()
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_a_pair_that_was_uploaded_together_says_so(
+        self, new_context: Callable[..., BrowserContext], ci: httpx.Client, project: str, scheme: str
+    ) -> None:
+        bare = Shop(project, ci)
+        bare.pair(7, "push", "cart")
+        assert bare.compare(7, "push")["state"] == "compared"
+        page = new_context(color_scheme=scheme, bypass_csp=True).new_page()
+        page.goto(bare.page())
+        expect(page.get_by_role("link", name="Changes 1", exact=True)).to_have_attribute(
+            "aria-current", "page"
+        )
+        expect(page.get_by_text("Before on the left, after on the right, uploaded together")).to_be_visible()
+        expect(page.locator(".pair")).to_contain_text("Before and after uploaded together")
+        for side in ("Before", "After"):
+            loaded(page.locator(".pair").get_by_role("img", name=side))
+        assert violations(page) == []
+        page.locator(".pair a").click()
+        opened = viewer(page)
+        expect(opened.locator(".pane-caption.before")).to_contain_text("uploaded with the after")
+        expect(opened.locator(".pane-caption.after")).to_contain_text(sha("push")[:7])
+        for side in ("before", "after", "marked difference"):
+            if side == "marked difference":
+                page.keyboard.press("4")
+            loaded(opened.get_by_role("img", name=f"cart: {side}"))
+        assert violations(page) == []
+        page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+        bare.push(7, "push", home=PLAIN)
+        assert bare.compare(7, "push")["state"] == "incomplete"
+        page.goto(bare.page(query="?tab=changes"))
+        expect(page.get_by_text("so 1 other shot of this run was not compared")).to_be_visible()
 
     def test_settings_take_the_repository_and_how_many_baselines_to_keep(
         self, page: Page, ann: Person, project: str

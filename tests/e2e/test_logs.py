@@ -8,7 +8,7 @@ from datetime import datetime
 import httpx
 import pytest
 
-from support.service import Service, upload
+from support.service import SHA, Service, png, upload
 from support.service_processes import fetch, wait_for_first_sweep, wait_until
 
 FAULT = """
@@ -69,6 +69,7 @@ def use_it_all(service: Service) -> list[str]:
                 )
                 assert reply.status_code == status
         client.delete(f"/v1/images/{token}")
+        puts = use_a_put_url(service, client)
         aside = service.images_dir.rename(service.folder / "aside")
         service.images_dir.write_text("a file in place of the folder")
         assert upload(client).status_code == fetch(uploaded["view_url"]).status_code == 503
@@ -78,7 +79,19 @@ def use_it_all(service: Service) -> list[str]:
     keys = re.findall(r":([0-9a-f]{32,})", (service.data_dir / "signing-keys").read_text())
     signature = uploaded["view_url"].rpartition(".")[2]
     assert keys
-    return [token, token.removeprefix("msr_"), wrong, fault, code, cookie, signature, *keys]
+    return [token, token.removeprefix("msr_"), wrong, fault, code, cookie, signature, *keys, *puts]
+
+
+def use_a_put_url(service: Service, client: httpx.Client) -> list[str]:
+    """Upload with one-time URLs, through the web component too, and return their secrets."""
+    about = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "content_type": "image/png"}
+    asked = about | {"pr_number": 7, "with_before": True}
+    urls = client.post("/v1/put-urls", json=asked).json()
+    before, after = urls["before_put_url"], urls["put_url"].replace(service.base_url, service.web_url)
+    for url, status in ((after, 409), (before, 200), (after, 200), (after, 404)):
+        headers = {"Content-Type": "image/png"}
+        assert httpx.put(url, content=png(), headers=headers, trust_env=False).status_code == status
+    return [url.rpartition("/")[2] for url in (before, after)]
 
 
 def test_no_secret_is_in_the_log(logging_service: Service) -> None:
@@ -93,6 +106,7 @@ def test_no_secret_is_in_the_log(logging_service: Service) -> None:
         "an old call with",
         "storage unavailable",
         "/auth/link",
+        "/v1/put/[hidden]",
     ):
         assert words in log, words  # logged, but without the secret
     assert "not worth a line" not in log

@@ -50,18 +50,24 @@ EXPECTED = {
     },
 }
 ONLY_OF_GITHUB = {
+    "get /repos/{owner}/{repo}/pulls/{pull_number}/comments",
+    "get /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
     "get /repos/{owner}/{repo}/issues/comments/{comment_id}",
     "get /repos/{owner}/{repo}/pulls",
 }
 ONLY_OF_PYTHON = {
     "github": ONLY_OF_GITHUB,
     "ghes": ONLY_OF_GITHUB,
+    "gitea": {
+        "get /repos/{owner}/{repo}/pulls/{index}/reviews",
+        "get /repos/{owner}/{repo}/pulls/{index}/reviews/{id}/comments",
+    },
     "bitbucket": {
         "get /repositories/{workspace}/{repo_slug}/pullrequests",
         "get /repositories/{workspace}/{repo_slug}/pullrequests/{pull_request_id}",
     },
 }
-"""Only the command expires, and looks for the pull request of a branch."""
+"""Only the command expires, looks for the pull request of a branch, and reads reviews."""
 
 
 @contextmanager
@@ -79,6 +85,7 @@ def described_job(name: str, folder: Path) -> Iterator[tuple[DescribedForge, Job
         made.page_size = 2
         for number in range(3):  # several pages, where the forge has pages
             made.write_as("ann", f"remark {number}")
+        made.write_on_line("ann", "a line")
         with made as other, described(of_others(name), other.public_url, other.root, folder) as forge:
             yield forge, _job(ForgeKind(name), forge, other.repository, other.token, other.pr_number)
 
@@ -94,6 +101,7 @@ def _of_python(job: Job) -> None:
         made = place.create(job.pr_number, "one")
         assert [found.body for found in place.comments(job.pr_number)][-1] == "one"
         place.update(job.pr_number, made.id, "two")
+        list(place.reviews(job.pr_number))
         place.proxied_images(made.id)
         place.delete(job.pr_number, made.id)
         assert [pull.number for pull in place.open_from(place.pull_request(job.pr_number).branch)] == [

@@ -44,6 +44,8 @@ class LookAlike(Protocol):
 
     def write_as(self, author: str, body: str) -> Written: ...
 
+    def write_on_line(self, author: str, body: str) -> object: ...
+
     def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int: ...
 
 
@@ -63,6 +65,13 @@ class GitHubAsTheOthers:
     def comments(self) -> list[Written]:
         found = self._github.comments(self.pr_number)
         return [Written(entry["id"], entry["user"]["login"], entry["body"]) for entry in found]
+
+    def write_on_line(self, author: str, body: str) -> object:
+        del author
+        path = f"/repos/{self.repository}/pulls/{self.pr_number}"
+        head = self._github.call("GET", path).json()["head"]["sha"]
+        asked = {"body": body, "path": "cart.css", "line": 12, "side": "RIGHT", "commit_id": head}
+        return self._github.call("POST", f"{path}/comments", json=asked)
 
     def write_as(self, author: str, body: str) -> Written:
         del author
@@ -331,6 +340,21 @@ def test_a_malformed_pull_request_raises_a_forge_error(place: Place) -> None:
         place.front.will(refuse(200, body=[answer]), when="GET /")
         with pytest.raises(ForgeError):
             place.forge.open_from("cart")
+
+
+def test_reviews_and_comments_on_lines_are_listed_apart_from_the_conversation(place: Place) -> None:
+    place.look_alike.write_as("ann", "in the conversation")
+    place.look_alike.write_on_line("ann", "on a line")
+    conversation, reviews = (
+        [*listed(place.pr_number)] for listed in (place.forge.comments, place.forge.reviews)
+    )
+    if isinstance(place.forge, GitLab):  # has all of them among its notes
+        assert ([one.body for one in conversation], reviews) == (["in the conversation", "on a line"], [])
+        return
+    assert [one.body for one in conversation] == ["in the conversation"]
+    (review,) = reviews
+    assert (review.body, bool(review.url)) == ("on a line", True)
+    assert re.fullmatch(r"\S+:\d+", review.place)
 
 
 # The sticky comment, kept current.

@@ -331,6 +331,50 @@ class TestBaselines:
             assert client.post("/v1/expire", json=merged).json()["baselines"] == 0
 
 
+PUSH_TO_FIX = {"ref": "refs/heads/fix", "event_name": "push"}
+PULL_REQUEST_7 = {"ref": "refs/pull/7/merge", "event_name": "pull_request"}
+MOVE_FIX = {"branch": "fix", "repository": "", "from_fork": False}
+
+
+class TestStaged:
+    def client(self, world: World, claims: dict[str, str]) -> httpx.Client:
+        return world.service.client(world.exchange(world.id_token(**claims)).json()["token"])
+
+    def staged(self, client: httpx.Client, branch: str) -> httpx.Response:
+        form = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "branch": branch}
+        return client.post("/v1/staged", data=form, files={"image": ("a.png", png(), "image/png")})
+
+    def test_a_job_of_a_branch_stages_for_its_branch_only(self, world: World) -> None:
+        world.trust(ref="refs/heads/*")
+        with self.client(world, PUSH_TO_FIX) as client:
+            assert self.staged(client, "fix").status_code == 200
+            other = self.staged(client, "main")
+            assert (other.status_code, other.json()["error"]) == (
+                403,
+                "this token can stage images of 'fix' only, which its job runs for; got 'main'",
+            )
+            assert len(client.get("/v1/staged?branch=fix").json()["staged"]) == 1
+            assert client.get("/v1/staged?branch=main").status_code == 403
+            url = {"name": "cart", "viewport": "1x1", "commit_sha": SHA, "content_type": "image/png"}
+            replies = [client.post("/v1/put-urls", json=url | {"branch": name}) for name in ("fix", "main")]
+            assert [reply.status_code for reply in replies] == [200, 403]
+
+    def test_a_job_of_a_pull_request_moves_to_its_own_and_never_stages(self, world: World) -> None:
+        world.trust(ref="refs/*")
+        with self.client(world, PUSH_TO_FIX) as client:
+            assert self.staged(client, "fix").status_code == 200
+        with self.client(world, PULL_REQUEST_7) as client:
+            refused = self.staged(client, "fix")
+            assert (refused.status_code, refused.json()["error"]) == (
+                403,
+                "a job of a pull request cannot stage images",
+            )
+            assert client.get("/v1/staged?branch=fix").status_code == 403
+            assert client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 8}).status_code == 403
+            moved = client.post("/v1/staged/move", json=MOVE_FIX | {"pr_number": 7})
+            assert moved.json()["moved"] == 1
+
+
 def test_an_invalid_id_token_is_refused_with_the_reason(world: World) -> None:
     world.trust()
     header, claims = parts_of(good := world.id_token())

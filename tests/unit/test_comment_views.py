@@ -133,7 +133,7 @@ def test_a_pair_that_was_uploaded_together_says_so_and_has_no_base_commit():
 
     among_others = replace(comparison([kept, compared("home", Verdict.UNCHANGED)]), pairs=1)
     text = changes_view(HTML, among_others, NOTHING).markdown
-    assert "`3f9c2d1` compared with `main` at `d83dede` (1 with their own before) ·" in text
+    assert "`3f9c2d1` compared with `main` at `d83dede` (1 with its own before) ·" in text
 
 
 @pytest.mark.parametrize("frame", [HTML, LINK])

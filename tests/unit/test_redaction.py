@@ -22,6 +22,8 @@ SESSION = "e4X4RvOIXJD7d8ineziN4EUAShY-5Oh9ModMsufpXOw"  # as `secrets.token_url
         ("https://s3/x?X-Amz-Signature=abc&X-Amz-Credential=def", "abc"),
         ("https://s3/x?X-Amz-Signature=abc&X-Amz-Credential=def", "def"),
         ("GET /x?sig=abcd HTTP/1.1", "abcd"),
+        (f"http://localhost:8081/v1/put/{SESSION}", SESSION),
+        ('{"path": "/v1/put/cut-off", "status": 404}', "cut-off"),
         (f"Cookie: a=1; prshots_session={SESSION}; b=2", SESSION),
         ("{'prshots_session': 'short'}", "short"),
         ("__Host-prshots_session=short;", "short"),

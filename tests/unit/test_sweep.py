@@ -15,7 +15,18 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import Image, LoginState, Project, Session, User
+from prshots.server.domain.models import (
+    BEFORE_OF_PAIR,
+    NO_PULL_REQUEST,
+    Image,
+    LoginState,
+    Project,
+    PutUrl,
+    Session,
+    StagedImage,
+    User,
+)
+from prshots.server.domain.models import Place as Branch
 from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS, MASS
 from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
 from prshots.server.domain.sweep import BATCH, Engines, SweepReport, sweep
@@ -95,6 +106,44 @@ async def test_expired_tokens_are_deleted(place: Place, monkeypatch: pytest.Monk
     assert await place.sweep() == SweepReport(tokens=3)
     found = [await place.records.project_of_token(token.sha256) for token in [*expired, *kept]]
     assert [bool(one) for one in found] == [False] * 3 + [True] * 2
+
+
+class TestStaged:
+    async def stage(self, place: Place, expires_at: int) -> Image:
+        project = a_project(Policy.RETAIN_DAYS, 1)
+        await place.records.add_project(project)
+        image = an_image(project, pr_number=NO_PULL_REQUEST, uploaded_at=expires_at - 7 * DAY)
+        await place.store.put(image.key, [bytes(image.size)])
+        await place.engines.staged.add(StagedImage(image, Branch("fix", ""), expires_at))
+        return image
+
+    async def test_images_are_kept_for_their_time_and_no_longer(self, place: Place) -> None:
+        """Neither the retention of the project nor that of baselines is theirs."""
+        await self.stage(place, NOW)
+        kept = await self.stage(place, NOW + 1)
+        assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
+        assert await place.left() == {kept.key}
+
+    async def test_an_expiry_that_was_interrupted_is_finished_and_not_undone(self, place: Place) -> None:
+        """Once it is marked, its bytes may be gone: it cannot be moved any more."""
+        image = await self.stage(place, NOW)
+        staged = place.engines.staged
+        assert await staged.schedule_expired(NOW, 10) == 1  # and then the process dies
+        assert await staged.move(image.project_id, Branch("fix", ""), 7, NOW - 1, 10) == 0
+        assert await place.sweep() == SweepReport(expired=1, freed_bytes=1000)
+        assert await place.left() == set()
+
+    async def test_a_before_that_was_put_alone_goes_with_its_url(self, place: Place) -> None:
+        project = a_project()
+        await place.records.add_project(project)
+        before = an_image(project, pr_number=BEFORE_OF_PAIR)
+        about = ("cart", "0" * 40, "1x1", "", "image/png", NOW, "1" * 64)
+        put_url = PutUrl("0" * 64, project.id, "token", 7, Branch("", ""), *about)
+        await place.store.put(before.key, [bytes(before.size)])
+        await place.engines.put_urls.add(put_url)
+        assert await place.engines.put_urls.use_before(put_url, before)
+        await place.sweep()
+        assert await place.left() == set()
 
 
 async def test_nothing_is_deleted_if_nothing_has_expired(place: Place) -> None:

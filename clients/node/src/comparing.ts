@@ -91,10 +91,11 @@ export function summary({ state, branch, baseCommit, counts, pairs }: Comparison
   );
   const found = sums.join(", ") || "no screenshots";
   const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with their own before)` : "";
+  const ownBefore = `${pairs === 1 ? "its" : "their"} own before`;
+  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with ${ownBefore})` : "";
   const words =
     pairs && pairs === shots
-      ? `Compared with their own before: ${found}.`
+      ? `Compared with ${ownBefore}: ${found}.`
       : `Compared with ${branch}${at}: ${found}${own}.`;
   if (state !== "incomplete") return words;
   if (pairs && !baseCommit)

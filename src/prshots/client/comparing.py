@@ -111,10 +111,11 @@ def summary(found: ComparisonReply) -> str:
     at = f" at {found.base_commit[:7]}" if found.base_commit else ""
     sums = [f"{count:,} {name}" for name in Verdict if (count := found.counts.get(name, 0))]
     words = ", ".join(sums) or "no screenshots"
+    own_before = f"{'its' if found.pairs == 1 else 'their'} own before"
     if found.pairs and found.pairs == sum(found.counts.values()):
-        words = f"Compared with their own before: {words}."
+        words = f"Compared with {own_before}: {words}."
     elif found.pairs:
-        words = f"Compared with {found.branch}{at}: {words} ({found.pairs:,} with their own before)."
+        words = f"Compared with {found.branch}{at}: {words} ({found.pairs:,} with {own_before})."
     else:
         words = f"Compared with {found.branch}{at}: {words}."
     if found.state is not ComparisonState.INCOMPLETE:

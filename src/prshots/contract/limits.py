@@ -16,6 +16,8 @@ THEMES = ("light", "dark")
 """A shot's theme is one of these, or empty."""
 MAX_BRANCH_CHARACTERS = 255
 MAX_REPOSITORY_CHARACTERS = 255
+REPOSITORY = re.compile(r"[A-Za-z0-9._~+{}-]+(/[A-Za-z0-9._~+{}-]+)+")
+"""`owner/name`. GitLab's groups can be nested, and Bitbucket's workspaces can be UUIDs in braces."""
 MAX_KNOWN_SHOTS = 1000
 """How many shots one request can ask `POST /v1/baseline/known` about."""
 MAX_BASE_COMMITS = 200

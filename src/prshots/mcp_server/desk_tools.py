@@ -135,12 +135,18 @@ class DeskTools:
         with closing(forge_of(head.job, self._wait)) as forge:
             ours = {comment.id for comment in OurComments(forge, number).all()}
             others = [comment for comment in forge.comments(number) if comment.id not in ours]
+            others += forge.reviews(number)
         newest = others[-MAX_FEEDBACK:]
         return {
             "pr": number,
             "warning": UNTRUSTED,
             "comments": [
-                {"author": one.author, "url": one.url, "untrusted_text": one.body[:MAX_FEEDBACK_CHARACTERS]}
+                {
+                    "author": one.author,
+                    "url": one.url,
+                    "place": one.place,
+                    "untrusted_text": one.body[:MAX_FEEDBACK_CHARACTERS],
+                }
                 for one in newest
             ],
             "left_out": len(others) - len(newest),

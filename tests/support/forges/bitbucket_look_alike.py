@@ -27,6 +27,7 @@ class BitbucketLookAlike(ForgeServer):
     root = "/2.0"
     token = "ann@example.com:token-of-prshots-bot"
     access_token = "token-of-the-repository"
+    on_a_line = INLINE
 
     def __init__(self) -> None:
         super().__init__()

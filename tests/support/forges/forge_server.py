@@ -84,6 +84,8 @@ class ForgeServer(ABC):
     read_only_token = "token-that-may-only-read"
     outsider_token = "token-of-no-member"
     largest_page = 100
+    on_a_line = ""
+    """The kind of a comment on a line of the diff, if that is another list."""
 
     def __init__(self) -> None:
         self.accounts = {
@@ -117,6 +119,10 @@ class ForgeServer(ABC):
     def write_as(self, author: str, body: str, kind: str = "") -> Written:
         with self._lock:
             return self._write(author, body, kind)
+
+    def write_on_line(self, author: str, body: str) -> Written:
+        """Write on a line of the diff."""
+        return self.write_as(author, body, self.on_a_line)
 
     def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int:
         """Open a pull request from a branch of this repository, or of a fork."""

@@ -16,7 +16,7 @@ import { Empty, Failed, Mono, RunThis } from "../ui";
 import { Sheet } from "./sheet";
 import { arrivedLast, countsOf, type Decided, decided, isChange, ofVerdict } from "./verdicts";
 import { PairViewer } from "./viewer";
-import { doneWords, stateWords } from "./words";
+import { arePairs, doneWords, stateWords } from "./words";
 
 interface ChangesProps {
   at: PullAddresses;
@@ -107,7 +107,10 @@ function orderOf({ place }: Opened, found: Decided[], all: Decided[]): Decided[]
 }
 
 /** What was compared with what, and where each is in a pair. */
-function Base({ comparison: { commit_sha, branch, base_commit } }: { comparison: Comparison }) {
+function Base({ comparison }: { comparison: Comparison }) {
+  const { commit_sha, branch, base_commit } = comparison;
+  if (arePairs(comparison))
+    return <p class="base-line">Before on the left, after on the right, uploaded together</p>;
   if (base_commit === null) return null;
   return (
     <p class="base-line">
@@ -182,7 +185,7 @@ function Nothing({ at, wanted, comparison }: { at: PullAddresses; wanted: Wanted
   return (
     <Empty title="No changes">
       <p>
-        {same} compared with {comparison.branch}: nothing changed.
+        {same} compared with {arePairs(comparison) ? "their own before" : comparison.branch}: nothing changed.
       </p>
       <Link class="button plain" href={pageHref(at, { tab: "all" })}>
         Show all screenshots

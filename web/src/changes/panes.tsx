@@ -132,7 +132,7 @@ function Caption({
   return (
     <p class={`pane-caption ${which}`}>
       <strong>{LABELS[which]}</strong>
-      {which === "before" && <span>{branch}</span>}
+      {which === "before" && <span>{shot.is_pair ? "uploaded with the after" : branch}</span>}
       {commit && which !== "diff" && <Mono title={commit}>{shortSha(commit)}</Mono>}
     </p>
   );

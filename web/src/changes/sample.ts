@@ -14,6 +14,7 @@ export function comparedShot(some: Partial<ComparedShot> = {}): ComparedShot {
     shift: 0,
     after: image({ name, viewport, theme, commit_sha: "after" }),
     before: image({ name, viewport, theme, commit_sha: "before" }),
+    is_pair: false,
     diff_url: null,
     base_commit: "before",
     ancestor: true,

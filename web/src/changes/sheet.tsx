@@ -8,7 +8,7 @@ import { Link } from "../lib/router";
 import type { Image } from "../lib/types";
 import { VerdictChip } from "./verdict-chip";
 import type { Decided } from "./verdicts";
-import { changeWords, notAncestor } from "./words";
+import { baseClass, baseWords, changeWords } from "./words";
 
 interface SheetProps {
   shots: Decided[];
@@ -33,6 +33,7 @@ export function Sheet({ shots, branch, at, wanted }: SheetProps) {
 
 function Pair({ shot, branch, at, wanted }: Omit<SheetProps, "shots"> & { shot: Decided }) {
   const words = changeWords(shot, branch);
+  const about = baseWords(shot, branch);
   return (
     <li class="pair" style={{ "--aspect": boxAspect(shot.viewport) }}>
       <Link
@@ -57,7 +58,7 @@ function Pair({ shot, branch, at, wanted }: Omit<SheetProps, "shots"> & { shot: 
           <Side image={shot.after} of={shot} alt="After" none="Removed" />
         </span>
         {words && <span class="pair-words">{words}</span>}
-        {!shot.ancestor && <span class="pair-words not-ancestor">{notAncestor(branch)}</span>}
+        {about && <span class={`pair-words ${baseClass(shot)}`}>{about}</span>}
       </Link>
     </li>
   );

@@ -3,7 +3,7 @@ import { MODES, type Mode, type PullAddresses, pairPermalink } from "../gallery/
 import { CopyButton } from "../ui";
 import { VerdictChip } from "./verdict-chip";
 import type { Decided } from "./verdicts";
-import { changeWords, notAncestor } from "./words";
+import { baseClass, baseWords, changeWords } from "./words";
 
 const MODE_LABELS: Record<Mode, string> = {
   side: "Side by side",
@@ -30,11 +30,12 @@ interface StripProps {
 export function Strip(props: StripProps) {
   const { shot, mode, asked, at, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
   if (!shot) return <div class="strip" />;
+  const about = baseWords(shot, branch);
   return (
     <div class="strip">
       <p class="strip-about">
         <VerdictChip verdict={shot.verdict} /> <span>{changeWords(shot, branch)}</span>
-        {!shot.ancestor && <span class="not-ancestor">{notAncestor(branch)}</span>}
+        {about && <span class={baseClass(shot)}>{about}</span>}
       </p>
       {mode && (
         <fieldset class="choice modes">

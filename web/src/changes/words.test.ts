@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ComparedShot, ComparisonState } from "../lib/types";
 import { comparedShot, comparison } from "./sample";
-import { changeWords, stateWords, tabWords } from "./words";
+import { arePairs, baseWords, changeWords, stateWords, tabWords } from "./words";
 
 const region: ComparedShot["regions"][number] = [1, 2, 3, 4];
 
@@ -28,6 +28,25 @@ test("every state but compared says what is missing, and all but running what to
   expect(words("incomplete")?.text).toContain("12 shots");
   expect(words("incomplete")?.command).toBe("prshots compare --complete");
   expect(words("failed")?.command).toBe("prshots compare");
+});
+
+test("a pair that was uploaded together says so, and not which commit its before is of", () => {
+  expect(baseWords(comparedShot(), "main")).toBe("");
+  expect(baseWords(comparedShot({ ancestor: false }), "main")).toContain("newest baseline of main");
+  const pair = comparedShot({ is_pair: true, base_commit: null });
+  expect(baseWords(pair, "main")).toBe("Before and after uploaded together");
+  expect(arePairs(comparison({ shots: [pair] }))).toBe(true);
+  expect(arePairs(comparison({ shots: [pair, comparedShot()] }))).toBe(false);
+  expect(arePairs(comparison())).toBe(false);
+});
+
+test("without baselines, pairs are compared and the others are counted", () => {
+  const shots = [comparedShot({ is_pair: true, base_commit: null })];
+  const words = (missing: number) =>
+    stateWords(comparison({ state: "incomplete", base_commit: null, missing, shots }));
+  expect(words(12)?.text).toContain("12 other shots of this run were not compared");
+  expect(words(1)?.text).toContain("1 other shot of this run was not compared");
+  expect(words(12)?.command).toBe("prshots upload --baseline");
 });
 
 test("a run without screenshots is not one that lacks some", () => {

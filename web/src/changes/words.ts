@@ -31,9 +31,17 @@ export function shiftWords(shift: number): string {
   return `moved ${formatNumber(Math.abs(shift))} px ${shift > 0 ? "down" : "up"}`;
 }
 
-/** Why the base is not one of the pull request's own history. */
-export const notAncestor = (branch: string): string =>
-  `Compared with the newest baseline of ${branch}, not an ancestor`;
+/** What the before is, unless it is a baseline of the pull request's own history. Empty: it is one. */
+export function baseWords({ is_pair, ancestor }: ComparedShot, branch: string): string {
+  if (is_pair) return "Before and after uploaded together";
+  return ancestor ? "" : `Compared with the newest baseline of ${branch}, not an ancestor`;
+}
+
+export const baseClass = ({ is_pair }: ComparedShot): string => (is_pair ? "" : "not-ancestor");
+
+/** Whether nothing was compared with a baseline: every before was uploaded with its after. */
+export const arePairs = ({ shots }: Comparison): boolean =>
+  shots.length > 0 && shots.every(({ is_pair }) => is_pair);
 
 export interface StateWords {
   title: string;
@@ -62,6 +70,12 @@ export function stateWords(comparison: Comparison): StateWords | null {
         return {
           title: "Incomplete",
           text: `No screenshots were uploaded for commit ${shortSha(commit_sha)}. Run the job that takes them again.`,
+        };
+      if (comparison.base_commit === null)
+        return {
+          title: "Incomplete",
+          text: `The branch ${branch} has no baselines, so ${formatCount(missing, "other shot")} of this run ${missing === 1 ? "was" : "were"} not compared. Upload some on the next push to ${branch}:`,
+          command: "prshots upload --baseline",
         };
       return {
         title: "Incomplete",

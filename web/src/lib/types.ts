@@ -179,8 +179,10 @@ export interface ComparedShot {
   shift: number;
   /** null: the shot was removed. */
   after: Image | null;
-  /** null: the shot is new, or its baseline was deleted. */
+  /** null: the shot is new, or its base was deleted. */
   before: Image | null;
+  /** The before was uploaded together with the after. Then there is no base commit. */
+  is_pair: boolean;
   diff_url: string | null;
   base_commit: string | null;
   /** false: the base is the newest baseline of the branch, not one of the pull request's own history. */
@@ -194,7 +196,7 @@ export interface Comparison {
   branch: string;
   base_commit: string | null;
   state: ComparisonState;
-  /** How many of the base's shots an incomplete run lacks. */
+  /** How many of the base's shots an incomplete run lacks. Without a base commit: how many have no base. */
   missing: number;
   /** Changed first, then moved, new, removed, failed and unchanged ones, each in natural order. */
   shots: ComparedShot[];

@@ -21,12 +21,16 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on the forge. `author` is what `Forge.me` returns for its author."""
+    """A comment on the forge. `author` is what `Forge.me` returns for its author.
+
+    `place` is the file and line that it is about; empty if it is about the whole pull request.
+    """
 
     id: str
     body: str
     author: str
     url: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,9 @@ class Forge(Protocol):
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
         """Yield all comments on a pull request, oldest first. Pages are requested as needed."""
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        """Yield what `comments` leaves out: reviews, and comments on lines of the diff."""
 
     def create(self, pr_number: int, body: str) -> Comment: ...
 

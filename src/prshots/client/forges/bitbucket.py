@@ -11,7 +11,7 @@ import httpx
 from prshots.client.ci import validate
 from prshots.client.forges import Comment, PullRequest
 from prshots.client.forges.calling import MAX_PAGES, ForgeApi
-from prshots.client.forges.plain import PlainForge, heads_at, text_at
+from prshots.client.forges.plain import PlainForge, heads_at, place_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
@@ -50,9 +50,15 @@ class Bitbucket(PlainForge):
         return self._me
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
+        return self._written(pr_number, on_lines=False)
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        return self._written(pr_number, on_lines=True)
+
+    def _written(self, pr_number: int, *, on_lines: bool) -> Iterator[Comment]:
         for page in self._pages(self._comments(pr_number)):
             for entry in page:
-                if not entry.get("deleted") and not entry.get("inline"):
+                if not entry.get("deleted") and bool(entry.get("inline")) is on_lines:
                     yield self._comment(entry)
 
     def create(self, pr_number: int, body: str) -> Comment:
@@ -122,6 +128,7 @@ class Bitbucket(PlainForge):
                 body=text_at(entry, "content", "raw"),
                 author=text_at(entry, "user", "uuid"),
                 url=text_at(entry, "links", "html", "href"),
+                place=place_at(text_at(entry, "inline", "path"), text_at(entry, "inline", "to")),
             )
         )
 

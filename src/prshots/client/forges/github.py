@@ -10,7 +10,7 @@ import httpx
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi, said
-from prshots.client.forges.plain import IssueForge, text_at
+from prshots.client.forges.plain import IssueForge, place_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
@@ -57,6 +57,12 @@ class GitHub(IssueForge):
                 yield from map(self._comment, page)
         except NotFoundError as error:
             raise self._no_pull_request(pr_number) from error
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        for kind in ("reviews", "comments"):  # the second are on lines
+            address = f"/repos/{quote(self._repository)}/pulls/{pr_number}/{kind}"
+            for page in self._api.linked_pages(address, {"per_page": "100"}):
+                yield from (self._comment(entry) for entry in page if entry.get("body"))
 
     def create(self, pr_number: int, body: str) -> Comment:
         try:
@@ -112,6 +118,7 @@ class GitHub(IssueForge):
                 body=text_at(entry, "body"),
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
+                place=place_at(text_at(entry, "path"), text_at(entry, "line")),
             )
         )
 

@@ -1,7 +1,7 @@
 """Defaults that most forges share: an HTML marker, and no image proxy."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -25,6 +25,11 @@ class PlainForge:
 
     def marker(self, pr_number: int) -> str:
         return self.marker_style.line(pr_number)
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        """GitLab has them among its notes."""
+        del pr_number
+        yield from ()
 
     def merge_of(self, pr_number: int) -> Merge | None:
         """Bitbucket abbreviates the commit, so that it is of no use."""
@@ -117,6 +122,10 @@ class IssueForge(PlainForge):
         return (
             merge_at(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref")) if is_merged else None
         )
+
+
+def place_at(path: str, line: str) -> str:
+    return f"{path}:{line}" if path and line else path
 
 
 def heads_at(found: Iterable[PullRequest], branch: str, repository: str) -> list[PullRequest]:

@@ -95,7 +95,7 @@ def _inputs(operation: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
         about = _about(parameter["schema"] | {"description": parameter.get("description", "")})
         yield parameter["name"], parameter.get("required", False), about
     for content in operation.get("requestBody", {}).get("content", {}).values():
-        for name, schema in content["schema"]["properties"].items():
+        for name, schema in content["schema"].get("properties", {}).items():
             yield name, name in content["schema"]["required"], _about(schema)
 
 
@@ -107,7 +107,7 @@ def _about(schema: dict[str, Any]) -> str:
     """Describe a value's constraints, and add the document's own description."""
     facts = []
     if "maxLength" in schema:
-        facts.append(f"{schema['minLength']} to {schema['maxLength']} characters.")
+        facts.append(f"{schema.get('minLength', 0)} to {schema['maxLength']} characters.")
     if "maximum" in schema:
         facts.append(f"An integer from {schema['minimum']:,.0f} to {schema['maximum']:,.0f}.")
     if schema.get("description"):

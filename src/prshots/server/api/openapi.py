@@ -1,5 +1,6 @@
 """The OpenAPI document: the parameters, replies and errors of every public route."""
 
+import copy
 from typing import Any
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
@@ -29,6 +30,7 @@ from prshots.server.api.openapi_parts import (
     json_reply,
     object_of,
 )
+from prshots.server.api.openapi_staged import staging_paths
 from prshots.server.domain.baselines import BAD_MERGED_AS
 from prshots.server.domain.upload_checks import BAD_LIMIT, BAD_MARKER, BAD_THEME, BAD_VIEW, payload_too_large
 
@@ -51,14 +53,24 @@ _UPLOADED = json_reply(
 }
 
 
+_BEFORE_URL = {
+    "type": "string",
+    "format": "uri",
+    "description": "Only there if the upload had a `before`. It is deleted with the image.",
+}
+_UPLOADED_PAIR = copy.deepcopy(_UPLOADED)
+_UPLOADED_PAIR["content"]["application/json"]["schema"]["properties"]["before_url"] = _BEFORE_URL
+
+
 def _upload(max_image_bytes: int, *, of_branch: bool = False) -> dict[str, Any]:
     too_large = str(payload_too_large(max_image_bytes))
-    too_much = f"The image has {max_image_bytes:,} bytes or more, or the form is far too long."
+    too_much = f"A file has {max_image_bytes:,} bytes or more, or the form is far too long."
+    about = ("",) if of_branch else ("", "before: ")
     return {
         "summary": "Upload a baseline" if of_branch else "Upload a screenshot",
         "operationId": "uploadBaseline" if of_branch else "upload",
         "responses": {
-            "200": _UPLOADED,
+            "200": _UPLOADED if of_branch else _UPLOADED_PAIR,
             "400": error_reply(
                 "The form is invalid. The message names the first invalid field.",
                 "invalid multipart/form-data body",
@@ -72,10 +84,10 @@ def _upload(max_image_bytes: int, *, of_branch: bool = False) -> dict[str, Any]:
             "401": UNAUTHORIZED,
             "403": NOT_ITS_BRANCH if of_branch else OTHER_PULL_REQUEST,
             "408": TIMEOUT,
-            "413": error_reply(too_much, too_large),
+            "413": error_reply(too_much, *(which + too_large for which in about)),
             "415": error_reply(
                 "The image type is not supported, or the content does not match the declared type.",
-                *_WRONG_TYPES,
+                *(which + wrong for which in about for wrong in _WRONG_TYPES),
             ),
             "429": error_reply(
                 "Too many uploads in a minute for the project. The default limit is 120.",
@@ -116,10 +128,15 @@ def _form(max_image_bytes: int, of_branch: bool) -> dict[str, Any]:
     )
     form = object_of({"image": image, "name": NAME, **target, "viewport": A_VIEWPORT})
     form["properties"]["theme"] = A_THEME
+    files = {"image": {"contentType": ", ".join(known.content_type for known in FORMATS)}}
+    if not of_branch:
+        what = "Optional. What the image shows as it was before. The two are shown and compared as a pair."
+        form["properties"]["before"] = image | {"description": what}
+        files["before"] = files["image"]
     return {
         # Unknown fields are ignored, but every field needs a name.
         "schema": form | {"propertyNames": {"minLength": 1}},
-        "encoding": {"image": {"contentType": ", ".join(known.content_type for known in FORMATS)}},
+        "encoding": files,
     }
 
 
@@ -339,6 +356,7 @@ def document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, 
             "/v1/expire": {"post": _EXPIRE},
             "/v1/baseline": {"post": _upload(max_image_bytes, of_branch=True)},
             **COMPARISON_PATHS,
+            **staging_paths(_upload(max_image_bytes)),
             "/v1/limits": {"get": _LIMITS},
             "/v1/oidc/token": {"post": _EXCHANGE},
             "/healthz": {"get": _HEALTH},

@@ -3,7 +3,7 @@
 from typing import Any
 
 from prshots.contract.limits import MAX_BASE_COMMITS, MAX_KNOWN_SHOTS
-from prshots.contract.replies import ComparisonState, Verdict
+from prshots.contract.replies import MANUAL, ComparisonState, Verdict
 from prshots.server.api.openapi_parts import (
     A_BRANCH,
     A_COMMIT,
@@ -65,9 +65,16 @@ _SHOT["properties"] |= {
         "commit has the shot.",
     },
     "reason": {"type": "string", "description": "Why the comparison failed."},
+    "pair": {
+        "const": MANUAL,
+        "description": "Only there if the before was uploaded with the image. Then there is no base commit.",
+    },
+    "commit_sha": A_COMMIT
+    | {"description": "Only there if the image is of an earlier commit: a pair stays until it is replaced."},
 }
 _COUNTS = object_of({verdict: _COUNT for verdict in Verdict if verdict is not Verdict.FAILED})
 _COUNTS["properties"]["failed"] = _COUNT | {"description": "Only there if a shot could not be compared."}
+_PAIRS = _COUNT | {"description": "How many shots were compared with a before uploaded with them, if any."}
 _COMPARISON = object_of(
     {
         "pr_number": PR_NUMBER,
@@ -80,6 +87,7 @@ _COMPARISON = object_of(
         "dashboard_url": A_URL,
     }
 )
+_COMPARISON["properties"]["pairs"] = _PAIRS
 
 
 def _post(

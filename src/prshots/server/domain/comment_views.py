@@ -184,7 +184,8 @@ def _what_was_compared(comparison: Comparison) -> str:
     words = f"{commit} compared with {_branch(comparison)}"
     if comparison.base_commit:
         words += f" at {_commit(comparison.base_commit)}"
-    return f"{words} ({comparison.pairs:,} with their own before)" if comparison.pairs else words
+    whose = "its" if comparison.pairs == 1 else "their"
+    return f"{words} ({comparison.pairs:,} with {whose} own before)" if comparison.pairs else words
 
 
 def _what_is_missing(comparison: Comparison) -> str:

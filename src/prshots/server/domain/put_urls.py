@@ -159,7 +159,7 @@ class PutUrls:
 
 
 def _target(body: Mapping[str, Any]) -> tuple[int, Place]:
-    given = [name for name in ("pr_number", "branch") if body.get(name) is not None]
+    given = [name for name in ("pr_number", "branch") if name in body]
     if len(given) != 1:
         raise InvalidInputError(NO_TARGET)
     if given == ["pr_number"]:

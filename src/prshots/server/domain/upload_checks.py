@@ -20,6 +20,7 @@ from prshots.contract.limits import (
     MAX_NAME_CHARACTERS,
     MAX_PR_NUMBER,
     MAX_REPOSITORY_CHARACTERS,
+    REPOSITORY,
     THEMES,
     VIEWPORT,
 )
@@ -31,8 +32,6 @@ BAD_REPOSITORY = f"repository must be owner/name, at most {MAX_REPOSITORY_CHARAC
 BAD_THEME = f"theme must be {' or '.join(THEMES)}"
 
 _PR_NUMBER = re.compile(r"[0-9]{1,10}")
-# GitLab's groups are nested, and Bitbucket's workspaces may be UUIDs in braces.
-_REPOSITORY = re.compile(r"[^/\s\0]+(/[^/\s\0]+)+")
 _LIMIT = re.compile(r"[0-9]{1,10}")
 
 T = TypeVar("T")
@@ -136,7 +135,7 @@ def repository_of(fields: Mapping[str, object]) -> str:
     if repository is None or repository == "":
         return ""
     is_valid = isinstance(repository, str) and len(repository) <= MAX_REPOSITORY_CHARACTERS
-    if not is_valid or not _REPOSITORY.fullmatch(str(repository)):
+    if not is_valid or not REPOSITORY.fullmatch(str(repository)):
         raise InvalidInputError(BAD_REPOSITORY)
     return str(repository).lower()
 

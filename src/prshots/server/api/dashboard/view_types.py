@@ -186,7 +186,9 @@ class ComparedShotView(TypedDict):
     after: ImageView | None
     """null: the shot was removed."""
     before: ImageView | None
-    """null: the shot is new, or its baseline was deleted."""
+    """null: the shot is new, or its base was deleted."""
+    is_pair: bool
+    """The before was uploaded together with the after. Then there is no base commit."""
     diff_url: str | None
     base_commit: str | None
     ancestor: bool
@@ -201,7 +203,7 @@ class ComparisonView(TypedDict):
     base_commit: str | None
     state: ComparisonState
     missing: int
-    """How many of the base's shots an incomplete run lacks."""
+    """How many of the base's shots an incomplete run lacks. Without a base commit: how many have no base."""
     shots: list[ComparedShotView]
     """Changed first, then moved, new, removed, failed and unchanged ones, each in natural order."""
 

@@ -124,7 +124,8 @@ def compared_shot_view(shot: PlannedShot, images: Images) -> ComparedShotView:
         "after": image_view(image, images) if image else None,
         "before": image_view(base, images) if base else None,
         "diff_url": images.diff_url_of(image, base) if image and base and has_diff(shot) else None,
-        "base_commit": shot.base.commit_sha if shot.base else None,
+        "is_pair": shot.base is not None and shot.base.is_before,
+        "base_commit": shot.base.commit_sha or None if shot.base else None,
         "ancestor": shot.base.is_listed if shot.base else True,
         "reason": result.reason,
     }

@@ -1,0 +1,182 @@
+"""One-time URLs: an upload with a plain PUT, without a token."""
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from prshots.client.service import Client
+from prshots.contract.errors import InvalidInputError
+from support.drawn_pages import sha
+from support.service import Service, png
+
+IMAGE, BEFORE = png(), png()
+PNG = {"Content-Type": "image/png"}
+ABOUT = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "content_type": "image/png"}
+
+
+class Project:
+    def __init__(self, client: httpx.Client, token: str) -> None:
+        self.client, self.token = client, token
+
+    def asked(self, **changes: object) -> httpx.Response:
+        body = ABOUT | {"pr_number": 7} | changes
+        return self.client.post("/v1/put-urls", json={k: v for k, v in body.items() if v is not None})
+
+    def urls(self, **changes: object) -> dict[str, Any]:
+        reply = self.asked(**changes)
+        assert reply.status_code == 200, reply.text
+        return dict(reply.json())
+
+    def count(self, pr_number: int = 7) -> int:
+        reply = self.client.get("/v1/comment", params={"pr_number": pr_number, "view": "all"})
+        return int(reply.json()["count"])
+
+
+@pytest.fixture
+def project(shared_service: Service) -> Iterator[Project]:
+    token = shared_service.new_token()
+    with shared_service.client(token) as client:
+        yield Project(client, token)
+
+
+def put(url: str, image: bytes = IMAGE, **headers: str) -> httpx.Response:
+    return httpx.put(url, content=image, headers=PNG | headers)
+
+
+def test_a_put_answers_as_an_upload(project, shared_service):
+    before = int(time.time())
+    urls = project.urls(theme="dark")
+    assert set(urls) == {"put_url", "expires_at"}
+    assert urls["put_url"].startswith(f"{shared_service.base_url}/v1/put/")
+    assert before + 600 <= urls["expires_at"] <= int(time.time()) + 600
+    reply = put(urls["put_url"]).json()
+    assert set(reply) == {"id", "view_url", "markdown"}
+    assert httpx.get(reply["view_url"]).content == IMAGE
+    assert project.count() == 1
+
+
+def test_it_works_once(project):
+    url = project.urls()["put_url"]
+    assert [put(url).status_code for _ in range(2)] == [200, 404]
+    assert put(url).json() == {"error": "not found"}
+    assert project.count() == 1
+
+
+def test_of_several_at_once_one_is_stored(project):
+    url = project.urls()["put_url"]
+    with ThreadPoolExecutor(4) as threads:
+        replies = list(threads.map(put, [url] * 4))
+    assert sorted(reply.status_code for reply in replies) == [200, 404, 404, 404]
+    assert project.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("image", "kind", "status", "error"),
+    [
+        (png(5 * 1024 * 1024), "image/png", 413, "payload too large (max 5MB)"),
+        (b"", "image/png", 415, "declared image/png, but the file content is not a valid PNG"),
+        (b"text", "image/png", 415, "declared image/png, but the file content is not a valid PNG"),
+        (IMAGE, "image/webp", 415, "Content-Type must be image/png, which the URL is for"),
+        (IMAGE, "", 415, "Content-Type must be image/png, which the URL is for"),
+    ],
+    ids=["too large", "empty", "not an image", "another type", "no type"],
+)
+def test_a_refused_put_does_not_use_it_up(project, image, kind, status, error):
+    url = project.urls()["put_url"]
+    reply = httpx.put(url, content=image, headers={"Content-Type": kind})
+    assert (reply.status_code, reply.json()) == (status, {"error": error})
+    assert put(url).status_code == 200
+
+
+def test_an_absurdly_long_body_is_refused(project):
+    url = project.urls()["put_url"]
+    reply = put(url, b"x" * (21 * 1024 * 1024))
+    assert (reply.status_code, reply.json()) == (413, {"error": "payload too large (max 5MB)"})
+
+
+def test_it_can_stage_an_image(project):
+    urls = project.urls(pr_number=None, branch="fix", repository="acme/shop")
+    reply = put(urls["put_url"]).json()
+    assert set(reply) == {"id", "view_url", "markdown", "expires_at", "dashboard_url"}
+    staged = project.client.get("/v1/staged", params={"branch": "fix", "repository": "acme/shop"}).json()
+    assert [shot["id"] for shot in staged["staged"]] == [reply["id"]]
+
+
+class TestBefore:
+    def test_a_pair_takes_two_puts(self, project):
+        urls = project.urls(with_before=True)
+        early = put(urls["put_url"])
+        assert (early.status_code, early.json()) == (409, {"error": "put the before first"})
+        assert put(urls["before_put_url"], BEFORE).status_code == 200
+        assert put(urls["before_put_url"], BEFORE).status_code == 404
+        reply = put(urls["put_url"]).json()
+        assert httpx.get(reply["before_url"]).content == BEFORE
+        assert httpx.get(reply["view_url"]).content == IMAGE
+        assert project.count() == 1
+        assert project.client.delete(f"/v1/images/{reply['id']}").status_code == 200
+        assert httpx.get(reply["before_url"]).status_code == 410
+
+    def test_a_staged_pair(self, project):
+        urls = project.urls(pr_number=None, branch="fix", with_before=True)
+        put(urls["before_put_url"], BEFORE)
+        reply = put(urls["put_url"]).json()
+        (shot,) = project.client.get("/v1/staged", params={"branch": "fix"}).json()["staged"]
+        assert shot["before_url"] == reply["before_url"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "error"),
+    [
+        ({"name": "", "pr_number": None}, 400, "name required"),
+        ({"pr_number": None, "commit_sha": ""}, 400, "pr_number or branch required, and not both"),
+        ({"branch": "fix"}, 400, "pr_number or branch required, and not both"),
+        ({"pr_number": 0}, 400, "pr_number required"),
+        ({"pr_number": None, "branch": ""}, 400, "branch required"),
+        ({"commit_sha": 7, "viewport": ""}, 400, "commit_sha required"),
+        ({"viewport": "wide", "theme": "blue"}, 400, "viewport must be like 1280x800"),
+        ({"theme": "blue"}, 400, "theme must be light or dark"),
+        ({"content_type": "image/gif"}, 415, "unsupported content-type (png/jpeg/webp)"),
+        ({"content_type": ["image/png"]}, 415, "unsupported content-type (png/jpeg/webp)"),
+        ({"with_before": "yes"}, 400, "with_before must be true or false"),
+    ],
+)
+def test_bad_input(project, changes, status, error):
+    reply = project.asked(**changes)
+    assert (reply.status_code, reply.json()) == (status, {"error": error})
+
+
+def test_a_token_is_required_to_get_one_and_a_secret_to_use_it(shared_service):
+    assert httpx.post(f"{shared_service.base_url}/v1/put-urls", json={}).status_code == 401
+    reply = put(f"{shared_service.base_url}/v1/put/{'x' * 43}")
+    assert (reply.status_code, reply.json()) == (404, {"error": "not found"})
+
+
+def test_it_ends_with_its_token(shared_service):
+    """A revoked token stops working immediately. So does what it has handed out."""
+    name = "put-urls-of-a-revoked-token"
+    token = shared_service.new_token(name)
+    with shared_service.client(token) as client:
+        url = Project(client, token).urls()["put_url"]
+    (listed,) = json.loads(shared_service.run("token", "list", name, "--json").stdout)
+    shared_service.run("token", "revoke", listed["id"])
+    assert put(url).status_code == 404
+
+
+def test_the_web_component_relays_it(project, shared_service):
+    url = project.urls()["put_url"]
+    assert put(url.replace(shared_service.base_url, shared_service.web_url)).status_code == 200
+
+
+def test_the_client_asks_for_one(project, shared_service):
+    about = {"name": "cart", "commit_sha": sha("1"), "viewport": "1x1", "content_type": "image/png"}
+    with Client(shared_service.base_url, project.token) as client:
+        assert put(client.put_url(**about, pr_number=7).put_url).status_code == 200
+        pair = client.put_url(**about, branch="fix", repository="acme/shop", with_before=True)
+        assert [put(url).status_code for url in (pair.before_put_url, pair.put_url)] == [200, 200]
+        with pytest.raises(InvalidInputError, match="branch required"):
+            client.put_url(**about)
