@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from support.agent_desk import AgentDesk, agent_desk
+from support.chromium import WIDE, chromium
 from support.free_ports import free_port
 from support.service import Service
 
@@ -31,11 +32,25 @@ def images_of(desk: AgentDesk, pr_number: int) -> str:
         return str(client.get("/v1/comment", params={"pr_number": pr_number}).json()["markdown"])
 
 
+CART = "<h1>Your cart</h1><p>2 apples for Ann Example</p><button style='background: {color}'>Buy</button>"
+
+
 def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -> None:
-    """The story of docs/use/agents.md, with only the command at hand."""
-    before = desk.screenshot("before.png", button="#0060df")
-    desk.shop.commit("A larger button")
-    after = desk.screenshot("after.png", button="#e60000")
+    """The story of docs/use/agents.md, with only a browser, git and the command at hand."""
+    with chromium() as browser:
+        page = browser.new_page(viewport=WIDE)
+
+        def photographed(color: str, name: str) -> str:
+            """Change the page in the checkout, and take a screenshot of it."""
+            (desk.shop.folder / "cart.html").write_text(CART.format(color=color))
+            page.goto((desk.shop.folder / "cart.html").as_uri())
+            return str(desk.screenshot_of(page.screenshot(), name))
+
+        before = photographed("silver", "before.png")
+        after = photographed("gold", "after.png")
+        reviewed = photographed("orange", "reviewed.png")
+    desk.shop.git("add", "cart.html")
+    desk.shop.commit("A golden button")
 
     staged = shown(desk, after, "--before", before, "--name", "checkout/cart", "--viewport", "1280x800")
     assert (staged["state"], staged["pr"], staged["branch"]) == ("staged", None, "cart")
@@ -68,7 +83,8 @@ def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -
         assert address.replace("&", "&amp;") in posted.body
 
     desk.shop.commit("Review: another color")
-    again = shown(desk, desk.screenshot("after.png", button="#12a150"), "--before", before, "--name", "checkout/cart", "--viewport", "1280x800")  # fmt: skip
+    pair = (reviewed, "--before", before)
+    again = shown(desk, *pair, "--name", "checkout/cart", "--viewport", "1280x800")
     assert (again["state"], again["moved"], again["comparison"]["counts"]["changed"]) == ("uploaded", 0, 1)
     desk.prshots("comment", "--post")
     (posted,) = desk.forge.comments()

@@ -44,11 +44,14 @@ class AgentDesk:
         return done.stdout, done.stderr
 
     def screenshot(self, name: str, label: str = "", button: str = "#0060df") -> str:
-        """Take a screenshot of a page into a folder outside the checkout, and return its path."""
+        """Draw a page into a folder outside the checkout, and return its path."""
+        return str(self.screenshot_of(drawn_page(label, button=button), name))
+
+    def screenshot_of(self, content: bytes, name: str) -> Path:
         folder = self.shop.folder.parent / "screenshots"
         folder.mkdir(exist_ok=True)
-        (folder / name).write_bytes(drawn_page(label, button=button))
-        return str(folder / name)
+        (folder / name).write_bytes(content)
+        return folder / name
 
     def open_pull_request(self, repository: str = "") -> int:
         """Open the pull request from the branch cart, of this repository or of a fork."""
