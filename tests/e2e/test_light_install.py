@@ -134,6 +134,7 @@ def test_a_service_without_the_dashboard_logs_the_reason(tmp_path: Path) -> None
         create_web(
             files=tmp_path / "dashboard",
             api_url="http://127.0.0.1:1",
+            base_url="http://127.0.0.1:1",
             web_url="http://127.0.0.1:2",
             img_url="http://127.0.0.1:3",
             avatar_origins=[],

@@ -179,6 +179,7 @@ async def test_an_internal_error_hides_its_cause_and_logs_the_request_id():
         max_image_bytes=1,
         uploads_per_minute=1,
         base_url="http://localhost",
+        web_url="http://localhost",
         for_people=[],
         readiness=Readiness({}),
         close=close,

@@ -44,6 +44,10 @@ class LookAlike(Protocol):
 
     def write_as(self, author: str, body: str) -> Written: ...
 
+    def write_on_line(self, author: str, body: str) -> object: ...
+
+    def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int: ...
+
 
 class GitHubAsTheOthers:
     """GitHub's look-alike with the interface of the others. Each test has its own pull request."""
@@ -56,10 +60,18 @@ class GitHubAsTheOthers:
         self.repository = github.repository
         self.token, self.read_only_token = github.token, github.fork_token
         self.pr_number = github.new_pr()
+        self.propose = github.propose
 
     def comments(self) -> list[Written]:
         found = self._github.comments(self.pr_number)
         return [Written(entry["id"], entry["user"]["login"], entry["body"]) for entry in found]
+
+    def write_on_line(self, author: str, body: str) -> object:
+        del author
+        path = f"/repos/{self.repository}/pulls/{self.pr_number}"
+        head = self._github.call("GET", path).json()["head"]["sha"]
+        asked = {"body": body, "path": "cart.css", "line": 12, "side": "RIGHT", "commit_id": head}
+        return self._github.call("POST", f"{path}/comments", json=asked)
 
     def write_as(self, author: str, body: str) -> Written:
         del author
@@ -292,6 +304,58 @@ def test_the_token_is_not_sent_to_another_host_on_a_redirect(place: Place) -> No
             with pytest.raises(ForgeError, match="does not get our token"):
                 list(place.forge.comments(place.pr_number))
         assert elsewhere.seen == []
+
+
+# The pull request of a branch.
+
+
+def test_the_open_pull_request_of_a_branch_is_found_and_never_a_forks(place: Place) -> None:
+    branch = f'feat/{place.pr_number}-"cart"&more=100%'
+    ours = place.look_alike.propose(branch)
+    theirs = place.look_alike.propose(branch, "stranger/shop")
+    place.look_alike.propose(f"{branch}-old", is_open=False)
+    place.look_alike.propose(f"{branch}-alien", "stranger/shop")
+
+    (found,) = place.forge.open_from(branch)
+    assert (found.number, found.branch, found.from_fork, found.target_branch) == (ours, branch, False, "main")
+    assert found.repository in {place.look_alike.repository, ""}
+    assert found.url.endswith(f"/{ours}")
+    assert found.title
+    (fork,) = place.forge.open_from(branch, "stranger/shop")
+    assert (fork.number, fork.branch, fork.from_fork) == (theirs, branch, True)
+    for name in (f"{branch}-old", f"{branch}-alien", "nothing"):
+        assert place.forge.open_from(name) == []
+
+    assert place.forge.pull_request(ours).branch == branch
+    assert not place.forge.pull_request(ours).from_fork
+    assert place.forge.pull_request(theirs).from_fork
+    with pytest.raises(NotFoundError):
+        place.forge.pull_request(99_999)
+
+
+def test_a_malformed_pull_request_raises_a_forge_error(place: Place) -> None:
+    for answer in (None, [], {}, "text", 7, {"number": "x"}, {"id": None}):
+        place.front.will(refuse(200, body=answer), when="GET /")
+        with pytest.raises(ForgeError):
+            place.forge.pull_request(place.pr_number)
+        place.front.will(refuse(200, body=[answer]), when="GET /")
+        with pytest.raises(ForgeError):
+            place.forge.open_from("cart")
+
+
+def test_reviews_and_comments_on_lines_are_listed_apart_from_the_conversation(place: Place) -> None:
+    place.look_alike.write_as("ann", "in the conversation")
+    place.look_alike.write_on_line("ann", "on a line")
+    conversation, reviews = (
+        [*listed(place.pr_number)] for listed in (place.forge.comments, place.forge.reviews)
+    )
+    if isinstance(place.forge, GitLab):  # has all of them among its notes
+        assert ([one.body for one in conversation], reviews) == (["in the conversation", "on a line"], [])
+        return
+    assert [one.body for one in conversation] == ["in the conversation"]
+    (review,) = reviews
+    assert (review.body, bool(review.url)) == ("on a line", True)
+    assert re.fullmatch(r"\S+:\d+", review.place)
 
 
 # The sticky comment, kept current.

@@ -1,5 +1,6 @@
 """The web component in front of the real API: clients get exactly what the API replies."""
 
+import re
 import socket
 from collections.abc import Iterator
 
@@ -95,3 +96,20 @@ def test_web_does_not_relay_the_api_docs_or_health_check(shared_service: Service
     assert "content-security-policy" in health.headers
     manual = httpx.get(f"{shared_service.web_url}/docs", trust_env=False)
     assert "prshots API" not in manual.text
+
+
+def test_llms_txt_is_served_at_both_addresses_with_those_of_this_installation(
+    shared_service: Service,
+) -> None:
+    texts = [
+        httpx.get(f"{address}/llms.txt", trust_env=False)
+        for address in (shared_service.web_url, shared_service.base_url)
+    ]
+    for reply in texts:
+        assert reply.status_code == 200
+        assert reply.headers["content-type"] == "text/plain; charset=utf-8"
+        assert f"PRSHOTS_URL={shared_service.base_url}" in reply.text
+        assert shared_service.web_url in reply.text
+    assert texts[0].text == texts[1].text
+    for address in re.findall(r"\]\((http[^)]+)\)", texts[0].text):
+        assert httpx.get(address, trust_env=False).status_code == 200

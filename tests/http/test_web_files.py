@@ -232,7 +232,7 @@ async def test_an_unexpected_error_is_a_500_without_details(
         async def __call__(self, *_: object) -> None:
             raise ValueError("a secret")
 
-    web = Web({}, BrokenRelay("http://localhost"), security_headers(["https://img.test"]))
+    web = Web({}, BrokenRelay("http://localhost"), security_headers(["https://img.test"]), [])
     sent: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ async def main(port: str, files: str, api_url: str) -> None:
     app = create_web(
         files=Path(files),
         api_url=api_url,
+        base_url="https://api.test",
         web_url=f"http://127.0.0.1:{port}",
         img_url="https://img.test/shots",
         avatar_origins=["https://people.test"],

@@ -91,6 +91,7 @@ async def test_every_api_and_service_route_is_documented() -> None:
         max_image_bytes=1,
         uploads_per_minute=1,
         base_url="",
+        web_url="",
         for_people=[],
         readiness=nothing,
         close=nothing,

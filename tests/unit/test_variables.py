@@ -80,7 +80,12 @@ def test_empty_variables_and_those_of_other_programs_are_fine() -> None:
 
 
 def test_a_client_command_warns_and_goes_on(tmp_path: Path) -> None:
-    env = {"PRSHOTS_TOKN": "very-secret", "PRSHOTS_OUR_TEAM": "x", "PRSHOTS_DATA_DIR": "x"}
+    env = {
+        "PRSHOTS_TOKN": "very-secret",
+        "PRSHOTS_OUR_TEAM": "x",
+        "PRSHOTS_DATA_DIR": "x",
+        "GITLAB_CI": "true",
+    }
     done = run_here("upload", "--allow-empty", str(tmp_path), "--pr", "1", env=env)
     assert done.stderr.splitlines()[:2] == [
         "Warning: unknown variable PRSHOTS_OUR_TEAM is ignored.",

@@ -18,9 +18,11 @@ from prshots.cli import (
     expire,
     keys,
     login_link,
+    mcp,
     migrate,
     projects,
     serve,
+    show,
     sweep,
     tokens,
     upload,
@@ -44,10 +46,12 @@ server = partial(app.command, rich_help_panel=SERVER)
 server_group = partial(app.add_typer, rich_help_panel=SERVER)
 
 client()(upload.upload)
+client()(show.show)
 client()(compare.compare)
 client()(comment.comment)
 client()(expire.expire)
 client()(delete.delete)
+client()(mcp.mcp)
 server()(serve.serve)
 server()(sweep.sweep)
 server()(login_link.login_link)

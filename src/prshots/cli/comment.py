@@ -1,8 +1,9 @@
 """`prshots comment`: print the pull request's comment, or post it."""
 
+import os
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +27,12 @@ from prshots.cli.service_options import (
 from prshots.cli.upload_output import say_dashboard
 from prshots.contract.comments import View
 from prshots.contract.errors import CallError, InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prshots.client.ci import Job
+    from prshots.client.heads import Head
 
 
 def comment(
@@ -69,6 +76,7 @@ def comment(
     from prshots.client.lookup import with_head
     from prshots.client.posting import Composer
     from prshots.client.posting import post as bring_up_to_date
+    from prshots.client.staging import moved
     from prshots.client.templates import Template
 
     del quiet
@@ -77,15 +85,17 @@ def comment(
     if pr is None and builds_baselines(job, branch_setting()):
         say(f"Nothing to comment on: this job runs for {job.branch}, not for a pull request.")
         return
-    pr_number = pull_request(pr, job)
+    options = (forge, forge_url, repository, forge_token) if post or not job.ci else None
+    head = _head(job, pr, lambda found: job_with(found, *options) if options else found)
+    job, pr_number = head.job, head.job.pr_number or 0
     if around is not None and job.lookup is not None:
         with suppress(
             InvalidInputError, CallError
         ):  # a template without the commit is better than no comment
             job = with_head(job, pr_number, say_wait)
-    if post:
-        job = job_with(job, forge, forge_url, repository, forge_token)
     with connected(url, token, project) as service:
+        if words := moved(service, head)[1]:
+            say(f"Note: {words}.")
         usual, dashboard_url = view_and_page(service, pr_number, job)
         composer = Composer(service, pr_number, job, around, view or usual, dashboard_url)
         if not post:
@@ -102,6 +112,18 @@ def comment(
     if posted.url:
         print(posted.url)
     say_dashboard(dashboard_url)
+
+
+def _head(job: "Job", pr: int | None, with_options: "Callable[[Job], Job]") -> "Head":
+    """Return the pull request and its branch: from CI, or at a desk from git and the forge."""
+    from prshots.client.heads import current_head, head_in_ci
+
+    if job.ci:
+        return head_in_ci(with_options(job), pull_request(pr, job), say_wait)
+    head = current_head(os.environ, pr, with_options, say_wait)
+    if head.job.pr_number is None:
+        raise InvalidInputError(f"no pull request: {head.unknown}. Use --pr N")
+    return head
 
 
 _DONE = {

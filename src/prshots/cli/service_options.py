@@ -127,9 +127,15 @@ def branch_setting() -> str:
 
 
 def current_job() -> "Job":
+    """Return the CI's job; at a desk, what git says about the repository."""
     from prshots.client.ci import detected
 
-    return detected(os.environ)
+    job = detected(os.environ)
+    if job.ci:
+        return job
+    from prshots.client.ci.desk import at_desk
+
+    return at_desk(os.environ).job
 
 
 def job_with(job: "Job", forge: ForgeKind | None, forge_url: str, repository: str, forge_token: str) -> "Job":

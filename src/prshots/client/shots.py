@@ -64,7 +64,13 @@ class Found(NamedTuple):
 
 
 def find_shots(
-    paths: Sequence[str | Path], *, base: str = "", name: str = "", viewport: str = "", theme: str = ""
+    paths: Sequence[str | Path],
+    *,
+    base: str = "",
+    name: str = "",
+    viewport: str = "",
+    theme: str = "",
+    at_desk: bool = False,
 ) -> Found:
     """Find screenshots in files, folders and globs (including `**`), and sort them by name.
 
@@ -72,6 +78,7 @@ def find_shots(
     that was searched, otherwise as given, without leading `..`. `name` is for a single file.
     The viewport is the suffix after an `@`, as in `cart@1280x800.png`, otherwise the image's size in pixels.
     A theme may follow it: `cart@1280x800.dark.png`. `viewport` and `theme` override what the file says.
+    With `at_desk`, a file outside the working folder, such as a temporary one, has only its file name.
 
     Raises InvalidInputError if another argument is invalid. An invalid file becomes a problem instead.
     """
@@ -86,7 +93,7 @@ def find_shots(
     shots: dict[tuple[str, str, str], ShotFile] = {}
     for path, folder in files:
         try:
-            named = name or _name_of(path, base or folder)
+            named = name or _name_of(path, base or folder or (_outside(path) if at_desk else ""))
             shot = shot_from(path, name=named, viewport=viewport, theme=theme, with_suffix=not name)
         except InvalidInputError as error:
             problems.append(Problem(str(path), str(error)))
@@ -190,6 +197,11 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 def _without_repetitions(files: Iterator[tuple[Path, str]]) -> list[tuple[Path, str]]:
     """Return each file once, as it was found first. Paths and patterns may overlap."""
     return list({os.path.abspath(path): (path, folder) for path, folder in reversed([*files])}.values())[::-1]  # noqa: PTH100 - does not resolve links
+
+
+def _outside(path: Path) -> str:
+    """Return the folder of a file that is outside the working folder; empty if it is inside."""
+    return "" if path.resolve().is_relative_to(Path.cwd().resolve()) else str(path.parent)
 
 
 def _name_of(path: Path, folder: str) -> str:

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Written
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Written
 
 _ROUTE = re.compile(
     r"/repositories/(?P<repository>[^/]+/[^/]+)/pullrequests/(?P<id>\d+)/comments(?:/(?P<comment>\d+))?"
 )
+_PULLS = re.compile(r"/repositories/(?P<repository>[^/]+/[^/]+)/pullrequests(?:/(?P<id>\d+))?")
+_QUERY = re.compile(r'state = "OPEN" AND source\.branch\.name = "((?:[^"\\]|\\.)*)"')
 DELETED = "deleted"
 INLINE = "inline"
 """A comment on a line of the diff."""
@@ -25,6 +27,7 @@ class BitbucketLookAlike(ForgeServer):
     root = "/2.0"
     token = "ann@example.com:token-of-prshots-bot"
     access_token = "token-of-the-repository"
+    on_a_line = INLINE
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,6 +46,8 @@ class BitbucketLookAlike(ForgeServer):
             if not asked.account.may_ask_who:
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
+        if found := _PULLS.fullmatch(asked.path):
+            return self._pulls(asked, found["repository"], found["id"])
         route = _ROUTE.fullmatch(asked.path)
         if route is None or int(route["id"]) != self.pr_number:
             return Answer(404, self.shape("no_pull_request"))
@@ -71,6 +76,31 @@ class BitbucketLookAlike(ForgeServer):
             asks = urlencode({**asked.query, "pagelen": size, "page": number + 1})
             page["next"] = f"{self.public_url}{self.root}{asked.path}?{asks}"
         return Answer(200, page)
+
+    def _pulls(self, asked: Asked, repository: str, number: str | None) -> Answer:
+        if repository != self.repository:
+            return Answer(404, self.shape("no_repository"))
+        if number:
+            known = [one for one in self.proposed if str(one.number) == number]
+            return Answer(200, self._pull(known[0])) if known else Answer(404, self.shape("no_pull_request"))
+        if not (query := _QUERY.fullmatch(asked.query.get("q", ""))):
+            return Answer(400, self.shape("bad_request"))
+        branch = re.sub(r"\\(.)", r"\1", query[1])
+        found = [self._pull(one) for one in self.proposed if one.is_open and one.branch == branch]
+        return Answer(200, self.shape("page") | {"values": found, "size": len(found)})
+
+    def _pull(self, proposed: Proposed) -> Any:
+        page = f"{self.public_url}/{self.repository}/pull-requests/{proposed.number}"
+        return {
+            "type": "pullrequest",
+            "id": proposed.number,
+            "state": "OPEN" if proposed.is_open else "DECLINED",
+            "title": "A new cart",
+            "author": self._person("ann"),
+            "links": {"html": {"href": page}},
+            "source": {"branch": {"name": proposed.branch}, "repository": {"full_name": proposed.repository}},
+            "destination": {"branch": {"name": "main"}, "repository": {"full_name": self.repository}},
+        }
 
     def _create(self, asked: Asked) -> Answer:
         assert asked.account is not None

@@ -36,6 +36,16 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Proposed:
+    """A pull request: a branch of this repository, or of a fork."""
+
+    number: int
+    branch: str
+    repository: str
+    is_open: bool = True
+
+
+@dataclass(frozen=True)
 class Account:
     login: str
     may_write: bool = True
@@ -74,6 +84,8 @@ class ForgeServer(ABC):
     read_only_token = "token-that-may-only-read"
     outsider_token = "token-of-no-member"
     largest_page = 100
+    on_a_line = ""
+    """The kind of a comment on a line of the diff, if that is another list."""
 
     def __init__(self) -> None:
         self.accounts = {
@@ -84,6 +96,7 @@ class ForgeServer(ABC):
         self.page_size = self.largest_page
         self.locked = False
         self.requests: list[str] = []
+        self.proposed = [Proposed(self.pr_number, "cart", self.repository)]
         self._written: list[Written] = []
         self._ids = itertools.count(4180)
         self._replies = json.loads((REPLIES / f"{self.name}.json").read_text())
@@ -106,6 +119,17 @@ class ForgeServer(ABC):
     def write_as(self, author: str, body: str, kind: str = "") -> Written:
         with self._lock:
             return self._write(author, body, kind)
+
+    def write_on_line(self, author: str, body: str) -> Written:
+        """Write on a line of the diff."""
+        return self.write_as(author, body, self.on_a_line)
+
+    def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int:
+        """Open a pull request from a branch of this repository, or of a fork."""
+        number = self.pr_number + 100 + len(self.proposed)
+        with self._lock:
+            self.proposed.append(Proposed(number, branch, repository or self.repository, is_open))
+        return number
 
     def count(self, *methods: str) -> int:
         """Count the requests with these methods."""

@@ -4,10 +4,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Written
+from support.forges.forge_server import Account, Answer, Asked, ForgeServer, Proposed, Written
 
 _COMMENTS = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/(?P<index>\d+)/comments")
 _COMMENT = re.compile(r"/repos/(?P<repository>[^/]+/[^/]+)/issues/comments/(?P<comment>\d+)")
+_REVIEWS = re.compile(r"/repos/acme/shop/pulls/\d+/reviews(?:/(?P<review>\d+)/comments)?")
+_PULL = re.compile(r"/repos/acme/shop/pulls/(?P<index>\d+)")
+
+
+ON_A_LINE = "line"
+"""A comment on a line of the diff. It belongs to a review."""
 
 
 class GiteaLookAlike(ForgeServer):
@@ -17,6 +23,7 @@ class GiteaLookAlike(ForgeServer):
     root = "/api/v1"
     actions_token = "token-of-actions"
     unscoped_token = "token-without-read-user"
+    on_a_line = ON_A_LINE
     head_sha = "83a20ec058e2fb00e7fa4558c4c6e81e2dcf253d"
 
     def __init__(self) -> None:
@@ -36,9 +43,17 @@ class GiteaLookAlike(ForgeServer):
                 return Answer(403, self.shape("no_profile"))
             return Answer(200, self._person(asked.account.login))
         if asked.path == f"/repos/{self.repository}/pulls":
-            return Answer(200, [self._pull_request()])
-        if asked.path == f"/repos/{self.repository}/pulls/{self.pr_number}":
-            return Answer(200, self._pull_request())
+            is_wanted = {"open": (True,), "closed": (False,)}.get(
+                asked.query.get("state", "open"), (True, False)
+            )
+            return Answer(200, [self._pull_request(one) for one in self.proposed if one.is_open in is_wanted])
+        if found := _REVIEWS.fullmatch(asked.path):
+            return Answer(200, self._reviews(found["review"]))
+        if found := _PULL.fullmatch(asked.path):
+            known = [one for one in self.proposed if str(one.number) == found["index"]]
+            return (
+                Answer(200, self._pull_request(known[0])) if known else Answer(404, self.shape("not_found"))
+            )
         route = _COMMENTS.fullmatch(asked.path) or _COMMENT.fullmatch(asked.path)
         if route is None or route["repository"] != self.repository:
             return Answer(404, self.shape("not_found"))
@@ -55,7 +70,7 @@ class GiteaLookAlike(ForgeServer):
 
     def _list(self, asked: Asked) -> Answer:
         headers = {"X-Total-Count": str(len(self._written))}
-        page = self._written
+        page = [written for written in self._written if written.kind != ON_A_LINE]
         if self.pages:
             page, number, size, pages = self._page(asked, "limit")
             if number < pages:
@@ -93,14 +108,45 @@ class GiteaLookAlike(ForgeServer):
             "body": written.body,
         }
 
-    def _pull_request(self) -> Any:
-        repo = {"full_name": self.repository}
+    def _pull_request(self, proposed: Proposed) -> Any:
+        head = {"sha": self.head_sha, "ref": proposed.branch, "repo": {"full_name": proposed.repository}}
         return {
-            "number": self.pr_number,
-            "state": "open",
-            "head": {"sha": self.head_sha, "repo": repo},
-            "base": {"repo": repo},
+            "number": proposed.number,
+            "state": "open" if proposed.is_open else "closed",
+            "title": "A new cart",
+            "user": self._person("ann"),
+            "html_url": f"{self.public_url}/{self.repository}/pulls/{proposed.number}",
+            "head": head,
+            "base": {"ref": "main", "repo": {"full_name": self.repository}},
         }
+
+    def _reviews(self, review: str | None) -> Any:
+        """Return what was written on lines: each is a review of its own, with one comment."""
+        page = f"{self.public_url}/{self.repository}/pulls/{self.pr_number}/files"
+        on_lines = [written for written in self._written if written.kind == ON_A_LINE]
+        if review is None:
+            return [
+                {
+                    "id": written.id,
+                    "body": "",
+                    "comments_count": 1,
+                    "user": self._person(written.author),
+                    "html_url": f"{page}#review-{written.id}",
+                }
+                for written in on_lines
+            ]
+        return [
+            {
+                "id": written.id,
+                "body": written.body,
+                "user": self._person(written.author),
+                "html_url": f"{page}#issuecomment-{written.id}",
+                "path": "cart.css",
+                "position": 12,
+            }
+            for written in on_lines
+            if str(written.id) == review
+        ]
 
     def _person(self, login: str) -> Any:
         return self.shape("user") | {"login": login, "username": login}

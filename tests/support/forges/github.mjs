@@ -1,7 +1,7 @@
 // A GitHub look-alike to comment on: node github.mjs PORT
 // It exits when its standard input closes. It wraps emulate and adds what emulate lacks, in the shape of GitHub's
 // replies: refused and read-only tokens, the owner of a token (GraphQL), comments that are too long, page links with
-// the repository's number, pull requests by head, rendered comments, and the image proxy for their images. The API is at / (as on
+// the repository's number, pull requests by head and from forks, rendered comments, and the image proxy for their images. The API is at / (as on
 // api.github.com) and under /api/v3 (as on GitHub Enterprise Server).
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
@@ -72,6 +72,18 @@ async function proxied(method, path) {
   return { status: 200, ...kept.get(path) };
 }
 
+// Pull requests from forks, which emulate does not have.
+const forks = [];
+
+function forked({ branch, repository: fork }) {
+  const number = 9000 + forks.length;
+  const head = { ref: branch, sha: "f".repeat(40), repo: { full_name: fork } };
+  const base = { ref: "main", repo: { full_name: repository } };
+  const page = `${url}/${repository}/pull/${number}`;
+  forks.push({ number, state: "open", title: "From a fork", user: { login: "stranger" }, html_url: page, head, base });
+  return { number };
+}
+
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
 
 function rendered(markdown) {
@@ -129,6 +141,17 @@ async function reply(request, text) {
     const open = await ofEmulate(request, `/repos/${repository}/pulls?per_page=100`, text);
     return { status: open.status, body: JSON.parse(open.bytes).filter((pull) => pull.head.sha === head) };
   }
+  if (path === "/_forked") return { status: 200, body: forked(JSON.parse(text)) };
+  const asked = new URL(path, url);
+  if (request.method === "GET" && asked.pathname === `/repos/${repository}/pulls` && asked.searchParams.has("head")) {
+    const open = await ofEmulate(request, `${asked.pathname}?state=open&per_page=100`, text);
+    const [owner, branch] = asked.searchParams.get("head").split(/:(.*)/s);
+    const isHead = ({ head }) => head.ref === branch && head.repo.full_name.startsWith(`${owner}/`);
+    return { status: open.status, body: [...JSON.parse(open.bytes), ...forks].filter(isHead) };
+  }
+  const [, fork] = /^\/repos\/[^/]+\/[^/]+\/pulls\/(\d+)$/.exec(path) ?? [];
+  const known = forks.find(({ number }) => number === Number(fork));
+  if (known && request.method === "GET") return { status: 200, body: known };
   const answer = await ofEmulate(request, path, text);
   if (answer.status === 200 && /github\.(full|html)\+json/.test(request.headers.accept) && /\/comments\/\d+$/.test(path)) {
     const comment = JSON.parse(answer.bytes);

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlencode
 
-from support.forges.forge_server import Answer, Asked, ForgeServer, Written
+from support.forges.forge_server import Answer, Asked, ForgeServer, Proposed, Written
 
 _ROUTE = re.compile(
     r"/projects/(?P<project>[^/]+)/merge_requests/(?P<iid>\d+)(?P<notes>/notes)?(?:/(?P<note>\d+))?"
 )
+_PROJECT = re.compile(r"/projects/(?P<project>[^/]+)")
+_LIST = re.compile(r"/projects/(?P<project>[^/]+)/merge_requests")
 SYSTEM = "system"
 """A note that GitLab writes itself, such as "assigned to @ann". It is in the list but is not a comment."""
 HIDDEN = "hidden"
@@ -33,17 +35,22 @@ class GitLabLookAlike(ForgeServer):
             return Answer(401, self.shape("unauthorized"))
         if asked.path == "/user":
             return Answer(200, self._person("user", asked.account.login))
+        if found := _PROJECT.fullmatch(asked.path):
+            return self._project(unquote(found["project"]))
+        if found := _LIST.fullmatch(asked.path):
+            return self._merge_requests(asked, unquote(found["project"]))
         if not (route := _ROUTE.fullmatch(asked.path)):
             return Answer(404, self.shape("no_route"))
         if asked.method != "GET" and not asked.account.may_write:
             return Answer(403, self.shape("insufficient_scope"))
         if unquote(route["project"]) not in (self.repository, str(self.project_id)):
             return Answer(404, self.shape("no_project"))
-        if int(route["iid"]) != self.pr_number:
+        proposed = next((one for one in self.proposed if str(one.number) == route["iid"]), None)
+        if proposed is None or (route["notes"] and proposed.number != self.pr_number):
             return Answer(404, self.shape("no_merge_request"))
         match asked.method, route["notes"], route["note"]:
             case "GET", None, None:
-                return Answer(200, self._merge_request())
+                return Answer(200, self._merge_request(proposed))
             case "GET", _, None:
                 return self._list(asked)
             case "POST", _, None:
@@ -108,13 +115,38 @@ class GitLabLookAlike(ForgeServer):
     def _person(self, shape: str, login: str) -> Any:
         return self.shape(shape) | {"username": login, "web_url": f"https://gitlab.example.com/{login}"}
 
-    def _merge_request(self) -> Any:
-        page = f"{self.public_url}/{self.repository}/-/merge_requests/{self.pr_number}"
+    def _id_of(self, repository: str) -> int | None:
+        known = {one.repository for one in self.proposed} - {self.repository}
+        ids = {self.repository: self.project_id} | {name: 500 + at for at, name in enumerate(sorted(known))}
+        return ids.get(repository)
+
+    def _project(self, repository: str) -> Answer:
+        if (found := self._id_of(repository)) is None:
+            return Answer(404, self.shape("no_project"))
+        return Answer(200, {"id": found, "path_with_namespace": repository})
+
+    def _merge_requests(self, asked: Asked, repository: str) -> Answer:
+        if repository not in (self.repository, str(self.project_id)):
+            return Answer(404, self.shape("no_project"))
+        state, branch = asked.query.get("state", "all"), asked.query.get("source_branch")
+        found = [
+            one
+            for one in self.proposed
+            if state == "all" or one.is_open == (state == "opened")
+            if branch in (None, one.branch)
+        ]
+        return Answer(200, [self._merge_request(one) for one in found])
+
+    def _merge_request(self, proposed: Proposed) -> Any:
+        page = f"{self.public_url}/{self.repository}/-/merge_requests/{proposed.number}"
         return self.shape("merge_request") | {
-            "iid": self.pr_number,
+            "iid": proposed.number,
             "author": self._person("author", "ann"),
             "web_url": page,
-            "state": "merged" if self.merged_as else "opened",
+            "state": "merged" if self.merged_as else "opened" if proposed.is_open else "closed",
+            "source_branch": proposed.branch,
+            "source_project_id": self._id_of(proposed.repository),
+            "target_project_id": self.project_id,
             "merge_commit_sha": self.merged_as or None,
             "squash_commit_sha": None,
             "target_branch": "main",

@@ -48,6 +48,17 @@ class GitHubLookAlike:
         asked = {"title": "A change", "head": f"change-{next(self._branches)}", "base": "main"}
         return int(self.call("POST", f"/repos/{self.repository}/pulls", json=asked).json()["number"])
 
+    def propose(self, branch: str, repository: str = "", *, is_open: bool = True) -> int:
+        """Open a pull request from a branch of this repository, or of a fork."""
+        if repository:
+            asked = {"branch": branch, "repository": repository}
+            return int(self.call("POST", "/_forked", json=asked).json()["number"])
+        asked = {"title": "A change", "head": branch, "base": "main"}
+        number = int(self.call("POST", f"/repos/{self.repository}/pulls", json=asked).json()["number"])
+        if not is_open:
+            self.call("PATCH", f"/repos/{self.repository}/pulls/{number}", json={"state": "closed"})
+        return number
+
     def comments(self, pr_number: int = 0) -> list[dict[str, Any]]:
         """Return GitHub's comments on a pull request, by default the first one."""
         path = f"/repos/{self.repository}/issues/{pr_number or self.pr_number}/comments?per_page=100&page="

@@ -21,12 +21,16 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment on the forge. `author` is what `Forge.me` returns for its author."""
+    """A comment on the forge. `author` is what `Forge.me` returns for its author.
+
+    `place` is the file and line that it is about; empty if it is about the whole pull request.
+    """
 
     id: str
     body: str
     author: str
     url: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,24 @@ class Merge:
 
     commit_sha: str
     branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request. Its head is the branch `branch` of `repository`, which is another one if `from_fork`.
+
+    Unknown values are empty: the repository of a fork is, if it was deleted or if the forge does not name it.
+    """
+
+    number: int
+    branch: str
+    repository: str = ""
+    from_fork: bool = False
+    is_open: bool = True
+    target_branch: str = ""
+    title: str = ""
+    author: str = ""
+    url: str = ""
 
 
 class Forge(Protocol):
@@ -65,6 +87,9 @@ class Forge(Protocol):
     def comments(self, pr_number: int) -> Iterator[Comment]:
         """Yield all comments on a pull request, oldest first. Pages are requested as needed."""
 
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        """Yield what `comments` leaves out: reviews, and comments on lines of the diff."""
+
     def create(self, pr_number: int, body: str) -> Comment: ...
 
     def update(self, pr_number: int, comment_id: str, body: str) -> None:
@@ -72,6 +97,15 @@ class Forge(Protocol):
 
     def delete(self, pr_number: int, comment_id: str) -> None:
         """Delete a comment. It is no error if it no longer exists."""
+
+    def pull_request(self, pr_number: int) -> PullRequest:
+        """Return a pull request, open or not. Raises NotFoundError if there is none."""
+
+    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+        """Return the open pull requests whose head is this branch, of this repository or of the given fork.
+
+        Another repository's branch of the same name is another branch.
+        """
 
     def merge_of(self, pr_number: int) -> Merge | None:
         """Return how the pull request was merged; None if it was not, or if the forge does not tell."""

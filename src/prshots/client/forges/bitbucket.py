@@ -1,15 +1,17 @@
 """Bitbucket Cloud. It shows HTML as text, so its comments are marked with a link definition."""
 
 import base64
+import itertools
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 
-from prshots.client.forges import Comment
+from prshots.client.ci import validate
+from prshots.client.forges import Comment, PullRequest
 from prshots.client.forges.calling import MAX_PAGES, ForgeApi
-from prshots.client.forges.plain import PlainForge, text_at
+from prshots.client.forges.plain import PlainForge, heads_at, place_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
@@ -19,6 +21,8 @@ _NEEDS = (
     "EMAIL:TOKEN an API token with read:user:bitbucket, read:pullrequest:bitbucket and "
     "write:pullrequest:bitbucket (write does not include read)"
 )
+
+_LARGEST_PAGES = httpx.QueryParams(pagelen=100)
 
 
 class Bitbucket(PlainForge):
@@ -46,9 +50,15 @@ class Bitbucket(PlainForge):
         return self._me
 
     def comments(self, pr_number: int) -> Iterator[Comment]:
+        return self._written(pr_number, on_lines=False)
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        return self._written(pr_number, on_lines=True)
+
+    def _written(self, pr_number: int, *, on_lines: bool) -> Iterator[Comment]:
         for page in self._pages(self._comments(pr_number)):
             for entry in page:
-                if not entry.get("deleted") and not entry.get("inline"):
+                if not entry.get("deleted") and bool(entry.get("inline")) is on_lines:
                     yield self._comment(entry)
 
     def create(self, pr_number: int, body: str) -> Comment:
@@ -69,12 +79,36 @@ class Bitbucket(PlainForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._comments(pr_number)}/{comment_id}")
 
+    def pull_request(self, pr_number: int) -> PullRequest:
+        return self._read(self._api.call("GET", f"{self._pull_requests}/{pr_number}"))
+
+    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+        quoted = branch.replace("\\", "\\\\").replace('"', '\\"')
+        asked = httpx.QueryParams(q=f'state = "OPEN" AND source.branch.name = "{quoted}"', pagelen=50)
+        pages = self._pages(self._pull_requests, asked)
+        return heads_at(map(self._read, itertools.chain.from_iterable(pages)), branch, repository)
+
+    def _read(self, pull: Any) -> PullRequest:  # noqa: ANN401 - anything JSON can say
+        if (number := validate.pr_number(pull.get("id") if isinstance(pull, dict) else None)) is None:
+            raise self._unlike("pull request")
+        head, base = (text_at(pull, end, "repository", "full_name") for end in ("source", "destination"))
+        return PullRequest(
+            number=number,
+            branch=text_at(pull, "source", "branch", "name"),
+            repository=head,
+            from_fork=head.lower() != base.lower(),
+            is_open=text_at(pull, "state") == "OPEN",
+            target_branch=validate.branch(text_at(pull, "destination", "branch", "name")),
+            title=validate.words(text_at(pull, "title")),
+            author=validate.words(text_at(pull, "author", "nickname")),
+            url=validate.address(text_at(pull, "links", "html", "href")),
+        )
+
     def _comments(self, pr_number: int) -> str:
         return f"{self._pull_requests}/{pr_number}/comments"
 
-    def _pages(self, path: str) -> Iterator[list[dict[str, Any]]]:
+    def _pages(self, path: str, asked: httpx.QueryParams = _LARGEST_PAGES) -> Iterator[list[dict[str, Any]]]:
         """Yield the pages of a list. Of the link to the next page, only the query is used."""
-        asked = httpx.QueryParams(pagelen=100)
         for _ in range(MAX_PAGES):
             page = self._api.call("GET", path, params=asked)
             entries = page.get("values") if isinstance(page, dict) else None
@@ -85,7 +119,7 @@ class Bitbucket(PlainForge):
             if not following:
                 return
             asked = httpx.URL(following).params
-        raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages of comments")
+        raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
 
     def _comment(self, entry: Any) -> Comment:  # noqa: ANN401 - anything JSON can say
         return self._checked(
@@ -94,6 +128,7 @@ class Bitbucket(PlainForge):
                 body=text_at(entry, "content", "raw"),
                 author=text_at(entry, "user", "uuid"),
                 url=text_at(entry, "links", "html", "href"),
+                place=place_at(text_at(entry, "inline", "path"), text_at(entry, "inline", "to")),
             )
         )
 

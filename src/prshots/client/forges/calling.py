@@ -92,7 +92,7 @@ class ForgeApi:
             if not following:  # an empty page may not be the last: GitLab omits what we may not read
                 return
             reply = self.reply("GET", path, params=httpx.URL(following).params)
-        raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages of comments")
+        raise ForgeError(f"{self.label} has more than {MAX_PAGES} pages at {path}")
 
 
 def _origin(url: httpx.URL) -> str:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi
-from prshots.client.forges.plain import IssueForge, text_at
+from prshots.client.forges.plain import IssueForge, place_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
@@ -37,6 +37,16 @@ class Gitea(IssueForge):
         for page in self._api.linked_pages(self._comments(pr_number), {}):
             yield from map(self._comment, page)
 
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        address = f"/repos/{quote(self._repository)}/pulls/{pr_number}/reviews"
+        for page in self._api.linked_pages(address, {"limit": "50"}):
+            for review in page:
+                if review.get("body"):
+                    yield self._comment(review)
+                if review.get("comments_count"):
+                    for lines in self._api.linked_pages(f"{address}/{text_at(review, 'id')}/comments", {}):
+                        yield from map(self._comment, lines)
+
     def create(self, pr_number: int, body: str) -> Comment:
         return self._comment(self._api.call("POST", self._comments(pr_number), json={"body": body}))
 
@@ -58,5 +68,6 @@ class Gitea(IssueForge):
                 body=text_at(entry, "body"),
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
+                place=place_at(text_at(entry, "path"), text_at(entry, "position")),
             )
         )

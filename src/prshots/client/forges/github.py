@@ -1,7 +1,7 @@
 """GitHub, .com and Enterprise. Every pull request is an issue, and the comment is an issue comment."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +10,7 @@ import httpx
 
 from prshots.client.forges import Comment
 from prshots.client.forges.calling import ForgeApi, said
-from prshots.client.forges.plain import IssueForge, text_at
+from prshots.client.forges.plain import IssueForge, place_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 from prshots.contract.errors import ForgeError, NotFoundError
 from prshots.contract.redaction import redact
@@ -58,6 +58,12 @@ class GitHub(IssueForge):
         except NotFoundError as error:
             raise self._no_pull_request(pr_number) from error
 
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        for kind in ("reviews", "comments"):  # the second are on lines
+            address = f"/repos/{quote(self._repository)}/pulls/{pr_number}/{kind}"
+            for page in self._api.linked_pages(address, {"per_page": "100"}):
+                yield from (self._comment(entry) for entry in page if entry.get("body"))
+
     def create(self, pr_number: int, body: str) -> Comment:
         try:
             return self._comment(self._sent("POST", f"{self._issues}/{pr_number}/comments", body))
@@ -71,6 +77,10 @@ class GitHub(IssueForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         del pr_number
         self._remove(f"{self._issues}/comments/{comment_id}")
+
+    def _open_with_branch(self, branch: str, repository: str) -> Mapping[str, str]:
+        owner = (repository or self._repository).partition("/")[0]
+        return {"state": "open", "head": f"{owner}:{branch}", "per_page": "100"}
 
     def proxied_images(self, comment_id: str) -> list[str]:
         path = f"{self._issues}/comments/{comment_id}"
@@ -108,6 +118,7 @@ class GitHub(IssueForge):
                 body=text_at(entry, "body"),
                 author=text_at(entry, "user", "login"),
                 url=text_at(entry, "html_url"),
+                place=place_at(text_at(entry, "path"), text_at(entry, "line")),
             )
         )
 

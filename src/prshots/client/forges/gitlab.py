@@ -1,12 +1,14 @@
 """GitLab, .com and self-managed. The comment is a note on the merge request."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from prshots.client.forges import Comment, Merge
+from prshots.client.ci import validate
+from prshots.client.forges import Comment, Merge, PullRequest
 from prshots.client.forges.calling import ForgeApi
-from prshots.client.forges.plain import PlainForge, merge_at, text_at
+from prshots.client.forges.plain import PlainForge, heads_at, merge_at, text_at
 from prshots.client.sending import OnWait, ignore_wait
 
 _NEEDS = (
@@ -23,7 +25,7 @@ class GitLab(PlainForge):
         # Bearer instead of PRIVATE-TOKEN: it also accepts tokens of OAuth applications.
         headers = {"Authorization": f"Bearer {token}"}
         super().__init__(ForgeApi(self.label, api_url, headers, on_wait, needs=_NEEDS))
-        self._merge_requests = f"/projects/{quote(repository, safe='')}/merge_requests"
+        self._merge_requests = f"{_project(repository)}/merge_requests"
         self._pages: dict[int, str] = {}
 
     def me(self) -> str | None:
@@ -46,6 +48,21 @@ class GitLab(PlainForge):
     def delete(self, pr_number: int, comment_id: str) -> None:
         self._remove(f"{self._notes(pr_number)}/{comment_id}")
 
+    def pull_request(self, pr_number: int) -> PullRequest:
+        return self._read(self._api.call("GET", f"{self._merge_requests}/{pr_number}"))
+
+    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+        # A merge request has only the id of the project that its branch is in.
+        fork = text_at(self._api.call("GET", _project(repository)), "id") if repository else ""
+        asked = {"state": "opened", "source_branch": branch, "per_page": "100"}
+        found = [
+            replace(self._read(entry), repository=repository)
+            for page in self._api.linked_pages(self._merge_requests, asked)
+            for entry in page
+            if not fork or text_at(entry, "source_project_id") == fork
+        ]
+        return heads_at(found, branch, repository)
+
     def merge_of(self, pr_number: int) -> Merge | None:
         found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
         if text_at(found, "state") != "merged":
@@ -54,6 +71,23 @@ class GitLab(PlainForge):
         names = ("merge_commit_sha", "squash_commit_sha", "sha")
         sha = next(filter(None, (text_at(found, name) for name in names)), "")
         return merge_at(sha, text_at(found, "target_branch"))
+
+    def _read(self, entry: Any) -> PullRequest:  # noqa: ANN401 - anything JSON can say
+        if (number := validate.pr_number(entry.get("iid") if isinstance(entry, dict) else None)) is None:
+            raise self._unlike("merge request")
+        source, target = (text_at(entry, f"{end}_project_id") for end in ("source", "target"))
+        from_fork = not source or source != target
+        return PullRequest(
+            number=number,
+            branch=text_at(entry, "source_branch"),
+            repository="" if from_fork else text_at(entry, "references", "full").rpartition("!")[0],
+            from_fork=from_fork,
+            is_open=text_at(entry, "state") == "opened",
+            target_branch=validate.branch(text_at(entry, "target_branch")),
+            title=validate.words(text_at(entry, "title")),
+            author=validate.words(text_at(entry, "author", "username")),
+            url=validate.address(text_at(entry, "web_url")),
+        )
 
     def _notes(self, pr_number: int) -> str:
         return f"{self._merge_requests}/{pr_number}/notes"
@@ -70,3 +104,7 @@ class GitLab(PlainForge):
             found = self._api.call("GET", f"{self._merge_requests}/{pr_number}")
             self._pages[pr_number] = text_at(found, "web_url")
         return self._pages[pr_number]
+
+
+def _project(repository: str) -> str:
+    return f"/projects/{quote(repository, safe='')}"

@@ -1,12 +1,13 @@
 """Defaults that most forges share: an HTML marker, and no image proxy."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from prshots.client.ci import validate
-from prshots.client.forges import Comment, Merge
+from prshots.client.forges import Comment, Merge, PullRequest
 from prshots.client.forges.calling import ForgeApi
 from prshots.contract.comments import Marker
 from prshots.contract.errors import ForgeError, NotFoundError
@@ -24,6 +25,11 @@ class PlainForge:
 
     def marker(self, pr_number: int) -> str:
         return self.marker_style.line(pr_number)
+
+    def reviews(self, pr_number: int) -> Iterator[Comment]:
+        """GitLab has them among its notes."""
+        del pr_number
+        yield from ()
 
     def merge_of(self, pr_number: int) -> Merge | None:
         """Bitbucket abbreviates the commit, so that it is of no use."""
@@ -48,10 +54,11 @@ class PlainForge:
     def _checked(self, comment: Comment) -> Comment:
         """Return the comment. Raises ForgeError if the forge replied with something else."""
         if not comment.id:
-            raise ForgeError(
-                f"{self.label} answered with something other than a comment: is this {self.label}?"
-            )
+            raise self._unlike("comment")
         return comment
+
+    def _unlike(self, what: str) -> ForgeError:
+        return ForgeError(f"{self.label} answered with something other than a {what}: is this {self.label}?")
 
 
 class IssueForge(PlainForge):
@@ -80,12 +87,56 @@ class IssueForge(PlainForge):
         found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
         return validate.commit(text_at(found, "head", "sha"))
 
+    def pull_request(self, pr_number: int) -> PullRequest:
+        return self._read(self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}"))
+
+    def open_from(self, branch: str, repository: str = "") -> list[PullRequest]:
+        address = f"/repos/{quote(self._repository)}/pulls"
+        pages = self._api.linked_pages(address, self._open_with_branch(branch, repository))
+        return heads_at(map(self._read, itertools.chain.from_iterable(pages)), branch, repository)
+
+    def _open_with_branch(self, branch: str, repository: str) -> Mapping[str, str]:
+        """Return the query of the list that has the open pull requests of a branch, and maybe others."""
+        del branch, repository
+        return self._open_with_head[1]
+
+    def _read(self, pull: Any) -> PullRequest:  # noqa: ANN401 - anything JSON can say
+        if (number := validate.pr_number(pull.get("number") if isinstance(pull, dict) else None)) is None:
+            raise self._unlike("pull request")
+        head, base = (text_at(pull, end, "repo", "full_name") for end in ("head", "base"))
+        return PullRequest(
+            number=number,
+            branch=text_at(pull, "head", "ref"),
+            repository=head,
+            from_fork=head.lower() != base.lower(),
+            is_open=text_at(pull, "state") == "open",
+            target_branch=validate.branch(text_at(pull, "base", "ref")),
+            title=validate.words(text_at(pull, "title")),
+            author=validate.words(text_at(pull, "user", "login")),
+            url=validate.address(text_at(pull, "html_url")),
+        )
+
     def merge_of(self, pr_number: int) -> Merge | None:
         found = self._api.call("GET", f"/repos/{quote(self._repository)}/pulls/{pr_number}")
         is_merged = isinstance(found, dict) and found.get("merged") is True
         return (
             merge_at(text_at(found, "merge_commit_sha"), text_at(found, "base", "ref")) if is_merged else None
         )
+
+
+def place_at(path: str, line: str) -> str:
+    return f"{path}:{line}" if path and line else path
+
+
+def heads_at(found: Iterable[PullRequest], branch: str, repository: str) -> list[PullRequest]:
+    """Return the open ones whose head is this branch: of their own repository, or of the given fork."""
+    return [
+        pull
+        for pull in found
+        if pull.is_open
+        and pull.branch == branch
+        and (pull.repository.lower() == repository.lower() if repository else not pull.from_fork)
+    ]
 
 
 def merge_at(commit_sha: str, branch: str) -> Merge | None:

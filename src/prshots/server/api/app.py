@@ -36,6 +36,7 @@ from prshots.server.domain.upload_checks import (
     view_from_text,
 )
 from prshots.server.http.error_boundary import ErrorBoundary
+from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes
 
@@ -46,6 +47,7 @@ def create_api(
     max_image_bytes: int,
     uploads_per_minute: int,
     base_url: str,
+    web_url: str,
     for_people: Sequence[Route],
     readiness: Readiness,
     close: Callable[[], Awaitable[None]],
@@ -70,6 +72,7 @@ def create_api(
         *for_people,
         *service_routes(readiness),
         *_manual_routes(document),
+        llms_route(base_url, web_url),
     ]
     observer = Observer("api", names_of(routes), logs=log_requests)
     return ErrorBoundary(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)

@@ -118,9 +118,7 @@ def _text(value: bytearray) -> str | None:
 
 
 def _boundary(content_type: str) -> str:
-    media_type: str
-    options: dict[str, str]
-    media_type, options = parse_options_header(content_type)  # type: ignore[no-untyped-call]  # the only untyped function
+    media_type, options = parse_options_header(content_type)
     boundary = options.get("boundary", "")
     if media_type != "multipart/form-data" or not 1 <= len(boundary) <= MAX_BOUNDARY_CHARACTERS:
         raise _invalid()

@@ -10,10 +10,11 @@ import structlog
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Router
+from starlette.routing import Route, Router
 
 from prshots.server.http.error_boundary import App, ErrorBoundary, Message, Receive, Send
 from prshots.server.http.headers import origin_of
+from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import NO_STORE, Observer, service_routes
 from prshots.server.web.files import ASSETS, WebFile, choose_file, file_response, load_files
@@ -33,6 +34,7 @@ def create_web(
     *,
     files: Path,
     api_url: str,
+    base_url: str,
     web_url: str,
     img_url: str,
     avatar_origins: Sequence[str],
@@ -43,7 +45,8 @@ def create_web(
     loaded = load_files(files)
     if not loaded:  # start anyway, because the relay to the API still works
         _log.warning("no dashboard", reason=NOT_BUILT)
-    return Web(loaded, Relay(api_url), security_headers(images), log_requests=log_requests)
+    llms = llms_route(base_url, web_url)
+    return Web(loaded, Relay(api_url), security_headers(images), [llms], log_requests=log_requests)
 
 
 def content_security_policy(images: Sequence[str]) -> str:
@@ -74,6 +77,7 @@ class Web:
         files: Mapping[str, WebFile],
         relay: Relay,
         headers: Mapping[str, str],
+        routes: Sequence[Route],
         *,
         log_requests: bool = False,
     ) -> None:
@@ -81,9 +85,9 @@ class Web:
         self._headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         # Without the API the pages still open and say that it is down, unlike a load balancer's error page.
         readiness = Readiness({"api": relay.check}, optional=["api"])
-        routes = service_routes(readiness)
-        self._service: App = Router(routes, redirect_slashes=False)
-        self._service_paths = {route.path for route in routes}
+        own = [*service_routes(readiness), *routes]
+        self._service: App = Router(own, redirect_slashes=False)
+        self._service_paths = {route.path for route in own}
         self._boundary = ErrorBoundary(
             self._answer, readiness, Observer("web", self._name_of, logs=log_requests).note
         )

@@ -243,6 +243,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         max_image_bytes=settings.max_image_bytes,
         uploads_per_minute=settings.uploads_per_minute,
         base_url=settings.base_url,
+        web_url=settings.web_url,
         for_people=_routes_for_people(
             settings,
             database,
@@ -357,6 +358,7 @@ def web(settings: Settings) -> Web:
     return app.create_web(
         files=Path(app.__file__).with_name("dashboard"),
         api_url=settings.api_url,
+        base_url=settings.base_url,
         web_url=settings.web_url,
         img_url=settings.img_url,
         avatar_origins=avatar_origins(settings),

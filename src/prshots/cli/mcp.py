@@ -1,0 +1,21 @@
+"""`prshots mcp`: the MCP server for coding agents."""
+
+import os
+
+from prshots.contract.errors import InvalidInputError
+
+
+def mcp() -> None:
+    """Run an MCP server for coding agents on standard input and output.
+
+    It takes PRSHOTS_URL, PRSHOTS_TOKEN and PRSHOTS_FORGE_TOKEN from its environment. An agent starts it: see
+    docs/use/agents.md.
+    """
+    try:
+        from prshots.mcp_server.server import create_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "prshots":
+            raise
+        raise InvalidInputError(f"the MCP server needs {error.name}: pip install 'prshots[mcp]'") from error
+    # Some agents pass on "${NAME}" as it is written, if the variable is not set.
+    create_server({name: "" if value.startswith("${") else value for name, value in os.environ.items()}).run()

@@ -1,0 +1,123 @@
+"""`prshots show`: show screenshots on the branch's pull request, or stage them until there is one."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prshots.cli.common import print_json, say
+from prshots.cli.service_options import (
+    ForgeOption,
+    ForgeTokenOption,
+    ForgeUrlOption,
+    ProjectOption,
+    PrOption,
+    RepositoryOption,
+    TokenOption,
+    UrlOption,
+    branch_setting,
+    connected,
+    job_with,
+    say_wait,
+)
+from prshots.cli.upload import NameOption, ThemeOption, ViewportOption
+from prshots.cli.upload_output import SOME_FAILED, printable, say_dashboard
+from prshots.contract.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from prshots.client.pairing import Pairs
+    from prshots.client.showing import Shown
+
+
+def show(
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH…",
+            help="Files, folders or globs. Without any: what is staged for the branch.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    before: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--before",
+            metavar="PATH",
+            help="How it looked before: a file, or a folder with files of the same names. Repeatable.",
+        ),
+    ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option("--after", metavar="PATH", help="How it looks now: the same as PATH. Repeatable."),
+    ] = None,
+    name: NameOption = "",
+    viewport: ViewportOption = "",
+    theme: ThemeOption = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON for programs instead of markdown.")
+    ] = False,
+    pr: PrOption = None,
+    url: UrlOption = "",
+    token: TokenOption = "",
+    project: ProjectOption = "",
+    forge: ForgeOption = None,
+    forge_url: ForgeUrlOption = "",
+    repository: RepositoryOption = "",
+    forge_token: ForgeTokenOption = "",
+) -> None:
+    """Show screenshots on the branch's pull request, and print markdown to paste.
+
+    Before the pull request exists, they are staged for the branch for 7 days. Run the command again when it
+    does: they move over.
+
+    Exit codes: 0 all shown, 1 none shown, 2 invalid arguments, 3 some shown.
+    """
+    from prshots.client.heads import current_head
+    from prshots.client.showing import show as show_pairs
+
+    pairs = _pairs([*(paths or []), *(after or [])], before or [], name, viewport, theme)
+    for problem in pairs.problems:
+        say(f"{printable(problem.path)}: {printable(problem.words)}")
+    if pairs.problems and not pairs.shots:
+        raise typer.Exit(1)
+    with connected(url, token, project) as service:
+        head = current_head(
+            os.environ,
+            pr,
+            lambda job: job_with(job, forge, forge_url, repository, forge_token),
+            say_wait,
+        )
+        shown = show_pairs(service, head, pairs, base_branch=branch_setting(), say=say)
+    _tell(shown, as_json=as_json)
+    raise typer.Exit(_exit_code(shown))
+
+
+def _pairs(paths: list[str], befores: list[str], name: str, viewport: str, theme: str) -> "Pairs":
+    from prshots.client.pairing import find_pairs
+
+    try:
+        return find_pairs(paths, befores, name=name, viewport=viewport, theme=theme)
+    except InvalidInputError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _tell(shown: "Shown", *, as_json: bool) -> None:
+    for problem in shown.failed:
+        say(f"{printable(problem.path)}: {printable(problem.words)}")
+    for note in shown.notes:
+        say(f"Note: {printable(note)}.")
+    if as_json:
+        print_json(shown.json())
+        return
+    if shown.shots:
+        print(shown.markdown)
+    print(end="", flush=True)
+    say(f"Next: {shown.next}")
+    say_dashboard(shown.dashboard_url)
+
+
+def _exit_code(shown: "Shown") -> int:
+    if not (shown.failed or shown.problems):
+        return 0
+    return SOME_FAILED if shown.shots else 1

@@ -1,0 +1,132 @@
+"""The pull request of the checked-out branch, and the branch of a pull request."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from prshots.client.ci import Job, detected
+from prshots.client.ci.desk import Desk, at_desk
+from prshots.client.ci.forge_addresses import place_of_remote
+from prshots.client.forges import Forge, PullRequest, forge_of
+from prshots.client.lookup import with_pull_request
+from prshots.client.sending import OnWait, ignore_wait
+from prshots.contract.errors import InvalidInputError, PrshotsError
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The branch of a pull request, or of one to come. `job` has the pull request, if it is known.
+
+    `repository` has the branch: the project's own, or with `from_fork` another one. `unknown` is why the pull
+    request is not known; `unsure` is why it is not known to be this branch's.
+    """
+
+    job: Job
+    branch: str
+    repository: str = ""
+    from_fork: bool = False
+    unknown: str = ""
+    unsure: str = ""
+
+
+def current_head(
+    environ: Mapping[str, str],
+    pr: int | None,
+    with_options: Callable[[Job], Job] = lambda job: job,
+    on_wait: OnWait = ignore_wait,
+) -> Head:
+    """Return the head that CI names, or at a desk git and the forge. Raises InvalidInputError.
+
+    `with_options` puts what the user says in place of what was found.
+    """
+    job = detected(environ)
+    if job.ci:
+        return head_in_ci(with_options(job), pr, on_wait)
+    desk = at_desk(environ)
+    return head_at(_at(desk, with_options(desk.job)), pr, on_wait)
+
+
+def _at(desk: Desk, job: Job) -> Desk:
+    """Return the desk with another job. Its branch stays where it is, which may be a fork of that."""
+    if job.repository == desk.job.repository:
+        return replace(desk, job=job)
+    is_fork = "/" in job.repository and desk.repository.lower() not in {"", job.repository.lower()}
+    return Desk(replace(job, repository_url=""), desk.repository or job.repository, is_fork, desk.problem)
+
+
+def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
+    """Return the head that CI names. Raises InvalidInputError if it leaves out what only the forge tells."""
+    if pr is not None and pr != job.pr_number:  # what CI says is about another one
+        return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
+    job = with_pull_request(job, on_wait)
+    repository = job.repository if "/" in job.repository else place_of_remote(job.repository_url).repository
+    if job.pr_number is None:
+        return Head(job, job.branch, repository, unknown=f"this {job.ci} job runs for none")
+    return Head(job, job.source_branch, repository, job.from_fork)
+
+
+def head_at(desk: Desk, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
+    """Return the head that git and the forge name.
+
+    Without a pull request, `unknown` says why. Raises InvalidInputError if there is no branch either, or if
+    the branch has several pull requests.
+    """
+    if pr is None and desk.problem:
+        raise InvalidInputError(f"no pull request: {desk.problem}. Or use --pr N")
+    known = Head(replace(desk.job, pr_number=pr), desk.branch, desk.repository, desk.is_fork)
+    reason = _why_not_asked(desk.job)
+    if not reason:
+        try:
+            with closing(forge_of(desk.job, on_wait)) as forge:
+                return _asked(forge, known, desk, pr)
+        except InvalidInputError:
+            raise
+        except PrshotsError as error:
+            reason = f"the forge cannot be asked: {error}"
+    if pr is None:
+        return replace(known, unknown=reason)
+    return replace(known, job=replace(known.job, source_branch=""), unsure=reason)
+
+
+def _asked(forge: Forge, known: Head, desk: Desk, pr: int | None) -> Head:
+    if pr is not None:
+        return _of(forge.pull_request(pr), known)
+    found = forge.open_from(desk.branch, desk.repository if desk.is_fork else "")
+    if len(found) > 1:
+        numbers = ", ".join(str(pull.number) for pull in sorted(found, key=lambda pull: pull.number))
+        raise InvalidInputError(f"{desk.branch} is the head of several pull requests: {numbers}. Use --pr N")
+    if not found:
+        where = desk.job.repository or forge.label
+        return replace(known, unknown=f"{where} has no open pull request from {desk.branch}")
+    return _of(found[0], known)
+
+
+def _of(pull: PullRequest, known: Head) -> Head:
+    job = replace(
+        known.job,
+        pr_number=pull.number,
+        target_branch=pull.target_branch,
+        source_branch=pull.branch,
+        title=pull.title,
+        author=pull.author,
+        pr_url=pull.url,
+    )
+    same = "" if pull.from_fork else known.job.repository  # GitLab does not name it
+    return replace(
+        known,
+        job=job,
+        branch=pull.branch,
+        repository=pull.repository or same,
+        from_fork=pull.from_fork,
+    )
+
+
+def _why_not_asked(job: Job) -> str:
+    """Return why the forge cannot be asked; empty if it can."""
+    if not job.repository:
+        return "git has no remote on a forge: use --repository OWNER/NAME"
+    if job.forge is None:
+        return f"{job.forge_url or 'the remote'} is an unknown kind of forge: use --forge and --forge-url"
+    if not job.forge_token:
+        return f"there is no token for {job.forge}: set PRSHOTS_FORGE_TOKEN"
+    return ""

@@ -1,0 +1,196 @@
+"""What git says at a desk: the repository that gets the pull requests, the one that has the branch, and the branch."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from prshots.client.ci import ForgeKind
+from prshots.client.ci.desk import at_desk
+from prshots.client.heads import Head, current_head
+from prshots.contract.errors import InvalidInputError
+from support.forges.forge_fixtures import short_pauses  # noqa: F401 - a fixture of every test here
+from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.git_repositories import ALONE, Repository
+
+BASE = ("https://github.com", "acme/shop")
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name, value in ALONE.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    """Return a repository with one commit, on the branch cart, in which the test works."""
+    made = Repository.new(tmp_path / "shop")
+    made.commit()
+    made.branch("cart")
+    monkeypatch.chdir(made.folder)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("remote", "found"),
+    [
+        ("https://github.com/acme/shop.git", (ForgeKind.GITHUB, *BASE)),
+        ("https://ann:secret@github.com/acme/shop", (ForgeKind.GITHUB, *BASE)),
+        ("git@github.com:acme/shop.git", (ForgeKind.GITHUB, *BASE)),
+        ("ssh://git@github.com:22/acme/shop.git", (ForgeKind.GITHUB, *BASE)),
+        ("git@gitlab.example.com:a/b/shop.git", (ForgeKind.GITLAB, "https://gitlab.example.com", "a/b/shop")),
+        ("http://gitea.local:3000/acme/shop", (ForgeKind.GITEA, "http://gitea.local:3000", "acme/shop")),
+        ("git@bitbucket.org:acme/shop.git", (ForgeKind.BITBUCKET, "https://bitbucket.org", "acme/shop")),
+        ("https://code.example.com/acme/shop", (None, "https://code.example.com", "acme/shop")),
+        ("/srv/git/shop.git", (None, "", "")),
+    ],
+)
+def test_the_remote_names_the_repository_and_its_forge(
+    shop: Repository, remote: str, found: tuple[object, ...]
+) -> None:
+    shop.git("remote", "add", "origin", remote)
+    desk = at_desk({"PRSHOTS_FORGE_TOKEN": "secret"})
+    job = desk.job
+    assert (job.forge, job.forge_url, job.repository) == found
+    assert job.repository_url == (f"{found[1]}/{found[2]}" if found[2] else "")
+    assert (job.ci, job.branch, job.pr_number, job.from_fork) == ("", "", None, False)
+    assert (desk.branch, desk.repository, desk.is_fork, desk.problem) == ("cart", found[2], False, "")
+    assert "secret" not in job.repository_url
+
+
+@pytest.mark.slow  # runs git many times
+def test_a_fork_as_origin_has_the_branch_and_upstream_gets_the_pull_request(shop: Repository) -> None:
+    shop.git("remote", "add", "origin", "git@github.com:Ann/shop.git")
+    shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
+    desk = at_desk({})
+    assert (desk.job.repository, desk.repository, desk.is_fork) == ("acme/shop", "Ann/shop", True)
+    # To track upstream's main is not to be there.
+    shop.git("config", "branch.cart.remote", "upstream")
+    shop.git("config", "branch.cart.merge", "refs/heads/main")
+    assert at_desk({}).repository == "Ann/shop"
+    shop.git("config", "branch.cart.merge", "refs/heads/cart")
+    assert (at_desk({}).repository, at_desk({}).is_fork) == ("acme/shop", False)
+    shop.git("config", "branch.cart.pushRemote", "https://github.com/bob/shop.git")
+    assert (at_desk({}).repository, at_desk({}).is_fork) == ("bob/shop", True)
+
+
+@pytest.mark.slow  # runs git many times
+def test_ssh_and_https_of_one_repository_are_not_a_fork(shop: Repository) -> None:
+    shop.git("remote", "add", "origin", "git@github.com:acme/shop.git")
+    shop.git("remote", "add", "upstream", "https://github.com/Acme/Shop")
+    assert not at_desk({}).is_fork
+
+
+@pytest.mark.slow  # runs git many times
+def test_several_remotes_without_a_usual_name_say_nothing(shop: Repository) -> None:
+    for name in ("one", "two"):
+        shop.git("remote", "add", name, f"https://github.com/{name}/shop")
+    desk = at_desk({})
+    assert (desk.job.repository, desk.branch, desk.problem) == ("", "cart", "")
+    assert "use --repository" in current_head({}, None).unknown
+
+
+def test_without_a_branch_the_problem_says_what_to_do(
+    shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.git("remote", "add", "origin", "https://github.com/acme/shop")
+    shop.git("checkout", "--quiet", "--detach")
+    assert "HEAD is detached" in at_desk({}).problem
+    with pytest.raises(InvalidInputError, match=r"git switch -c NAME\. Or use --pr N"):
+        current_head({}, None)
+    shop.git("checkout", "--quiet", "main")
+    assert "main is the default branch" in at_desk({}).problem
+    shop.git("remote", "set-url", "origin", "https://github.com/ann/shop")
+    shop.git("remote", "add", "upstream", "https://github.com/acme/shop")
+    assert at_desk({}).problem == ""  # a fork's main may be the head of a pull request
+    monkeypatch.chdir(tmp_path)
+    assert "in no git repository" in at_desk({}).problem
+    with pytest.raises(InvalidInputError, match="change to your checkout") as caught:
+        current_head({}, None)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow  # runs git many times
+def test_worktrees_and_submodules_have_their_own_branch_and_remote(
+    shop: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.git("remote", "add", "origin", "https://github.com/acme/shop")
+    shop.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "other"))
+    monkeypatch.chdir(tmp_path / "other")
+    assert (at_desk({}).branch, at_desk({}).repository) == ("other", "acme/shop")
+    part = Repository.new(tmp_path / "part")
+    part.commit()
+    shop.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(part.folder), "part")
+    inside = Repository(shop.folder / "part")
+    inside.git("remote", "set-url", "origin", "https://github.com/acme/part")
+    inside.branch("paint")
+    monkeypatch.chdir(inside.folder)
+    assert (at_desk({}).branch, at_desk({}).repository) == ("paint", "acme/part")
+
+
+class TestThePullRequestOfTheBranch:
+    @pytest.fixture
+    def gitea(self, shop: Repository) -> Iterator[GiteaLookAlike]:
+        with gitea_look_alike() as made:
+            shop.git("remote", "add", "origin", f"{made.public_url}/{made.repository}.git")
+            yield made
+
+    @pytest.fixture
+    def environ(self, gitea: GiteaLookAlike) -> dict[str, str]:
+        return {"PRSHOTS_FORGE_TOKEN": gitea.token}
+
+    def head(self, gitea: GiteaLookAlike, environ: dict[str, str], pr: int | None = None) -> Head:
+        return current_head(environ, pr, lambda job: replace(job, forge=ForgeKind.GITEA, forge_api=gitea.url))
+
+    def test_it_is_found_with_what_the_forge_knows(
+        self, gitea: GiteaLookAlike, environ: dict[str, str]
+    ) -> None:
+        found = self.head(gitea, environ)
+        assert (found.job.pr_number, found.job.title, found.job.author) == (11, "A new cart", "ann")
+        assert (found.branch, found.repository, found.from_fork) == ("cart", "acme/shop", False)
+        assert (found.job.target_branch, found.unknown, found.unsure) == ("main", "", "")
+
+    def test_none_a_closed_one_and_a_forks_are_not_it(
+        self, shop: Repository, gitea: GiteaLookAlike, environ: dict[str, str]
+    ) -> None:
+        shop.branch("basket")
+        gitea.propose("basket", "stranger/shop")
+        gitea.propose("basket", is_open=False)
+        found = self.head(gitea, environ)
+        assert found.job.pr_number is None
+        assert found.unknown == "acme/shop has no open pull request from basket"
+
+    def test_one_from_our_fork_is(
+        self, shop: Repository, gitea: GiteaLookAlike, environ: dict[str, str]
+    ) -> None:
+        shop.git("remote", "rename", "origin", "upstream")
+        shop.git("remote", "add", "origin", f"{gitea.public_url}/ann/shop")
+        number = gitea.propose("cart", "ann/shop")
+        found = self.head(gitea, environ)
+        assert (found.job.pr_number, found.repository, found.from_fork) == (number, "ann/shop", True)
+
+    def test_of_several_the_user_chooses(self, gitea: GiteaLookAlike, environ: dict[str, str]) -> None:
+        number = gitea.propose("cart")
+        with pytest.raises(InvalidInputError, match=rf"several pull requests: 11, {number}\. Use --pr N"):
+            self.head(gitea, environ)
+        assert self.head(gitea, environ, pr=number).job.pr_number == number
+
+    def test_a_given_one_keeps_the_branch_that_the_forge_names(
+        self, gitea: GiteaLookAlike, environ: dict[str, str]
+    ) -> None:
+        number = gitea.propose("basket", "stranger/shop")
+        found = self.head(gitea, environ, pr=number)
+        assert (found.branch, found.repository, found.from_fork) == ("basket", "stranger/shop", True)
+
+    def test_without_a_token_or_an_answer_it_is_unknown_and_says_why(self, gitea: GiteaLookAlike) -> None:
+        assert "no token for gitea: set PRSHOTS_FORGE_TOKEN" in self.head(gitea, {}).unknown
+        wrong = self.head(gitea, {"PRSHOTS_FORGE_TOKEN": "wrong"})
+        assert "the forge cannot be asked: Gitea refused the token" in wrong.unknown
+        given = self.head(gitea, {}, pr=11)
+        assert (given.job.pr_number, given.unknown) == (11, "")
+        assert "no token" in given.unsure
+        assert given.job.source_branch == ""

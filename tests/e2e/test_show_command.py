@@ -1,0 +1,219 @@
+"""`prshots show` as an agent runs it: a real checkout, a service, and a forge."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from support.agent_desk import AgentDesk, agent_desk
+from support.chromium import WIDE, chromium
+from support.free_ports import free_port
+from support.service import Service
+
+pytestmark = pytest.mark.slow  # starts processes
+
+
+@pytest.fixture
+def desk(tmp_path: Path, shared_service: Service) -> Iterator[AgentDesk]:
+    with agent_desk(tmp_path, shared_service) as made:
+        yield made
+
+
+def shown(desk: AgentDesk, *args: str, code: int = 0, **settings: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(desk.prshots("show", "--json", *args, code=code, **settings)[0])
+    return found
+
+
+def images_of(desk: AgentDesk, pr_number: int) -> str:
+    with desk.service.client(desk.token) as client:
+        return str(client.get("/v1/comment", params={"pr_number": pr_number}).json()["markdown"])
+
+
+CART = "<h1>Your cart</h1><p>2 apples for Ann Example</p><button style='background: {color}'>Buy</button>"
+
+
+def test_from_nothing_to_a_pull_request_with_before_and_after(desk: AgentDesk) -> None:
+    """The story of docs/use/agents.md, with only a browser, git and the command at hand."""
+    with chromium() as browser:
+        page = browser.new_page(viewport=WIDE)
+
+        def photographed(color: str, name: str) -> str:
+            """Change the page in the checkout, and take a screenshot of it."""
+            (desk.shop.folder / "cart.html").write_text(CART.format(color=color))
+            page.goto((desk.shop.folder / "cart.html").as_uri())
+            return str(desk.screenshot_of(page.screenshot(), name))
+
+        before = photographed("silver", "before.png")
+        after = photographed("gold", "after.png")
+        reviewed = photographed("orange", "reviewed.png")
+    desk.shop.git("add", "cart.html")
+    desk.shop.commit("A golden button")
+
+    staged = shown(desk, after, "--before", before, "--name", "checkout/cart", "--viewport", "1280x800")
+    assert (staged["state"], staged["pr"], staged["branch"]) == ("staged", None, "cart")
+    assert staged["notes"] == ["staged for cart, because acme/shop has no open pull request from cart"]
+    (shot,) = staged["shots"]
+    assert (shot["name"], shot["viewport"], shot["path"]) == ("checkout/cart", "1280x800", after)
+    for address, file in ((shot["view_url"], after), (shot["before_url"], before)):
+        assert httpx.get(address, trust_env=False).content == Path(file).read_bytes()
+    assert staged["expires_at"] is not None
+    assert "Open the pull request from cart" in staged["next"]
+    assert shot["before_url"] in staged["markdown"]
+
+    number = desk.open_pull_request()
+    moved = shown(desk)
+    assert (moved["state"], moved["pr"], moved["moved"]) == ("uploaded", number, 1)
+    assert moved["shots"] == [shot | {"path": ""}]  # the same addresses: what was pasted stays valid
+    assert moved["markdown"] == staged["markdown"]
+    assert moved["expires_at"] is None
+    assert moved["pr_url"].endswith(f"/pulls/{number}")
+    assert moved["comparison"]["state"] == "compared"
+    assert moved["comparison"]["counts"]["changed"] == 1
+    assert shot["view_url"] in images_of(desk, number)
+
+    out, said = desk.prshots("comment", "--post")
+    assert f"Posted the comment on pull request {number}" in said
+    (posted,) = desk.forge.comments()
+    assert out.strip().endswith(str(posted.id))
+    assert "1 changed" in posted.body
+    for address in (shot["view_url"], shot["before_url"]):
+        assert address.replace("&", "&amp;") in posted.body
+
+    desk.shop.commit("Review: another color")
+    pair = (reviewed, "--before", before)
+    again = shown(desk, *pair, "--name", "checkout/cart", "--viewport", "1280x800")
+    assert (again["state"], again["moved"], again["comparison"]["counts"]["changed"]) == ("uploaded", 0, 1)
+    desk.prshots("comment", "--post")
+    (posted,) = desk.forge.comments()
+    assert again["shots"][0]["view_url"].replace("&", "&amp;") in posted.body
+
+
+def test_markdown_is_what_is_printed_and_messages_go_elsewhere(desk: AgentDesk) -> None:
+    after = desk.screenshot("cart@390x844.dark.png")
+    out, said = desk.prshots("show", after)
+    assert out.startswith("![cart](http")
+    assert out.count("\n") == 1
+    assert "Note: staged for cart" in said
+    assert "Next: Open the pull request" in said
+    assert "/staged" in said.splitlines()[-1]
+    (shot,) = shown(desk)["shots"]
+    assert (shot["viewport"], shot["theme"]) == ("390x844", "dark")
+
+
+def test_folders_are_paired_by_name(desk: AgentDesk) -> None:
+    for folder in ("before", "after"):
+        for name in ("cart", "done"):
+            path = Path(desk.screenshot(f"{folder}-{name}.png", label=f"{folder} {name}"))
+            (desk.shop.folder / folder).mkdir(exist_ok=True)
+            path.rename(desk.shop.folder / folder / f"{name}.png")
+    (desk.shop.folder / "before" / "done.png").rename(desk.shop.folder / "before" / "gone.png")
+    found = shown(desk, "after", "--before", "before", code=3)
+    assert {shot["name"]: "before_url" in shot for shot in found["shots"]} == {"cart": True, "done": False}
+    (failed,) = found["failed"]
+    assert failed["path"].endswith("gone.png")
+    assert "no screenshot after it" in failed["error"]
+
+
+def test_without_a_forge_token_it_is_staged_and_comment_moves_it_later(desk: AgentDesk) -> None:
+    number = desk.open_pull_request()
+    after = desk.screenshot("cart.png")
+    staged = shown(desk, after, PRSHOTS_FORGE_TOKEN="")
+    assert staged["state"] == "staged"
+    assert staged["notes"] == [
+        "staged for cart, because there is no token for gitea: set PRSHOTS_FORGE_TOKEN"
+    ]
+    _, said = desk.prshots("comment", "--pr", str(number), PRSHOTS_FORGE_TOKEN="")
+    assert "1 staged screenshot of cart not moved: pull request 11 may be of another branch" in said
+    out, said = desk.prshots("comment")
+    assert "Note: 1 staged screenshot moved to pull request 11." in said
+    assert staged["shots"][0]["view_url"].replace("&", "&amp;") in out
+
+
+def test_a_forks_branch_of_the_same_name_gets_nothing(desk: AgentDesk) -> None:
+    after = desk.screenshot("cart.png")
+    shown(desk, after)
+    number = desk.open_pull_request("stranger/shop")
+    assert shown(desk)["state"] == "staged"
+    _, said = desk.prshots("comment", "--pr", str(number))
+    assert "1 staged screenshot not moved: " in said
+    assert "fork" in said
+    assert "/i/" not in images_of(desk, number)
+
+
+def test_our_own_fork_shows_on_its_pull_request_but_nothing_staged_moves(desk: AgentDesk) -> None:
+    after = desk.screenshot("cart.png")
+    desk.shop.git("remote", "rename", "origin", "upstream")
+    desk.shop.git("remote", "add", "origin", f"{desk.forge.public_url}/ann/shop.git")
+    assert shown(desk, after)["repository"] == "ann/shop"
+    number = desk.open_pull_request("ann/shop")
+    found = shown(desk, after)
+    assert (found["state"], found["pr"], found["moved"]) == ("uploaded", number, 0)
+    assert "1 staged screenshot not moved" in found["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"-----BEGIN OPENSSH PRIVATE KEY-----\n", "is not a PNG, JPEG or WebP image"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(6 * 1024 * 1024), "has no size in pixels"),
+        (None, "no such file"),
+    ],
+)
+def test_what_is_no_image_is_one_line_and_sends_nothing(
+    desk: AgentDesk, content: bytes | None, words: str
+) -> None:
+    path = desk.shop.folder / "id_rsa.png"
+    if content is not None:
+        path.write_bytes(content)
+    out, said = desk.prshots("show", str(path), code=1)
+    assert (out, len(said.splitlines())) == ("", 1)
+    assert words in said
+    with desk.service.client(desk.token) as client:
+        assert client.get("/v1/staged", params={"branch": "cart"}).json()["staged"] == []
+
+
+def test_a_huge_image_and_a_huge_before_name_the_limit(desk: AgentDesk) -> None:
+    small, huge = desk.screenshot("cart.png"), desk.shop.folder / "huge.png"
+    huge.write_bytes(Path(small).read_bytes() + bytes(6 * 1024 * 1024))
+    _, said = desk.prshots("show", str(huge), code=1)
+    assert "the service takes less than" in said
+    _, said = desk.prshots("show", small, "--before", str(huge), code=1)
+    assert "its before is" in said
+
+
+def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
+    after = desk.screenshot("cart.png")
+    for args, words in (
+        (("--before", after), "needs the screenshot after it"),
+        ((after, "--viewport", "wide"), "invalid viewport"),
+        ((after, "--theme", "blue"), "invalid theme"),
+        ((after, "--pr", "0"), "--pr"),
+    ):
+        assert words in desk.prshots("show", *args, code=2)[1]
+
+
+def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> None:
+    after = desk.screenshot("cart.png")
+    desk.shop.git("checkout", "--quiet", "main")
+    assert "main is the default branch" in desk.prshots("show", after, code=1)[1]
+    desk.shop.git("checkout", "--quiet", "--detach")
+    assert "HEAD is detached" in desk.prshots("show", after, code=1)[1]
+    desk.shop.git("checkout", "--quiet", "cart")
+    _, said = desk.prshots("show", after, code=1, PRSHOTS_URL=f"http://127.0.0.1:{free_port()}")
+    assert said.splitlines()[-1].startswith("prshots: cannot")
+    assert "PRSHOTS_URL" in desk.prshots("show", after, code=1, PRSHOTS_URL="")[1]
+    wrong = f"msr_{'0' * 64}"
+    assert "refused the token" in desk.prshots("show", after, code=1, PRSHOTS_TOKEN=wrong)[1]
+
+
+def test_a_desks_upload_names_the_repository_and_the_pull_request(desk: AgentDesk) -> None:
+    desk.prshots("upload", desk.screenshot("cart.png"), "--pr", "7", "--no-compare")
+    out, _ = desk.prshots("comment", "--pr", "7", "--view", "latest", PRSHOTS_FORGE_TOKEN="")
+    assert "cart" in out
+    desk.open_pull_request()
+    page = shown(desk, desk.screenshot("cart.png"))["dashboard_url"]
+    assert page.endswith("/prs/11")

@@ -1,0 +1,79 @@
+"""A coding agent's desk: a real checkout, a forge look-alike behind its remote, a service, and the commands."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.drawn_pages import drawn_page
+from support.forges.forge_server import Proposed
+from support.forges.gitea_look_alike import GiteaLookAlike, gitea_look_alike
+from support.git_repositories import ALONE, Repository
+from support.service import PRSHOTS, Service
+
+KEPT = ("PATH", "HOME", "TMPDIR", "LANG")
+
+
+@dataclass
+class AgentDesk:
+    """`shop` is the checkout, on the branch cart. `env` has all that the commands know."""
+
+    shop: Repository
+    forge: GiteaLookAlike
+    service: Service
+    token: str
+    env: dict[str, str] = field(default_factory=dict)
+
+    def prshots(self, *args: str, code: int = 0, **settings: str) -> tuple[str, str]:
+        """Run a command in the checkout, and return its standard output and error. Neither has a secret."""
+        done = subprocess.run(
+            [PRSHOTS, *args],
+            cwd=self.shop.folder,
+            env=self.env | settings,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        for secret in (self.token, self.forge.token):
+            assert secret not in done.stdout + done.stderr
+        return done.stdout, done.stderr
+
+    def screenshot(self, name: str, label: str = "", button: str = "#0060df") -> str:
+        """Draw a page into a folder outside the checkout, and return its path."""
+        return str(self.screenshot_of(drawn_page(label, button=button), name))
+
+    def screenshot_of(self, content: bytes, name: str) -> Path:
+        folder = self.shop.folder.parent / "screenshots"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
+        return folder / name
+
+    def open_pull_request(self, repository: str = "") -> int:
+        """Open the pull request from the branch cart, of this repository or of a fork."""
+        where = repository or self.forge.repository
+        self.forge.proposed.append(Proposed(self.forge.pr_number, "cart", where))
+        return self.forge.pr_number
+
+
+@contextmanager
+def agent_desk(folder: Path, service: Service) -> Iterator[AgentDesk]:
+    token = service.new_token()
+    with gitea_look_alike() as forge:
+        forge.proposed.clear()
+        shop = Repository.new(folder / "shop")
+        shop.git("remote", "add", "origin", f"{forge.public_url}/{forge.repository}.git")
+        shop.commit()
+        shop.branch("cart")
+        env = {name: os.environ[name] for name in KEPT if name in os.environ}
+        settings = {
+            "PRSHOTS_URL": service.base_url,
+            "PRSHOTS_TOKEN": token,
+            "PRSHOTS_FORGE": "gitea",
+            "PRSHOTS_FORGE_TOKEN": forge.token,
+        }
+        yield AgentDesk(shop, forge, service, token, env | ALONE | settings)

@@ -1,0 +1,130 @@
+"""What agents read is true: every command, option, link, field and message in it exists."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+import prshots
+from prshots.cli import app
+from prshots.client.ci import Job
+from prshots.client.heads import Head
+from prshots.client.showing import Shown, ShownShot
+from prshots.contract.replies import Staged
+from prshots.server.http.llms import llms_route
+
+ROOT = Path(__file__).parents[2]
+SKILL = ROOT / "skills" / "prshots" / "SKILL.md"
+PAGE = ROOT / "docs" / "use" / "agents.md"
+TEXTS = [SKILL, PAGE, ROOT / "docs" / "llms.txt", ROOT / "src/prshots/server/http/llms.py"]
+COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def named_commands(text: str) -> list[tuple[str, set[str]]]:
+    """Return each command in code, with its options: `prshots show PATH --json`, also as a line of an example."""
+    code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"^ *\$? ?(prshots .+)$", text, re.MULTILINE)
+    found = [re.match(r"prshots ([a-z]+(?:-[a-z]+)*)(?= |$)(.*)", span.strip()) for span in code]
+    return [(one[1], set(re.findall(r"--[a-z-]+", one[2]))) for one in found if one]
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_every_command_and_option_exists(path: Path) -> None:
+    named = named_commands(path.read_text())
+    assert len(named) >= 2
+    for name, options in named:
+        assert name in COMMANDS, name
+        command = COMMANDS[name]
+        if not hasattr(command, "commands"):
+            assert options <= {option for param in command.params for option in param.opts}, (name, options)
+
+
+def test_the_skill_has_the_front_matter_that_agents_look_for() -> None:
+    _, front, body = SKILL.read_text().split("---\n", 2)
+    about = yaml.safe_load(front)
+    assert set(about) == {"name", "description"}
+    assert about["name"] == SKILL.parent.name
+    assert re.fullmatch("[a-z0-9-]{1,64}", about["name"])
+    assert "Use it when" in about["description"]
+    assert len(about["description"]) <= 1024
+    for rule in ("Synthetic data only", "verbatim", "Never", "Don't show", "--before"):
+        assert rule in body
+    assert len(body.splitlines()) < 120
+
+
+def test_messages_that_the_skill_explains_exist() -> None:
+    source = "".join(file.read_text() for file in Path(prshots.__file__).parent.rglob("*.py"))
+    joined = re.sub(r'"\s*f?"', "", source)
+    cells = re.findall(r"^\| (`.+?`) \|", SKILL.read_text(), re.MULTILINE)
+    messages = [message.rstrip("… ") for cell in cells for message in re.findall("`(.+?)`", cell)]
+    assert len(messages) >= 6
+    assert [message for message in messages if message not in joined] == []
+
+
+def test_every_link_of_llms_txt_resolves() -> None:
+    page = ROOT / "docs" / "llms.txt"
+    targets = re.findall(r"\]\(([^)]+)\)", page.read_text())
+    assert len(targets) > 8
+    assert [target for target in targets if not (page.parent / target).is_file()] == []
+
+
+def test_the_configurations_are_valid() -> None:
+    text = PAGE.read_text()
+    for block in re.findall(r"```json\n(.+?)```", text, re.DOTALL):
+        server = json.loads(block)["mcpServers"]["prshots"]
+        assert (server["command"], server["args"]) == ("prshots", ["mcp"])
+        assert set(server["env"]) == {"PRSHOTS_URL", "PRSHOTS_TOKEN", "PRSHOTS_FORGE_TOKEN"}
+    (toml,) = re.findall(r"```toml\n(.+?)```", text, re.DOTALL)
+    server = tomllib.loads(toml)["mcp_servers"]["prshots"]
+    assert (server["command"], server["args"]) == ("prshots", ["mcp"])
+    assert "skills/prshots/SKILL.md" in text
+
+
+def shown(**changes: Any) -> Shown:
+    reply = Staged(
+        id="0" * 32,
+        view_url="https://img/i/1.png?exp=1&token=k1.a",
+        markdown=r"![a \[b\] | c](https://img/i/1.png?exp=1&token=k1.a)",
+        before_url="https://img/i/2.png?exp=1&token=k1.b",
+        expires_at=1_800_000_000,
+        dashboard_url="https://web/staged",
+    )
+    shot = ShownShot("a [b] | c", "1280x800", "dark", reply, "a.png")
+    given: dict[str, Any] = {"head": Head(Job(), "cart"), "commit_sha": "1" * 40, "shots": [shot]}
+    return Shown(**{"failed": [], "problems": [], **given, **changes})
+
+
+def test_the_page_lists_exactly_the_fields_of_the_reply() -> None:
+    table = PAGE.read_text().partition("With `--json`")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.+?) \| (.+) \|$", table, re.MULTILINE)
+    fields = {name for first, _ in rows for name in re.findall(r"`(\w+)`", first)}
+    reply = shown().json()
+    assert fields == set(reply)
+    of_shots = next(rest for first, rest in rows if "shots" in first)
+    assert set(re.findall(r"`(\w+)`", of_shots)) == set(reply["shots"][0])
+
+
+def test_a_pair_is_a_table_with_both_images_and_an_escaped_name() -> None:
+    assert shown().markdown == (
+        r"**a \[b\] | c** (1280x800, dark)"
+        "\n\n| before | after |\n|---|---|\n"
+        r"| ![a \[b\] \| c](https://img/i/2.png?exp=1&token=k1.b) "
+        r"| ![a \[b\] \| c](https://img/i/1.png?exp=1&token=k1.a) |"
+    )
+    assert "expire on 2027-01-15" in shown().next
+    assert shown(shots=[]).next.startswith("Nothing is staged for cart")
+
+
+async def test_the_services_llms_txt_has_its_addresses() -> None:
+    route = llms_route("https://api.example", "https://web.example")
+    reply = await route.endpoint(None)
+    text = bytes(reply.body).decode()
+    assert "PRSHOTS_URL=https://api.example`" in text
+    assert "(https://api.example/openapi.json)" in text
+    assert f"prshots=={prshots.__version__}`" in text
+    assert "{" not in text
+    assert reply.headers["content-type"] == "text/plain; charset=utf-8"
