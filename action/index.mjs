@@ -1431,12 +1431,73 @@ async function asked(job, sender, missing, advice3, question) {
 
 // src/sending.ts
 import { setTimeout as pause2 } from "node:timers/promises";
+
+// src/pacing.ts
+var WINDOW_SECONDS = 60;
+var WHOSE = { uploads: "PRSHOTS_UPLOADS_PER_MINUTE", project: "the project's own limit" };
+var ITEM = /(?:^|,)\s*"(uploads|project)"((?:\s*;\s*[a-z]+=(?:[0-9]+|"[^"]*"|:[^:]*:))*)\s*(?=,|$)/g;
+var NUMBER = /;\s*([a-z]+)=([0-9]{1,15})(?=\s*(?:;|$))/g;
+function rateLimitOf(headers) {
+  const policies = items(headers.get("ratelimit-policy"));
+  for (const [policy, { r, t }] of items(headers.get("ratelimit"))) {
+    const { q, w } = policies.get(policy) ?? {};
+    if (r !== void 0 && t !== void 0 && q !== void 0 && w === WINDOW_SECONDS)
+      return { policy, quota: q, remaining: r, seconds: t };
+  }
+  return void 0;
+}
+function items(field) {
+  const numbersIn = (parameters) => Object.fromEntries([...parameters.matchAll(NUMBER)].map(([, key, value]) => [key, Number(value)]));
+  const found = [...(field ?? "").matchAll(ITEM)];
+  return new Map(
+    found.map(([, name, parameters = ""]) => [name, numbersIn(parameters)])
+  );
+}
+function limitWords({ policy, quota }) {
+  return `limit of ${quota.toLocaleString("en-US")} uploads per minute (${WHOSE[policy]})`;
+}
+var Pace = class {
+  limit;
+  #until = 0;
+  #onTheirWay = 0;
+  #waiting = [];
+  /** Return the seconds until the next upload may be sent. Nothing: first another one needs its response. */
+  wait(now) {
+    if (!this.limit || this.limit.remaining > this.#onTheirWay) return 0;
+    return this.#onTheirWay ? void 0 : Math.max(0, this.#until - now);
+  }
+  /** Wait until another upload has its response. */
+  otherResponse() {
+    return new Promise((resolve2) => this.#waiting.push(resolve2));
+  }
+  start() {
+    this.#onTheirWay += 1;
+  }
+  end() {
+    this.#onTheirWay -= 1;
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+  /**
+   * Take note of a response's limit. Nothing: the service does not count uploads now.
+   *
+   * Responses may come out of order. Until more uploads are left, the lowest number holds.
+   */
+  hear(limit, now) {
+    const holds = limit && this.limit && limit.remaining > this.limit.remaining && now < this.#until;
+    if (holds) return;
+    this.limit = limit;
+    this.#until = now + (limit?.seconds ?? 0);
+  }
+};
+
+// src/sending.ts
 var TRIES = 5;
 var FIRST_PAUSE_SECONDS = 0.5;
 var LONGEST_PAUSE_SECONDS = 60;
 var LONGEST_LIMIT_SECONDS = 15 * 60;
 var LIMITS = 60;
 var TIMEOUT_SECONDS = 60;
+var SAID_FROM_SECONDS = 1;
 var TEMPORARY = /* @__PURE__ */ new Set([408, 500, 502, 503, 504, 507]);
 var SECONDARY_LIMIT = /secondary rate limit|abuse detection/i;
 var FIRST_OF_A_PROXY = 520;
@@ -1446,38 +1507,57 @@ var SYSTEM_CLOCK = {
   pause: (seconds, signal) => pause2(seconds * 1e3, void 0, { signal })
 };
 var Sender = class {
-  constructor(stopped, tries = TRIES, clock = SYSTEM_CLOCK) {
+  constructor(stopped, tries = TRIES, say = () => {
+  }, clock = SYSTEM_CLOCK) {
     this.stopped = stopped;
     this.tries = tries;
+    this.say = say;
     this.clock = clock;
   }
   stopped;
   tries;
+  say;
   clock;
   #limitedUntil = 0;
+  #pace = new Pace();
+  #told = /* @__PURE__ */ new Map();
   /**
    * Return the response, with its body. A temporary error is returned only after the last try. `request` makes the
    * request again for each try. Throws UnreachableError, RateLimitedError, CallError.
    */
-  async send(url, request, maxTries = this.tries) {
-    let tries = 0;
+  async send(url, request, options = {}) {
+    const { tries = this.tries, isUpload = false } = options;
+    let tried = 0;
     let limits = 0;
     for (; ; ) {
       await this.#waitForTheLimit();
-      const reply = await this.#sent(url, request());
+      const reply = await (isUpload ? this.#paced(url, request) : this.#sent(url, request()));
       if (!(reply instanceof PrshotsError)) {
         const asked2 = limitOf(reply, this.clock.now());
         if (asked2 !== void 0) {
           limits += 1;
-          this.#limit(url, asked2, limits);
+          this.#limit(reply, asked2, limits);
           continue;
         }
         if (!isTemporary(reply.status)) return reply;
       }
-      tries += 1;
-      if (tries < maxTries) await this.#pause(this.#pauseAfter(reply, tries));
-      else if (reply instanceof PrshotsError) throw reply;
-      else return reply;
+      tried += 1;
+      if (tried < tries) await this.#pauseAfter(url, reply, tried, tries);
+      else if (!(reply instanceof PrshotsError)) return reply;
+      else throw tried > 1 ? new UnreachableError(`${reply.message} after ${tried} tries`) : reply;
+    }
+  }
+  /** Send an upload as soon as the service has room for it. */
+  async #paced(url, request) {
+    await this.#waitForAPlace();
+    try {
+      const reply = await this.#sent(url, request());
+      const limit = reply instanceof PrshotsError ? void 0 : rateLimitOf(reply.headers);
+      const isCounted = !(reply instanceof PrshotsError) && reply.status < 300;
+      if (limit || isCounted) this.#pace.hear(limit, this.clock.now());
+      return reply;
+    } finally {
+      this.#pace.end();
     }
   }
   /** Return the response, or an error if another try may help. */
@@ -1490,16 +1570,17 @@ var Sender = class {
       if (this.stopped.aborted) throw new UnreachableError("stopped");
       const permanent = permanentError(url, error);
       if (permanent) throw permanent;
-      return new UnreachableError(`${new URL(url).origin} cannot be reached: ${causeOf(error)}`);
+      return new UnreachableError(unanswered(url, error));
     }
   }
-  #limit(url, asked2, limits) {
+  #limit(reply, asked2, limits) {
+    const limit = rateLimitOf(reply.headers);
+    const reason = limit ? limitWords(limit) : `${new URL(reply.url).host} limits the rate`;
     if (limits === LIMITS || asked2 > LONGEST_LIMIT_SECONDS)
-      throw new RateLimitedError(
-        `${new URL(url).host} limits the rate and asks to wait ${Math.round(asked2)} s`
-      );
-    const until = this.clock.now() + Math.max(asked2, FIRST_PAUSE_SECONDS);
-    this.#limitedUntil = Math.max(this.#limitedUntil, until);
+      throw new RateLimitedError(`${reason} and asks to wait ${Math.round(asked2)} s`);
+    const seconds = Math.max(asked2, FIRST_PAUSE_SECONDS);
+    this.#limitedUntil = Math.max(this.#limitedUntil, this.clock.now() + seconds);
+    this.#tell(reason, `waiting ${Math.ceil(seconds)} s`, seconds);
   }
   async #waitForTheLimit() {
     for (let left = this.#left(); left > 0; left = this.#left()) await this.#pause(left);
@@ -1507,11 +1588,34 @@ var Sender = class {
   #left() {
     return this.#limitedUntil - this.clock.now();
   }
-  /** Return a pause that doubles each time. A random part keeps jobs that failed together apart. */
-  #pauseAfter(reply, tries) {
-    const own = FIRST_PAUSE_SECONDS * 2 ** (tries - 1) * (1 + Math.random() / 2);
-    const asked2 = reply instanceof PrshotsError ? void 0 : retryAfter(reply, this.clock.now());
-    return Math.max(own, Math.min(asked2 ?? 0, LONGEST_PAUSE_SECONDS));
+  async #waitForAPlace() {
+    for (; ; ) {
+      const seconds = this.#pace.wait(this.clock.now());
+      if (seconds === 0) return this.#pace.start();
+      if (seconds === void 0) await this.#pace.otherResponse();
+      else {
+        if (this.#pace.limit && seconds > SAID_FROM_SECONDS)
+          this.#tell(limitWords(this.#pace.limit), `waiting ${Math.ceil(seconds)} s`, seconds);
+        await this.#pause(seconds);
+      }
+    }
+  }
+  /** Pause, twice as long each time. A random part keeps jobs that failed together apart. */
+  #pauseAfter(url, reply, tried, tries) {
+    const own = FIRST_PAUSE_SECONDS * 2 ** (tried - 1) * (1 + Math.random() / 2);
+    const isError = reply instanceof PrshotsError;
+    const asked2 = isError ? 0 : retryAfter(reply, this.clock.now()) ?? 0;
+    const seconds = Math.max(own, Math.min(asked2, LONGEST_PAUSE_SECONDS));
+    const reason = isError ? reply.message : `${new URL(url).host} answered ${reply.status}`;
+    this.#tell(reason, `retrying in ${Math.ceil(seconds)} s, ${tried} of ${tries}`, seconds);
+    return this.#pause(seconds);
+  }
+  /** Say why there is a pause once, even if many requests run into it. */
+  #tell(reason, what, seconds) {
+    const now = this.clock.now();
+    if (now < (this.#told.get(reason) ?? 0)) return;
+    this.#told.set(reason, now + seconds);
+    this.say(`${reason}; ${what}`);
   }
   async #pause(seconds) {
     try {
@@ -1526,7 +1630,7 @@ function isTemporary(status) {
 }
 function limitOf(reply, now) {
   if (reply.status !== 429 && reply.status !== 403) return void 0;
-  const asked2 = retryAfter(reply, now);
+  const asked2 = rateLimitOf(reply.headers)?.seconds ?? retryAfter(reply, now);
   if (asked2 !== void 0) return asked2;
   const header = (name) => reply.headers.get(`x-ratelimit-${name}`) ?? reply.headers.get(`ratelimit-${name}`) ?? "";
   const reset = header("reset");
@@ -1561,6 +1665,23 @@ function permanentError(url, error) {
   if (/WRONG_VERSION_NUMBER/.test(why))
     return new UnreachableError(`${origin} does not speak TLS: does its address begin with http://?`);
   return void 0;
+}
+var NO_CONNECTION = {
+  ECONNREFUSED: "connection refused",
+  ENOTFOUND: "name not found",
+  EAI_AGAIN: "name not found",
+  ETIMEDOUT: "timed out",
+  UND_ERR_CONNECT_TIMEOUT: "timed out",
+  ENETUNREACH: "network unreachable",
+  EHOSTUNREACH: "network unreachable"
+};
+function unanswered(url, error) {
+  const { host } = new URL(url);
+  const code = causeOf(error);
+  if (code in NO_CONNECTION) return `cannot connect to ${host} (${NO_CONNECTION[code]})`;
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (isLate || /^UND_ERR_(HEADERS|BODY)_TIMEOUT$/.test(code)) return `no answer from ${host} (timed out)`;
+  return `lost the connection to ${host}`;
 }
 function causeOf(error) {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -1741,7 +1862,7 @@ async function viewAndPage(service, prNumber2, job) {
     throw error;
   }
 }
-function summary({ state, branch: branch2, baseCommit, counts }) {
+function summary({ state, branch: branch2, baseCommit, counts, pairs }) {
   if (state === "no_baseline")
     return `Nothing to compare with: ${branch2} has no baselines yet. Run prshots upload on ${branch2} to create them.`;
   if (state === "failed") return `The comparison with ${branch2} failed. Run prshots compare again.`;
@@ -1749,8 +1870,15 @@ function summary({ state, branch: branch2, baseCommit, counts }) {
   const sums = VERDICTS.filter((verdict) => counts[verdict]).map(
     (verdict) => `${counts[verdict]?.toLocaleString("en-US")} ${verdict}`
   );
-  const words2 = `Compared with ${branch2}${at}: ${sums.join(", ") || "no screenshots"}.`;
-  return state === "incomplete" ? `${words2} Some screenshots of the base are missing in this run: see prshots compare --complete.` : words2;
+  const found = sums.join(", ") || "no screenshots";
+  const shots = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const ownBefore = `${pairs === 1 ? "its" : "their"} own before`;
+  const own = pairs ? ` (${pairs.toLocaleString("en-US")} with ${ownBefore})` : "";
+  const words2 = pairs && pairs === shots ? `Compared with ${ownBefore}: ${found}.` : `Compared with ${branch2}${at}: ${found}${own}.`;
+  if (state !== "incomplete") return words2;
+  if (pairs && !baseCommit)
+    return `${words2} The other screenshots are not compared: ${branch2} has no baselines yet.`;
+  return `${words2} Some screenshots of the base are missing in this run: see prshots compare --complete.`;
 }
 
 // src/wording.ts
@@ -1942,6 +2070,7 @@ var MIN_COMMENT_BYTES = 1024;
 var MAX_KNOWN_SHOTS = 1e3;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
 var NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
+var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
 var VIEWS = ["all", "latest", "changes"];
 var Service = class {
   constructor(url, tokens, sender) {
@@ -1953,8 +2082,10 @@ var Service = class {
   tokens;
   sender;
   #maxImageBytes;
+  /** Upload an image of a pull request, with its before if it has one. */
   upload(shot, prNumber2, commitSha) {
-    return this.#sendImage("/v1/upload", shot, { pr_number: String(prNumber2), commit_sha: commitSha });
+    const where = { pr_number: String(prNumber2), commit_sha: commitSha };
+    return this.#sendImage("/v1/upload", shot, where, shot.before);
   }
   /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
   baseline(shot, branch2, commitSha) {
@@ -2057,7 +2188,8 @@ var Service = class {
   }
   /** Throws ImageAddressError. */
   async #askForMaxImageBytes() {
-    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), 1);
+    const once = { tries: 1 };
+    const asking = this.sender.send(`${this.url}/v1/limits`, () => ({ headers: HEADERS }), once);
     const reply = await asking.catch(() => void 0);
     if (reply) refuseImageAddress(this.url, reply);
     if (reply?.status !== 200) return Number.POSITIVE_INFINITY;
@@ -2068,14 +2200,16 @@ var Service = class {
       return Number.POSITIVE_INFINITY;
     }
   }
-  async #sendImage(path4, shot, where) {
-    const image = new Blob([new Uint8Array(shot.image)], { type: shot.contentType });
+  async #sendImage(path4, shot, where, beforeOfPair) {
+    const image = blobOf(shot);
+    const before = beforeOfPair && blobOf(beforeOfPair);
     const { name, viewport, theme } = shot;
     const fields = { name, viewport, ...theme && { theme }, ...where };
     const reply = await this.#call(path4, () => {
       const form = new FormData();
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       form.append("image", image, "image");
+      if (before) form.append("before", before, "before");
       return { method: "POST", body: form };
     });
     const { id, view_url: viewUrl, markdown } = reply;
@@ -2097,6 +2231,7 @@ var Service = class {
       commitSha,
       baseCommit: typeof baseCommit === "string" ? baseCommit : "",
       counts,
+      pairs: typeof value.pairs === "number" ? value.pairs : 0,
       shots: Array.isArray(value.shots) ? value.shots.map(comparedShot) : [],
       dashboardUrl: typeof value.dashboard_url === "string" ? value.dashboard_url : "",
       json: value
@@ -2123,10 +2258,11 @@ var Service = class {
   }
   #sent(path4, request, token2) {
     const own = { ...HEADERS, Authorization: `Bearer ${token2}` };
-    return this.sender.send(this.url + path4, () => {
+    const signed = () => {
       const { headers, ...rest } = request();
       return { ...rest, headers: { ...headers, ...own } };
-    });
+    };
+    return this.sender.send(this.url + path4, signed, { isUpload: UPLOADS.has(path4) });
   }
   #value(reply, path4) {
     const { status } = reply;
@@ -2152,10 +2288,13 @@ var Service = class {
     throw [400, 415].includes(status) ? new RefusedInputError(words2) : new CallError(words2);
   }
 };
+function blobOf({ image, contentType }) {
+  return new Blob([new Uint8Array(image)], { type: contentType });
+}
 
 // src/commands/connecting.ts
-function senderOf({ stopped }) {
-  return new Sender(stopped);
+function senderOf({ stopped, say }) {
+  return new Sender(stopped, TRIES, say);
 }
 function connected(options, context) {
   const { environ } = context;

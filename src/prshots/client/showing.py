@@ -16,11 +16,12 @@ from prshots.client.heads import Head
 from prshots.client.pairing import Pairs
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client, Image
-from prshots.client.shots import Problem, ShotFile, readable_size
+from prshots.client.shots import Problem, ShotFile
 from prshots.client.staging import moved
 from prshots.client.uploading import UploadOutcome, ignore_outcome, send_all
 from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError, ServiceTooOldError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
+from prshots.contract.sizes import readable_size
 
 Say = Callable[[str], None]
 

@@ -116,7 +116,7 @@ class DeskTools:
     def comment(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
         number = _number(head)
-        with self.connected() as service, closing(forge_of(head.job, self._wait)) as forge:
+        with self.connected() as service, closing(forge_of(head.job, self._say)) as forge:
             _, words = moved(service, head)
             view, dashboard_url = view_and_page(service, number, head.job)
             composer = Composer(service, number, head.job, None, view, dashboard_url)
@@ -132,7 +132,7 @@ class DeskTools:
     def feedback(self, pr: int | None) -> dict[str, Any]:
         head = self.head(pr)
         number = _number(head)
-        with closing(forge_of(head.job, self._wait)) as forge:
+        with closing(forge_of(head.job, self._say)) as forge:
             ours = {comment.id for comment in OurComments(forge, number).all()}
             others = [comment for comment in forge.comments(number) if comment.id not in ours]
             others += forge.reviews(number)
@@ -190,7 +190,7 @@ class DeskTools:
         }
 
     def head(self, pr: int | None) -> Head:
-        return current_head(self.environ, pr, self._with_settings, self._wait)
+        return current_head(self.environ, pr, self._with_settings, self._say)
 
     def _with_settings(self, job: Job) -> Job:
         """Return the job with the forge that PRSHOTS_FORGE_… name."""
@@ -213,14 +213,11 @@ class DeskTools:
                 "https://prshots.example.com"
             )
         token, project = (self.environ.get(f"PRSHOTS_{name}", "") for name in ("TOKEN", "PROJECT"))
-        tokens = token_source(url.strip(), token, project, self.environ, on_wait=self._wait)
-        return Client(url, tokens, on_wait=self._wait)
+        tokens = token_source(url.strip(), token, project, self.environ, on_wait=self._say)
+        return Client(url, tokens, on_wait=self._say)
 
     def _say(self, words: str) -> None:
         self.tell(0, None, words)
-
-    def _wait(self, reason: str, seconds: float) -> None:
-        self._say(f"{reason}: retrying in {seconds:.0f} s")
 
 
 def _number(head: Head) -> int:
