@@ -20,6 +20,7 @@ import pytest
 from PIL import Image
 
 from prshots.cli import main
+from prshots.cli import upload as upload_module
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
@@ -330,7 +331,9 @@ class TestOutput:
         assert re.fullmatch(r"!\[Home, signed in\]\(http://\S+\)\n", ran.out)
         assert "Uploaded 1 of 1 screenshots to pull request 32." in ran.err
 
-    def test_many_screenshots_print_neither_a_line_nor_a_row_each(self, run: Any, folder: Path) -> None:
+    def test_many_screenshots_print_neither_a_line_nor_a_row_each(
+        self, run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         picture = (folder / "shots" / "home.png").read_bytes()
         for number in range(21):
             (folder / "shots" / f"many-{number}.png").write_bytes(picture)
@@ -345,9 +348,14 @@ class TestOutput:
         ran = run("upload", "shots", "--pr", "36", "--no-compare", "--format", "json", "-q")
         assert (ran.code, ran.err) == (3, "shots/bad.png: is empty\n")
         assert json.loads(ran.out)["count"] == 25
-        ran = run("upload", "shots", "--pr", "36", "--dry-run")
+        monkeypatch.setattr(
+            upload_module, "MAX_IMAGE_BYTES", (folder / "shots" / "settings.png").stat().st_size
+        )
+        (folder / "shots" / "large.png").write_bytes(picture + bytes(9999))
+        ran = run("upload", "shots/large.png", "shots/many*", "shots/bad.png", "--pr", "36", "--dry-run")
         assert (ran.code, ran.out) == (3, "")
-        assert "25 would be uploaded" in ran.err
+        assert "shots/large.png: warning: is " in ran.err
+        assert "22 would be uploaded" in ran.err
         assert "To list them, use --format json." in ran.err
 
     def test_quiet_prints_only_failures_and_what_format_asks_for(self, run: Any, folder: Path) -> None:
