@@ -20,13 +20,10 @@ export const AT_ONCE = 4;
 const FAILURES_IN_A_ROW = 3;
 /** An image: its bytes, or the file that has them. */
 export interface Picture {
+  /** What it showed before, to be shown as a pair. */
+  before?: Picture;
   body?: Buffer;
   path?: string;
-}
-
-/** An image, and what it showed before, to be shown as a pair. */
-export interface Pictures extends Picture {
-  before?: Picture;
 }
 
 const VIEWPORT = /^[1-9][0-9]{0,4}x[1-9][0-9]{0,4}$/;
@@ -52,7 +49,7 @@ export class Uploads {
     this.#queue = new Queue(atOnce);
   }
 
-  add(picture: Pictures, name: string, viewport: string, theme = ""): void {
+  add(picture: Picture, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
       if (this.#givenUp) {
         this.#notTried += 1;
@@ -129,17 +126,6 @@ async function shotOf(
   return { image, contentType, name, viewport: shown, theme };
 }
 
-async function imageOf(
-  picture: Picture,
-  maxImageBytes: number,
-): Promise<{ image: Buffer; contentType: ContentType }> {
-  const image = await bytesOf(picture, maxImageBytes);
-  const contentType = contentTypeOf(image);
-  if (contentType === undefined)
-    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
-  return { image, contentType };
-}
-
 function cutOffWarning(contentType: ContentType): string {
   const label = contentType.replace("image/", "").toUpperCase();
   return `the file is cut off (damaged ${label}); uploading it anyway. Take the screenshot again`;
@@ -160,4 +146,15 @@ function megabytes(bytes: number): string {
 
 function unreadable(error: NodeJS.ErrnoException): never {
   throw new InvalidInputError(`not uploaded: cannot read its file (${error.code})`);
+}
+
+async function imageOf(
+  picture: Picture,
+  maxImageBytes: number,
+): Promise<{ image: Buffer; contentType: ContentType }> {
+  const image = await bytesOf(picture, maxImageBytes);
+  const contentType = contentTypeOf(image);
+  if (contentType === undefined)
+    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
+  return { image, contentType };
 }
