@@ -151,7 +151,7 @@ function unreadable(error: NodeJS.ErrnoException): never {
 async function imageOf(
   picture: Picture,
   maxImageBytes: number,
-): Promise<{ image: Buffer; contentType: ContentType }> {
+): Promise<Pick<Shot, "image" | "contentType">> {
   const image = await bytesOf(picture, maxImageBytes);
   const contentType = contentTypeOf(image);
   if (contentType === undefined)
