@@ -1,7 +1,7 @@
 /** The uploads of one run, in the background. */
 import { readFile, stat } from "node:fs/promises";
 import { InvalidInputError, messageOf } from "./errors.js";
-import { type ContentType, contentTypeOf, isCutOff, pixelSize } from "./formats.js";
+import { contentTypeOf, isCutOff, pixelSize } from "./formats.js";
 import { Patience } from "./patience.js";
 import { Queue } from "./queue.js";
 import type { Service, Shot } from "./service.js";
@@ -13,13 +13,10 @@ import type { Target } from "./target.js";
 export const AT_ONCE = 4;
 /** An image: its bytes, or the file that has them. */
 export interface Picture {
+  /** What it showed before, to be shown as a pair. */
+  before?: Picture;
   body?: Buffer;
   path?: string;
-}
-
-/** An image, and what it showed before, to be shown as a pair. */
-export interface Pictures extends Picture {
-  before?: Picture;
 }
 
 export class Uploads {
@@ -42,7 +39,7 @@ export class Uploads {
     this.#queue = new Queue(atOnce);
   }
 
-  add(picture: Pictures, name: string, viewport: string, theme = ""): void {
+  add(picture: Picture, name: string, viewport: string, theme = ""): void {
     this.#queue.add(async () => {
       if (this.#patience.isOver) {
         this.#notTried += 1;
@@ -115,17 +112,6 @@ async function shotOf(
   return { image, contentType, name, viewport: shown, theme };
 }
 
-async function imageOf(
-  picture: Picture,
-  maxImageBytes: number,
-): Promise<{ image: Buffer; contentType: ContentType }> {
-  const image = await bytesOf(picture, maxImageBytes);
-  const contentType = contentTypeOf(image);
-  if (contentType === undefined)
-    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
-  return { image, contentType };
-}
-
 async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<Buffer> {
   const size = body?.length ?? (path ? (await stat(path).catch(unreadable)).size : 0);
   if (size >= maxImageBytes)
@@ -137,4 +123,15 @@ async function bytesOf({ body, path }: Picture, maxImageBytes: number): Promise<
 
 function unreadable(error: NodeJS.ErrnoException): never {
   throw new InvalidInputError(`not uploaded: cannot read its file (${error.code})`);
+}
+
+async function imageOf(
+  picture: Picture,
+  maxImageBytes: number,
+): Promise<Pick<Shot, "image" | "contentType">> {
+  const image = await bytesOf(picture, maxImageBytes);
+  const contentType = contentTypeOf(image);
+  if (contentType === undefined)
+    throw new InvalidInputError("not uploaded: it is not a PNG, JPEG or WebP image");
+  return { image, contentType };
 }
