@@ -19,10 +19,10 @@ import httpx
 import pytest
 from PIL import Image
 
-from prshots.cli import main
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
+from support.clients import CLIENTS, command_of, runner_of
 from support.http_server import QuietHandler, serving
 from support.raw_requests import running_service
 from support.service import PRSHOTS, SHA, Service
@@ -60,9 +60,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def prshots(env: dict[str, str], folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture(params=CLIENTS)
+def client_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def prshots(
+    client_name: str, env: dict[str, str], folder: Path, *args: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [PRSHOTS, *args], env=env, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        [*command_of(client_name), *args],
+        env=env,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -91,40 +104,34 @@ class Ran(NamedTuple):
     err: str
 
 
-@pytest.fixture
+@pytest.fixture(params=CLIENTS)
 def run(
-    env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    request: pytest.FixtureRequest, env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Any:
-    """Run the command in this process: a new process takes half a second."""
+    """Run the Python command in this process: a new process takes half a second."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sending_module, "FIRST_PAUSE_SECONDS", 0.01)
 
+    run_command = runner_of(request.param)
+
     def run_it(*args: str, **settings: str) -> Ran:
-        with monkeypatch.context() as changed:
-            for name in os.environ:
-                changed.delenv(name)
-            for name, value in (env | settings).items():
-                changed.setenv(name, value)
-            changed.setattr(sys, "argv", ["prshots", *args])
-            with pytest.raises(SystemExit) as ended:
-                main()
-        out, err = capsys.readouterr()
-        if isinstance(ended.value.code, str):
-            return Ran(1, out, err + ended.value.code)
-        return Ran(ended.value.code or 0, out, err)
+        done = run_command(*args, env=env | settings)
+        return Ran(done.returncode, done.stdout, done.stderr)
 
     return run_it
 
 
 class TestAsAProcess:
     def test_screenshots_are_uploaded_shown_in_the_comment_and_deleted(
-        self, env: dict[str, str], folder: Path
+        self, client_name: str, env: dict[str, str], folder: Path
     ) -> None:
         Image.effect_noise((160, 120), 40).save(folder / "shots" / "photo.png", "JPEG")
         noisy = Image.frombytes("RGB", (1500, 1200), secrets.token_bytes(1500 * 1200 * 3))
         noisy.save(folder / "shots" / "noisy.png")
         (folder / "shots" / "broken.png").write_bytes(b"no image")
-        done = prshots(env, folder, "upload", "shots", "--pr", "21", "--shrink", "--format", "json")
+        done = prshots(
+            client_name, env, folder, "upload", "shots", "--pr", "21", "--shrink", "--format", "json"
+        )
         assert done.returncode == 3
         told = json.loads(done.stdout)
         assert (told["pr_number"], told["commit_sha"], told["count"]) == (21, SHA, 6)
@@ -161,7 +168,9 @@ class TestAsAProcess:
         ]
         assert told["comparison"]["state"] == "no_baseline"
 
-        deleted = prshots(env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"])
+        deleted = prshots(
+            client_name, env, folder, "delete", home["id"], "0" * 32, "nonsense", told["uploaded"][0]["id"]
+        )
         assert deleted.returncode == 1
         assert deleted.stdout == ""
         assert deleted.stderr.splitlines() == [
@@ -173,13 +182,13 @@ class TestAsAProcess:
         assert env["PRSHOTS_TOKEN"] not in done.stdout + done.stderr + deleted.stderr
 
     def test_failed_uploads_are_retried(
-        self, env: dict[str, str], folder: Path, front: UnreliableProxy
+        self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
         limited = refuse(429, {"Retry-After": "1"}, {"error": "rate limited"})
         for trouble in (limited, limited, refuse(503, {"Retry-After": "1"}), CUT, LOSE_REPLY, slow(0.3)):
             front.will(trouble, when=UPLOAD)
         done = prshots(
-            env | {"PRSHOTS_URL": front.url}, folder, "upload", "shots/*.png", "shots/*/*.png", "--base", "shots",
+            client_name, env | {"PRSHOTS_URL": front.url}, folder, "upload", "shots/*.png", "shots/*/*.png", "--base", "shots",
             "--pr", "22",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -227,13 +236,13 @@ class TestAsAProcess:
         assert table.count("uploaded") == 3
 
     def test_ctrl_c_stops_immediately(
-        self, env: dict[str, str], folder: Path, front: UnreliableProxy
+        self, client_name: str, env: dict[str, str], folder: Path, front: UnreliableProxy
     ) -> None:
         front.will(refuse(400, body={"error": "name required"}), when=UPLOAD)
         front.will(refuse(429, {"Retry-After": "600"}), when=UPLOAD)
         front.will(NEVER, when=UPLOAD, times=3)
         with subprocess.Popen(
-            [PRSHOTS, "upload", "shots", "--pr", "24", "--jobs", "3"],
+            [*command_of(client_name), "upload", "shots", "--pr", "24", "--jobs", "3"],
             env=env | {"PRSHOTS_URL": front.url},
             cwd=folder,
             stderr=subprocess.PIPE,

@@ -101,8 +101,8 @@ test("the comment is requested in the forge's format", async () => {
 test("an unexpected reply gets a clear error", async () => {
   const answers = [
     [{ status: 302, headers: { Location: "https://elsewhere.test" } }, CallError, /set url \(PRSHOTS_URL\)/],
-    [{ status: 404, json: { error: "not found" } }, CallError, /address of a prshots API/],
-    [{ body: "<html>" }, CallError, /no JSON/],
+    [{ status: 404, json: { error: "not found" } }, CallError, /address of a prshots service/],
+    [{ body: "<html>" }, CallError, /200 OK: is this the address of a prshots service/],
     [{ json: { markdown: "x" } }, CallError, /without markdown and count/],
     [{ status: 400, json: { error: "pr_number required" } }, InvalidInputError, /400: pr_number required/],
   ];
