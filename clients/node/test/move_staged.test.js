@@ -45,7 +45,7 @@ test("what is staged for the branch moves, and one line says so", async () => {
   const of = { branch: "cart", pr_number: 7, repository: "octo/shop", from_fork: false };
   assert.deepEqual(asked, [["/v1/staged/move", of]]);
   assert.deepEqual(said, [
-    "2 staged screenshots moved to pull request 7; 1 staged screenshot not moved: it is of a fork.",
+    "Note: 2 staged screenshots moved to pull request 7; 1 staged screenshot not moved: it is of a fork.",
   ]);
 });
 
