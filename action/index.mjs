@@ -3213,7 +3213,7 @@ async function moveStaged(options, context) {
     const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : repository2, fromFork);
     const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
     if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
-    if (words2.length) say(`${words2.join("; ")}.`);
+    if (words2.length) say(`Note: ${words2.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
     if (error instanceof ServiceTooOldError) return;

@@ -6,6 +6,7 @@ import { comment } from "../commands/comment.js";
 import { ComparisonFailedError, compare } from "../commands/compare.js";
 import { deleteImages } from "../commands/deleting.js";
 import { expire } from "../commands/expire.js";
+import { moveStaged } from "../commands/move_staged.js";
 import { COMPARE_FORMATS, compareText, jsonText, UPLOAD_FORMATS, uploadText } from "../commands/outputs.js";
 import type { Context } from "../commands/types.js";
 import { upload } from "../commands/upload.js";
@@ -77,6 +78,7 @@ const RUNS: Record<string, Run> = {
       ...defined("view", given.choice("view", VIEWS)),
       post: given.flag("post"),
     };
+    await moveStaged(options, context);
     const { markdown, posted, dashboardUrl } = await comment(options, context);
     process.stdout.write(posted?.url ? `${posted.url}\n` : markdown);
     sayDashboard(dashboardUrl, context);

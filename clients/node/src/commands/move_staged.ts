@@ -20,7 +20,7 @@ export async function moveStaged(options: ServiceOptions & { pr?: number }, cont
     const done = await service.moveStaged(sourceBranch, prNumber, fromFork ? "" : repository, fromFork);
     const words = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber}`] : [];
     if (done.kept) words.push(`${staged(done.kept)} not moved: ${done.reason}`);
-    if (words.length) say(`${words.join("; ")}.`);
+    if (words.length) say(`Note: ${words.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
     if (error instanceof ServiceTooOldError) return;
