@@ -33,9 +33,17 @@ SHRUNK_TO = {"python": "WebP", "node": "PNG"}
 WRONG_TOKEN = "msr_" + "0123456789abcdef" * 4
 
 
+@pytest.fixture(scope="module")
+def tokens(shared_service: Service) -> dict[str, str]:
+    """Create a project for each client."""
+    return {client: shared_service.new_token() for client in ("python", "node")}
+
+
 @pytest.fixture
-def env(shared_service: Service, token: str) -> dict[str, str]:
+def env(request: pytest.FixtureRequest, shared_service: Service, tokens: dict[str, str]) -> dict[str, str]:
     """Return the environment of a job in an unknown CI."""
+    parameters = request.node.callspec.params.values() if hasattr(request.node, "callspec") else ()
+    token = tokens["node" if "node" in parameters else "python"]
     return {
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",
