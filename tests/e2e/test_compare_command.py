@@ -73,6 +73,56 @@ def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
     return about | {"state": "running", "counts": {}, "shots": [], "dashboard_url": "http://d"} | changed
 
 
+def verdicts(**counts: int) -> dict[str, object]:
+    """Return a comparison with that many shots of each verdict."""
+    shots = [
+        {
+            "name": f"{verdict}-{number}",
+            "viewport": "9x9",
+            "theme": "",
+            "verdict": verdict,
+            "pixels": 3,
+            "shift": 0,
+        }
+        | {"regions": [], "view_url": None, "before_url": None, "diff_url": None, "base_commit": MAIN}
+        | {"ancestor": True, "reason": "damaged" if verdict == "failed" else ""}
+        for verdict, count in counts.items()
+        for number in range(count)
+    ]
+    return running(state="compared", counts=counts, shots=shots, base_commit=MAIN)
+
+
+class TestOutput:
+    def test_a_table_has_at_most_20_rows(self, run: Run, front: UnreliableProxy) -> None:
+        for counts, rows in (
+            ({"changed": 19, "unchanged": 1}, 20),
+            ({"changed": 19, "unchanged": 2}, 19),
+            ({"changed": 21}, 0),
+        ):
+            front.will(refuse(200, body=verdicts(**counts)), when="POST /v1/compare")
+            done = run("compare", "--pr", "7")
+            assert len(done.stdout.splitlines()[1:]) == rows
+            assert f"Compared with main at 1111111: {counts['changed']} changed" in done.stderr
+
+    def test_a_failure_is_printed_once(self, run: Run, front: UnreliableProxy) -> None:
+        front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare")
+        done = run("compare", "--pr", "7")
+        assert (done.stdout + done.stderr).count("failed-0") == 1
+        assert "failed-0 9x9: not compared: damaged" in done.stderr.splitlines()
+
+    def test_quiet_prints_only_failures_and_what_format_asks_for(
+        self, run: Run, front: UnreliableProxy
+    ) -> None:
+        front.will(refuse(200, body=verdicts(changed=1, failed=1)), when="POST /v1/compare", times=3)
+        done = run("compare", "--pr", "7", "--quiet")
+        assert (done.returncode, done.stdout) == (0, "")
+        assert done.stderr == "failed-0 9x9: not compared: damaged\n"
+        done = run("compare", "--pr", "7", "-q", "--format", "json", "--fail-on", "changed")
+        assert (done.returncode, len(json.loads(done.stdout)["shots"])) == (4, 2)
+        assert done.stderr.splitlines()[1:] == ["1 shot with a verdict of --fail-on changed."]
+        assert len(run("compare", "--pr", "7", "-q", "--format", "table").stdout.splitlines()) == 2
+
+
 @pytest.mark.usefixtures("compared")
 class TestCompare:
     def test_prints_a_table_and_the_dashboard_last(self, run: Run) -> None:
@@ -93,7 +143,7 @@ class TestCompare:
     def test_of_many_shots_only_the_changes_are_printed(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(compare_module, "MANY_SHOTS", 2)
+        monkeypatch.setattr(compare_module, "MAX_ROWS", 2)
         assert len(run("compare", "--pr", "7").stdout.splitlines()) == 2
 
     def test_prints_the_services_json(self, run: Run) -> None:
@@ -215,7 +265,7 @@ def test_a_baseline_needs_a_branch_and_the_whole_commit(run: Run, shots: Path) -
     assert shots.exists()
     assert "no branch for the baselines" in run("upload", "shots", "--baseline").stderr
     done = run("upload", "shots", "--baseline", "--branch", "main", "--commit", "abc1234")
-    assert (done.returncode, "git does not know abc1234" in done.stderr) == (1, True)
+    assert (done.returncode, "git does not know abc1234" in done.stderr) == (2, True)
     dry = run("upload", "shots", "--baseline", "--branch", "main", "--dry-run")
     assert "Dry run: 3 would be uploaded to the baselines of main, commit 0123456." in dry.stderr
     assert "light" in dry.stdout

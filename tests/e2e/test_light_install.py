@@ -1,9 +1,7 @@
 """`pip install prshots` without extras installs the client only."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,46 +11,16 @@ import structlog.testing
 
 from prshots.server.web.app import create_web
 from support.ci_issuer import CiIssuer
+from support.client_installs import install_client
+from support.client_installs import run_client as run
 from support.service import PNG, SHA, Service, png
 
-ROOT = Path(__file__).parents[2]
 OF_THE_SERVER = ["starlette", "sqlalchemy", "structlog", "granian", "PIL", "numpy"]
 
 
 @pytest.fixture(scope="module")
 def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install a checkout into a new environment, without the dashboard and without the tools to build it."""
-    checkout, made = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("light") / "venv"
-    for name in ("pyproject.toml", "hatch_build.py", "README.md"):
-        shutil.copy(ROOT / name, checkout)
-    shutil.copytree(ROOT / "src", checkout / "src", ignore=shutil.ignore_patterns("__pycache__", "dashboard"))
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", made], check=True)
-    pip = [sys.executable, "-m", "pip", "--python", made / "bin" / "python", "--disable-pip-version-check"]
-    done = subprocess.run(
-        [*pip, "install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt", checkout],
-        env=os.environ | {"PRSHOTS_WITHOUT_DASHBOARD": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return made / "bin"
-
-
-def run(venv: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PRSHOTS_", "GITHUB_", "CI"))
-    }
-    return subprocess.run(
-        [venv / arguments[0], *arguments[1:]],
-        env=clean | environ,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return install_client(tmp_path_factory.mktemp("light"), pinned=True)
 
 
 @pytest.mark.slow

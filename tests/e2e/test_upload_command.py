@@ -365,9 +365,11 @@ class TestOutput:
         ran = run("upload", "shots", "--pr", "36", "--no-compare", "--format", "json", "-q")
         assert (ran.code, ran.err) == (3, "shots/bad.png: is empty\n")
         assert json.loads(ran.out)["count"] == 25
-        ran = run("upload", "shots", "--pr", "36", "--dry-run")
+        (folder / "shots" / "large.png").write_bytes(picture + bytes(5 * 1024**2))
+        ran = run("upload", "shots/large.png", "shots/many*", "shots/bad.png", "--pr", "36", "--dry-run")
         assert (ran.code, ran.out) == (3, "")
-        assert "25 would be uploaded" in ran.err
+        assert "shots/large.png: warning: is " in ran.err
+        assert "22 would be uploaded" in ran.err
         assert "To list them, use --format json." in ran.err
 
     def test_quiet_prints_only_failures_and_what_format_asks_for(self, run: Any, folder: Path) -> None:

@@ -382,7 +382,7 @@ class TestUploadAll:
             uploaded(client, some[:1])
         assert [outcome.error for outcome in outcomes] == [
             "",
-            "is 1 KB: the service takes less than 1 KB",
+            "is 1001 B: the service takes less than 1001 B",
             "",
         ]
         assert [outcome.is_too_large for outcome in outcomes] == [False, True, False]

@@ -40,7 +40,10 @@ def _set_quiet(given: bool) -> bool:
 QuietOption = Annotated[
     bool,
     typer.Option(
-        "--quiet", "-q", callback=_set_quiet, help="Print only failures, and what --format asks for."
+        "--quiet",
+        "-q",
+        callback=_set_quiet,
+        help="Print no messages, only failures and the output for scripts.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]

@@ -33,7 +33,10 @@ class Component(StrEnum):
 
 def serve(
     component: Annotated[
-        list[Component] | None, typer.Argument(help="The components to run. Default: all of them.")
+        list[Component] | None,
+        typer.Argument(
+            metavar="COMPONENT…", help="Any of web, api, delivery and sweep. Default: all of them."
+        ),
     ] = None,
     config: ConfigOption = None,
 ) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from prshots.client.shots import Found, ShotFile
 
 MAX_CONCURRENCY = 64
+WARNING = "warning: "
 
 PathsArgument = Annotated[
     list[str],
@@ -246,7 +247,12 @@ def _dry_run(found: "Found", target: Target, *, shrink: bool) -> UploadReport:
 
     outcomes = [UploadOutcome(shot, note=_dry_note(shot, shrink=shrink)) for shot in found.shots]
     where = f"{target.words}, commit {target.commit_sha[:7] or '?'}"
-    listed = "" if len(outcomes) <= MAX_ROWS else " To list them, use --format json."
+    listed = ""
+    if len(outcomes) > MAX_ROWS:  # no table says it
+        listed = " To list them, use --format json."
+        for outcome in outcomes:
+            if outcome.note.startswith(WARNING):
+                say(printable(f"{outcome.shot.path}: {outcome.note}"))
     say(f"Dry run: {len(outcomes)} would be uploaded to {where}. Nothing was sent.{listed}")
     return UploadReport(target, outcomes, found.problems, is_dry=True)
 
@@ -267,4 +273,4 @@ def _dry_note(shot: "ShotFile", *, shrink: bool) -> str:
     limit = readable_size(MAX_IMAGE_BYTES)
     if shrink:
         return f"is {readable_size(shot.size)}; would be shrunk below the service's limit (default {limit})"
-    return f"warning: is {readable_size(shot.size)}, over the default limit of {limit}; --shrink makes it fit"
+    return f"{WARNING}is {readable_size(shot.size)}, over the default limit of {limit}; --shrink makes it fit"
