@@ -22,19 +22,28 @@ from PIL import Image
 from prshots.cli.upload import upload
 from prshots.client import DEFAULT_CONCURRENCY, Client, upload_all
 from prshots.client import sending as sending_module
-from support.clients import CLIENTS, command_of, runner_of
+from support.clients import CLIENTS, ONLY_PYTHON, command_of, runner_of
 from support.http_server import QuietHandler, serving
 from support.raw_requests import running_service
 from support.service import MAX_BYTES, PRSHOTS, SHA, Service
 from support.unreliable_proxy import CUT, LOSE_REPLY, NEVER, UnreliableProxy, refuse, slow
 
 UPLOAD = "POST /v1/upload"
+SHRUNK_TO = {"python": "WebP", "node": "PNG"}
 WRONG_TOKEN = "msr_" + "0123456789abcdef" * 4
 
 
+@pytest.fixture(scope="module")
+def tokens(shared_service: Service) -> dict[str, str]:
+    """Create a project for each client."""
+    return {client: shared_service.new_token() for client in ("python", "node")}
+
+
 @pytest.fixture
-def env(shared_service: Service, token: str) -> dict[str, str]:
+def env(request: pytest.FixtureRequest, shared_service: Service, tokens: dict[str, str]) -> dict[str, str]:
     """Return the environment of a job in an unknown CI."""
+    parameters = request.node.callspec.params.values() if hasattr(request.node, "callspec") else ()
+    token = tokens["node" if "node" in parameters else "python"]
     return {
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",
@@ -147,7 +156,8 @@ class TestAsAProcess:
         ]
         assert by_name["photo", "160x120"]["note"] == "is a JPEG, despite its extension"
         assert re.fullmatch(
-            r"shrunk from 5\.\d MB to \d(\.\d)? MB as WebP", by_name["noisy", "1500x1200"]["note"]
+            rf"shrunk from 5\.\d MB to \d(\.\d)? MB as {SHRUNK_TO[client_name]}",
+            by_name["noisy", "1500x1200"]["note"],
         )
         text = comment(env, 21)
         assert all(entry["view_url"] in text for entry in told["uploaded"])
@@ -157,7 +167,7 @@ class TestAsAProcess:
         )
         assert home["markdown"] == f"![home]({home['view_url']})"
         shown = httpx.get(by_name["noisy", "1500x1200"]["view_url"], trust_env=False)
-        assert shown.headers["content-type"] == "image/webp"
+        assert shown.headers["content-type"] == f"image/{SHRUNK_TO[client_name].lower()}"
         with Image.open(io.BytesIO(shown.content)) as picture:
             assert picture.size == (1500, 1200)
         assert done.stderr.splitlines() == [
@@ -483,7 +493,7 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("args", "settings", "words"),
         [
-            (["upload", "shots"], {}, "no pull request: no supported CI detected. Use --pr N"),
+            (["upload", "shots"], {}, "no pull request: no supported CI detected."),
             (["compare"], {}, "no pull request"),
             (["comment"], {}, "no pull request"),
             (["expire"], {}, "no pull request"),
@@ -547,6 +557,7 @@ class TestExitCodes:
             defaults = [parameter.default for parameter in inspect.signature(command).parameters.values()]
             assert DEFAULT_CONCURRENCY in defaults
 
+    @pytest.mark.parametrize("run", ONLY_PYTHON, indirect=True)
     def test_shrink_without_pillow_is_2(self, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "PIL", None)
         ran = run("upload", "shots", "--pr", "1", "--shrink")

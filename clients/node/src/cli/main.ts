@@ -156,7 +156,7 @@ function contextOf(given: Given): Context {
   const fail = (words: string) => tell(withOptions(words), secrets);
   const stop = new AbortController();
   process.once("SIGINT", () => {
-    fail("Interrupted.");
+    stop.abort(); // the command says how far it is
     process.exit(INTERRUPTED);
   });
   return { environ: process.env, say: given.flag("quiet") ? () => {} : fail, fail, stopped: stop.signal };

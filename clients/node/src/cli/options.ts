@@ -65,7 +65,7 @@ const BRANCH: Option = {
 const QUIET: Option = {
   name: "quiet",
   short: "q",
-  help: "Print only failures, and what --format asks for.",
+  help: "Print no messages, only failures and the output for scripts.",
 };
 
 const FORGE: Option[] = [

@@ -17,6 +17,9 @@ export class Progress {
     private readonly now = () => Date.now() / 1000,
   ) {
     this.#toldAt = now();
+    context.stopped.addEventListener("abort", () =>
+      this.#fail(`Interrupted: ${this.#count} of ${total} screenshots processed.`),
+    );
   }
 
   done(outcome: UploadOutcome): void {
@@ -33,6 +36,10 @@ export class Progress {
     const words = printable(isFatal ? error : `${shot.path}: ${error}`);
     if (this.#failures.has(words)) return;
     this.#failures.add(words);
+    this.#fail(words);
+  }
+
+  #fail(words: string): void {
     (this.context.fail ?? this.context.say)(words);
   }
 }

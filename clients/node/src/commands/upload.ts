@@ -15,6 +15,8 @@ import { Progress } from "./progress.js";
 import { targetOf, wordsFor } from "./targets.js";
 import type { Context, UploadOptions, UploadResult } from "./types.js";
 
+const WARNING = "warning: ";
+
 /** Throws PrshotsError. A file that cannot be uploaded is in the result instead. */
 export async function upload(options: UploadOptions, context: Context): Promise<UploadResult> {
   const { environ, say, fail = say } = context;
@@ -76,7 +78,10 @@ function resultOf(target: Target, outcomes: UploadOutcome[], { problems }: Found
 function dryRun(found: Found, target: Target, shrink: boolean, say: Context["say"]): UploadResult {
   const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
   const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
-  const listed = outcomes.length <= MAX_ROWS ? "" : " To list them, use --format json.";
+  const isListed = outcomes.length <= MAX_ROWS;
+  for (const { shot, note } of isListed ? [] : outcomes)
+    if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`)); // no table says it
+  const listed = isListed ? "" : " To list them, use --format json.";
   say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
   return { ...resultOf(target, outcomes, found), isDry: true };
 }
@@ -87,7 +92,7 @@ function dryNote({ size, note }: ShotFile, shrink: boolean): string {
   const limit = readableSize(MAX_IMAGE_BYTES);
   return shrink
     ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})`
-    : `warning: is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+    : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
 }
 
 class Upload {

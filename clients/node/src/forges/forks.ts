@@ -24,5 +24,5 @@ export function refused(error: ForgeRefusedError, job: Job): ForgeError {
 /** Return what to do; nothing if the pull request does not come from a fork. */
 export function advice(job: Job): string {
   if (!job.fromFork || !job.forge) return "";
-  return `This pull request comes from a fork, so its job has a read-only token. ${FROM_A_FORK[job.forge]}`;
+  return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
 }

@@ -19,15 +19,17 @@ const KINDS: Record<ForgeKind, { label: string; open(access: Access): Forge }> =
 /** Return the job's repository. Throws InvalidInputError when something is missing. */
 export function forgeOf(job: Job, sender: Sender): Forge {
   if (!job.forge)
-    throw new InvalidInputError(`unknown forge: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`);
+    throw new InvalidInputError(
+      `no forge detected: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`,
+    );
   const { label, open } = KINDS[job.forge];
   if (!job.repository)
     throw new InvalidInputError(
-      `no ${label} repository: set repository (PRSHOTS_REPOSITORY), such as owner/name`,
+      `no ${label} repository detected: set repository (PRSHOTS_REPOSITORY), such as owner/name`,
     );
   if (!URL.canParse(job.forgeApi))
     throw new InvalidInputError(
-      `no address for ${label}: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`,
+      `no ${label} address detected: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`,
     );
   if (!job.forgeToken)
     throw new InvalidInputError(

@@ -1,0 +1,63 @@
+// The command's own manners. What the commands do is told by the stories in tests/e2e, which run with both clients.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { COMMANDS } from "../dist/cli/options.js";
+import { printable, quoted } from "../dist/wording.js";
+
+const MAIN = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+
+/** Run the command without any variable, and return its exit code and output. */
+async function run(...args) {
+  const env = { PATH: process.env.PATH };
+  const done = promisify(execFile)(process.execPath, [MAIN, ...args], { env });
+  return done.then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
+}
+
+test("help lists every command with its whole summary, and every option", async () => {
+  const [general, ...each] = await Promise.all([
+    run("--help"),
+    ...Object.keys(COMMANDS).map((name) => run(name, "-h")),
+  ]);
+  for (const { summary } of Object.values(COMMANDS)) assert.ok(general.stdout.includes(summary));
+  for (const [index, { options }] of Object.values(COMMANDS).entries())
+    for (const { name, variable = "" } of options) {
+      assert.ok(each[index].stdout.includes(`--${name}`), name);
+      assert.ok(each[index].stdout.replace(/\s+/g, " ").includes(variable), variable);
+    }
+  assert.ok(general.stdout.split("\n").every((line) => line.length <= 100));
+});
+
+test("wrong arguments get one line and exit code 2", async () => {
+  const cases = [
+    [["uplaod"], "prshots: unknown command uplaod: see prshots --help\n"],
+    [["upload"], "prshots: missing argument PATH…: see prshots upload --help\n"],
+    [["upload", "--nmae", "x"], "prshots: unknown option '--nmae': see prshots upload --help\n"],
+    [["compare", "shots"], "prshots: unexpected argument 'shots': see prshots compare --help\n"],
+    [["upload", "x", "--jobs", "65"], "prshots: --jobs takes a number from 1 to 64; got '65'\n"],
+    [["comment", "--view", "new"], "prshots: --view takes one of all, latest, changes; got 'new'\n"],
+    [["constructor"], "prshots: unknown command constructor: see prshots --help\n"],
+  ];
+  const found = await Promise.all(cases.map(([args]) => run(...args)));
+  for (const [index, [args, stderr]] of cases.entries())
+    assert.deepEqual(found[index], { code: 2, stdout: "", stderr }, args.join(" "));
+});
+
+test("without a command, the help is shown and the exit code is 2", async () => {
+  const { code, stdout } = await run();
+  assert.deepEqual([code, stdout.startsWith("Usage: prshots ")], [2, true]);
+});
+
+test("texts from outside are shown without control characters", () => {
+  assert.equal(
+    printable("a\n::error::\x1b[2J\u202e\u{e0001} é家"),
+    "a\\n::error::\\x1b[2J\\u202e\\U000e0001 é家",
+  );
+  assert.equal(quoted("it's\n"), '"it\'s\\n"');
+  assert.equal(quoted("x".repeat(70)), `'${"x".repeat(60)}'`);
+});
