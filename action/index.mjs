@@ -1098,7 +1098,7 @@ function refused(error, job) {
 }
 function advice(job) {
   if (!job.fromFork || !job.forge) return "";
-  return `This pull request comes from a fork, so its job has a read-only token. ${FROM_A_FORK[job.forge]}`;
+  return `this pull request comes from a fork, so its job is read-only. ${FROM_A_FORK[job.forge]}`;
 }
 
 // src/forges/pull_requests.ts
@@ -1366,15 +1366,17 @@ var KINDS = {
 };
 function forgeOf(job, sender) {
   if (!job.forge)
-    throw new InvalidInputError(`unknown forge: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`);
+    throw new InvalidInputError(
+      `no forge detected: set forge (PRSHOTS_FORGE) to one of ${FORGES.join(", ")}`
+    );
   const { label, open: open3 } = KINDS[job.forge];
   if (!job.repository)
     throw new InvalidInputError(
-      `no ${label} repository: set repository (PRSHOTS_REPOSITORY), such as owner/name`
+      `no ${label} repository detected: set repository (PRSHOTS_REPOSITORY), such as owner/name`
     );
   if (!URL.canParse(job.forgeApi))
     throw new InvalidInputError(
-      `no address for ${label}: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`
+      `no ${label} address detected: set forgeUrl (PRSHOTS_FORGE_URL) to the root of its API`
     );
   if (!job.forgeToken)
     throw new InvalidInputError(
@@ -3977,6 +3979,10 @@ var Progress = class {
     this.context = context;
     this.now = now;
     this.#toldAt = now();
+    context.stopped.addEventListener(
+      "abort",
+      () => this.#fail(`Interrupted: ${this.#count} of ${total} screenshots processed.`)
+    );
   }
   total;
   context;
@@ -3997,11 +4003,15 @@ var Progress = class {
     const words2 = printable(isFatal ? error : `${shot.path}: ${error}`);
     if (this.#failures.has(words2)) return;
     this.#failures.add(words2);
+    this.#fail(words2);
+  }
+  #fail(words2) {
     (this.context.fail ?? this.context.say)(words2);
   }
 };
 
 // src/commands/upload.ts
+var WARNING = "warning: ";
 async function upload(options, context) {
   const { environ, say, fail = say } = context;
   const asked2 = {
@@ -4056,14 +4066,17 @@ function resultOf(target, outcomes, { problems }) {
 function dryRun(found, target, shrink, say) {
   const outcomes = found.shots.map((shot) => outcomeOf(shot, { note: dryNote(shot, shrink) }));
   const where = `${wordsFor(target)}, commit ${target.commitSha.slice(0, 7) || "?"}`;
-  const listed = outcomes.length <= MAX_ROWS ? "" : " To list them, use --format json.";
+  const isListed = outcomes.length <= MAX_ROWS;
+  for (const { shot, note } of isListed ? [] : outcomes)
+    if (note.startsWith(WARNING)) say(printable(`${shot.path}: ${note}`));
+  const listed = isListed ? "" : " To list them, use --format json.";
   say(`Dry run: ${outcomes.length} would be uploaded to ${where}. Nothing was sent.${listed}`);
   return { ...resultOf(target, outcomes, found), isDry: true };
 }
 function dryNote({ size, note }, shrink) {
   if (size < MAX_IMAGE_BYTES) return note;
   const limit = readableSize(MAX_IMAGE_BYTES);
-  return shrink ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `warning: is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
+  return shrink ? `is ${readableSize(size)}; would be shrunk below the service's limit (default ${limit})` : `${WARNING}is ${readableSize(size)}, over the default limit of ${limit}; --shrink makes it fit`;
 }
 var Upload = class {
   constructor(service, job, target, options, context) {
@@ -4130,7 +4143,7 @@ var Upload = class {
 };
 
 // src/action/steps.ts
-var WARNING = "Warning: ";
+var WARNING2 = "Warning: ";
 var SOME_FAILED = 3;
 var Steps = class {
   constructor(runner, settings, environ, job) {
@@ -4226,11 +4239,11 @@ var Steps = class {
       return await this.runner.withoutCommands((print) => {
         const say = (words2) => {
           print(words2);
-          if (words2.startsWith(WARNING)) warnings.push(words2.slice(WARNING.length));
+          if (words2.startsWith(WARNING2)) warnings.push(words2.slice(WARNING2.length));
         };
         const fail = (words2) => {
           say(words2);
-          if (!words2.startsWith(WARNING)) this.#failures.push(words2);
+          if (!words2.startsWith(WARNING2)) this.#failures.push(words2);
         };
         return command({ environ, say, fail, stopped: new AbortController().signal });
       });
