@@ -22,8 +22,18 @@ from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords, _add
 from prshots.server.adapters.sql.row_locks import lock_pull
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot
-from prshots.server.domain.models import LOCAL_ORGANIZATION, NO_PULL_REQUEST, Image, Project, Role, User
+from prshots.server.domain.models import (
+    LOCAL_ORGANIZATION,
+    NO_PULL_REQUEST,
+    Image,
+    Place,
+    Project,
+    Role,
+    StagedImage,
+    User,
+)
 from support.engine_servers import PostgreSQL
 from support.stores_and_records import NOW, a_project, an_image, empty_database
 
@@ -281,3 +291,46 @@ class TestReleasingABaselineDuring:
             may_go_on.set()
             assert await beginning is False  # it plans again, without this base
         assert await baselines.release(NOW, 10) == 0
+
+
+class TestMovingStagedImagesDuring:
+    """`held` does by hand what the other transaction has done so far."""
+
+    PLACE = Place("fix", "")
+
+    async def staged(self, database: Database, project: Project) -> Image:
+        image = an_image(project, pr_number=NO_PULL_REQUEST)
+        await SqlStaged(database).add(StagedImage(image, self.PLACE, NOW + 1))
+        return image
+
+    async def test_the_sweep_that_expires_them(self, database: Database, project: Project) -> None:
+        image, staged = await self.staged(database, project), SqlStaged(database)
+        marking = text(f"UPDATE images SET scheduled_at = {NOW} WHERE id = '{image.id}'")
+        async with held(database, lambda connection: connection.execute(marking)) as may_go_on:
+            moving = asyncio.create_task(staged.move(project.id, self.PLACE, 7, NOW, 10))
+            await until_it_waits(database, moving)
+            may_go_on.set()
+            assert await moving == 0
+        found = await SqlRecords(database).image(project.id, image.id)
+        assert found
+        assert (found.pr_number, found.scheduled_at) == (NO_PULL_REQUEST, NOW)
+
+    async def test_the_sweep_leaves_what_is_being_moved(self, database: Database, project: Project) -> None:
+        image, staged = await self.staged(database, project), SqlStaged(database)
+        moving = text(f"UPDATE images SET pr_number = 7 WHERE id = '{image.id}'")
+        async with held(database, lambda connection: connection.execute(moving)) as may_go_on:
+            assert await staged.schedule_expired(NOW + 1, 10) == 0
+            may_go_on.set()
+        assert await staged.schedule_expired(NOW + 1, 10) == 0
+
+    async def test_another_move(self, database: Database, project: Project) -> None:
+        await self.staged(database, project)
+        staged = SqlStaged(database)
+        async with held(database, lambda connection: lock_pull(connection, project.id, 0)) as may_go_on:
+            moves = [
+                asyncio.create_task(staged.move(project.id, self.PLACE, number, NOW, 10)) for number in (7, 8)
+            ]
+            for move in moves:
+                await until_it_waits(database, move)
+            may_go_on.set()
+            assert sorted(await asyncio.gather(*moves)) == [0, 1]

@@ -262,6 +262,15 @@ class TestExpiry:
         assert await here.records.remove_images([image.id]) == 1
         assert await here.records.remove_project(here.project.id)
 
+    async def test_it_goes_with_its_project(self, here: Installation) -> None:
+        image, before = a_pair(here.project, pr_number=NO_PULL_REQUEST)
+        await here.staged.add(StagedImage(image, OWN, LATER, before))
+        assert not await here.records.remove_project(here.project.id)
+        assert await here.records.retire_project(here.project.id, NOW, 100) > 0
+        assert await here.scheduled() == sorted([image.id, before.id])
+        await here.records.remove_images([image.id, before.id])
+        assert await here.records.remove_project(here.project.id)
+
     async def test_its_bytes_are_no_baselines(self, here: Installation) -> None:
         """A baseline that pointed at it would lose its image with the pull request."""
         image = await here.stage(sha256=SHA256)

@@ -12,11 +12,20 @@ import pytest
 
 from support.engine_servers import Server
 from support.free_ports import free_port
-from support.service import MAX_BYTES, PNG, Service, png, upload
+from support.service import MAX_BYTES, PNG, SHA, Service, png, upload
 from support.waiting import wait_until
 
 CADDY = Path(sys.executable).with_name("caddy")
 SHIPPED = Path(__file__).parents[2] / "deploy" / "caddy" / "Caddyfile"
+
+
+PUT_URL = {
+    "name": "cart",
+    "viewport": "1x1",
+    "commit_sha": SHA,
+    "content_type": "image/png",
+    "pr_number": 7,
+}
 
 
 def caddy(
@@ -95,6 +104,10 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
         for size in (MAX_BYTES, 6 * MAX_BYTES):  # the API refuses the first, Caddy the second
             refused = upload(client, PNG + bytes(size - len(PNG)))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
+        made_url = client.post("/v1/put-urls", json=PUT_URL).json()["put_url"].replace(service.base_url, url)
+        for size, status in ((6 * MAX_BYTES, 413), (MAX_BYTES, 413), (MAX_BYTES - 1, 200)):
+            content, headers = PNG + bytes(size - len(PNG)), {"Content-Type": "image/png"}
+            assert httpx.put(made_url, content=content, headers=headers).status_code == status
         for path in ("/v1/expire", "/v1/comment", "/"):
             refused = client.post(path, content=bytes(64 * 1024 + 1))
             assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 64KB)"})
@@ -115,6 +128,8 @@ def test_dashboard_api_and_images_share_one_address(front: tuple[Service, str, P
     assert made["id"] in logged
     assert "token=" not in logged
     assert "Bearer" not in logged
+    assert "/v1/put/" in logged
+    assert made_url.rpartition("/")[2] not in logged
 
 
 @pytest.mark.slow

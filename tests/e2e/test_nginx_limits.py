@@ -13,7 +13,7 @@ import pytest
 
 from support.free_ports import free_port
 from support.nginx_front import NGINX, NGINX_VERSIONS, HangsUp, Nginx, last_log, raw, running_nginx, started
-from support.service import MAX_BYTES, PNG, upload
+from support.service import upload
 
 ANOTHER_ADDRESS = "127.0.0.2"
 
@@ -76,20 +76,29 @@ def test_a_large_body_is_413_in_json_except_for_an_upload(tmp_path: Path, progra
         component.close()
 
 
-def test_an_upload_reaches_the_api_up_to_a_megabyte_over_the_image_limit(
-    tmp_path: Path, program: Path
-) -> None:
+def test_an_image_reaches_the_api_up_to_a_megabyte_over_the_limit(tmp_path: Path, program: Path) -> None:
     component = HangsUp()
     try:
         with (
             running_nginx(in_front_of(tmp_path, [component.port], program)) as front,
             httpx.Client(base_url=front.url, timeout=30) as client,
         ):
-            assert upload(client, PNG + bytes(MAX_BYTES)).status_code == 502  # the component's doing
-            assert len(component.requests) == 1
-            refused = upload(client, PNG + bytes(MAX_BYTES + 1024**2))
-            assert (refused.status_code, refused.json()) == (413, {"error": "payload too large (max 5MB)"})
-            assert len(component.requests) == 1
+            for path, largest, limit in (
+                ("/v1/upload", 11, "5MB"),
+                ("/v1/staged", 11, "5MB"),
+                ("/v1/baseline", 6, "5MB"),
+                ("/v1/baseline/known", 4, "4MB"),
+                ("/v1/put/a-secret", 6, "5MB"),
+            ):
+                method, before = "PUT" if "put" in path else "POST", len(component.requests)
+                passed = client.request(method, path, content=bytes(largest * 1024**2))
+                assert passed.status_code == 502  # the component's doing
+                refused = client.request(method, path, content=bytes(largest * 1024**2 + 1))
+                said = {"error": f"payload too large (max {limit})"}
+                assert (refused.status_code, refused.json()) == (413, said)
+                assert len(component.requests) == before + 1
+            assert last_log(front, '"PUT /v1/put/- HTTP/1.1" 413')
+            assert "a-secret" not in front.logs
     finally:
         component.close()
 

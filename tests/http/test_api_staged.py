@@ -9,11 +9,12 @@ import pytest
 
 from prshots.client import service as client_service
 from prshots.contract.errors import ServiceTooOldError
-from support.drawn_pages import sha
+from support.drawn_pages import drawn_page, sha
 from support.service import Service, png, upload
 
 WEEK = 7 * 86_400
 IMAGE = png()
+PAIR = {"image": drawn_page(button="red"), "before": drawn_page()}
 
 
 class Project:
@@ -130,6 +131,27 @@ class TestList:
             assert stranger.staged() == []
             assert stranger.move().json() | {"moved": 0, "kept": 0} == stranger.move().json()
         assert len(project.staged()) == 1
+
+
+class TestPair:
+    def test_a_before_is_staged_and_moved_with_its_image(self, project):
+        form = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"}
+        files = {name: ("shot.png", image, "image/png") for name, image in PAIR.items()}
+        reply = project.client.post("/v1/staged", data=form, files=files).json()
+        assert httpx.get(reply["before_url"]).content == PAIR["before"]
+        (shot,) = project.staged()
+        assert shot["before_url"] == reply["before_url"]
+        assert project.move().json()["moved"] == 1
+        asked = {"pr_number": 7, "commit_sha": sha("1"), "branch": "main"}
+        (compared,) = project.client.post("/v1/compare", json=asked, timeout=60).json()["shots"]
+        assert (compared["pair"], compared["verdict"]) == ("manual", "changed")
+        assert compared["before_url"] == reply["before_url"]
+
+    def test_a_bad_before_stages_nothing(self, project):
+        form = {"name": "cart", "viewport": "320x240", "commit_sha": sha("1"), "branch": "fix"}
+        files = {"image": ("a.png", IMAGE, "image/png"), "before": ("b.png", b"text", "image/png")}
+        assert project.client.post("/v1/staged", data=form, files=files).status_code == 415
+        assert project.staged() == []
 
 
 class TestMove:

@@ -643,6 +643,39 @@ class TestBaselines:
         assert ann.get_json(path.replace("main", "nowhere"))["images"] == []
 
 
+class TestStaged:
+    def stage(self, ci: httpx.Client, name: str, branch: str = "fix", **files: bytes) -> str:
+        form = {"name": name, "viewport": "320x240", "commit_sha": sha("one"), "branch": branch}
+        sent = {field: ("shot.png", image, "image/png") for field, image in files.items()}
+        return str(ci.post("/v1/staged", data=form, files=sent).json()["id"])
+
+    def test_are_listed_newest_first_and_can_be_deleted(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        image = drawn_page()
+        cart = self.stage(ci, "cart", image=image)
+        home = self.stage(ci, "home", "next", image=image, before=drawn_page(button="red"))
+        found = ann.get_json(f"/projects/{project}/staged")
+        assert [(each["image"]["id"], each["branch"], each["repository"]) for each in found["staged"]] == [
+            (home, "next", ""),
+            (cart, "fix", ""),
+        ]
+        assert [bool(each["before"]) for each in found["staged"]] == [True, False]
+        assert found["staged"][0]["expires_at"] - found["staged"][0]["image"]["uploaded_at"] == 7 * 86_400
+        assert ann.ask("DELETE", f"/projects/{project}/images/{home}").status_code == 200
+        assert len(ann.get_json(f"/projects/{project}/staged")["staged"]) == 1
+
+    def test_the_list_has_pages(self, ann: Person, project: str, ci: httpx.Client) -> None:
+        names = [f"{number:02}" for number in range(61)]
+        for name in names:
+            self.stage(ci, name, image=png(100))
+        path = f"/projects/{project}/staged"
+        first = ann.get_json(path)
+        rest = ann.get_json(f"{path}?after={first['next']}")
+        assert [each["image"]["name"] for each in first["staged"] + rest["staged"]] == names[::-1]
+        assert rest["next"] is None
+
+
 def as_baseline(ci: httpx.Client, commit: str, name: str, image: bytes, branch: str = "main") -> None:
     form = {"name": name, "viewport": "320x240", "theme": "dark", "commit_sha": sha(commit), "branch": branch}
     files = {"image": ("shot.png", image, "image/png")}

@@ -13,6 +13,7 @@ import { PullsPage } from "./pages/pulls";
 import { SettingsPage } from "./pages/settings";
 import { SetupPage } from "./pages/setup";
 import { SignInPage } from "./pages/sign-in";
+import { StagedPage } from "./pages/staged";
 import { TokensPage } from "./pages/tokens";
 import { UsagePage } from "./pages/usage";
 import { Header } from "./shell/header";
@@ -71,6 +72,8 @@ function projectPage(path: string, projectId: string, part: string): ComponentCh
   switch (part) {
     case "baselines":
       return <BaselinesPage key={path} projectId={projectId} />;
+    case "staged":
+      return <StagedPage key={path} projectId={projectId} />;
     case "usage":
       return <UsagePage key={path} projectId={projectId} />;
     case "tokens":

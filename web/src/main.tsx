@@ -11,6 +11,7 @@ import "./styles/access.css";
 import "./styles/projects.css";
 import "./styles/charts.css";
 import "./styles/gallery.css";
+import "./styles/staged.css";
 
 const root = document.getElementById("app");
 if (root) {

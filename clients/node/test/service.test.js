@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CallError, InvalidInputError } from "../dist/errors.js";
+import { CallError, InvalidInputError, ServiceTooOldError } from "../dist/errors.js";
 import { Sender } from "../dist/sending.js";
 import { Service } from "../dist/service.js";
 import { Uploads } from "../dist/uploading.js";
@@ -114,4 +114,31 @@ test("an unexpected reply gets a clear error", async () => {
           (error) => error instanceof kind && words.test(error.message),
         ),
     );
+});
+
+test("staged images move with all that decides about forks", async () => {
+  const sent = [];
+  const answer = (request, content) => {
+    sent.push([request.method, request.url, JSON.parse(content)]);
+    return { json: { branch: "fix", pr_number: 7, moved: 2, kept: 1, reason: "why" } };
+  };
+  await served(answer, async (url) => {
+    const moved = await serviceAt(url).moveStaged("fix", 7, "acme/shop", false);
+    assert.deepEqual(moved, { moved: 2, kept: 1, reason: "why" });
+  });
+  const asked = { branch: "fix", pr_number: 7, repository: "acme/shop", from_fork: false };
+  assert.deepEqual(sent, [["POST", "/v1/staged/move", asked]]);
+});
+
+test("a service without staged images is too old for them", async () => {
+  await served(
+    () => ({ status: 404, json: { error: "not found" } }),
+    async (url) => {
+      const moving = serviceAt(url).moveStaged("fix", 7, "", false);
+      await assert.rejects(
+        moving,
+        (error) => error instanceof ServiceTooOldError && /too old to stage/.test(error.message),
+      );
+    },
+  );
 });

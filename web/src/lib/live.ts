@@ -11,6 +11,7 @@ import type {
   ProjectList,
   PullRequestList,
   ShotList,
+  StagedList,
   TokenList,
 } from "./types";
 
@@ -37,7 +38,7 @@ export interface Pages<T> {
 
 /** The lists that come in pages, by their field in the reply. */
 type Lists = Omit<
-  ProjectList & PullRequestList & ShotList & ImageList & BaselineList & TokenList & MemberList,
+  ProjectList & PullRequestList & ShotList & ImageList & BaselineList & StagedList & TokenList & MemberList,
   "next" | "branches"
 >;
 type Item<K extends keyof Lists> = Lists[K][number];

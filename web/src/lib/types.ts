@@ -222,6 +222,22 @@ export interface BaselineList {
   next: string | null;
 }
 
+/** An image that waits for the pull request of a branch. */
+export interface Staged {
+  image: Image;
+  before: Image | null;
+  branch: string;
+  /** The owner/name that has the branch. Empty: the project's own. */
+  repository: string;
+  expires_at: number;
+}
+
+export interface StagedList {
+  /** Newest first. */
+  staged: Staged[];
+  next: string | null;
+}
+
 export interface Comment {
   markdown: string;
   html: string;

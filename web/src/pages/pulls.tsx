@@ -8,7 +8,7 @@ import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import { useTyped } from "../lib/typed";
-import type { ListedPullRequest, Project } from "../lib/types";
+import type { ListedPullRequest, Project, StagedList } from "../lib/types";
 import { Choice, CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchField, Time } from "../ui";
 
 const STRIP_ASPECT = 1.5;
@@ -22,6 +22,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
   const list = usePages(`${page}/pulls${asQuery(filter)}`, "pulls", (pull) => pull.pr_number);
   const pulls = useLastLoaded(list.items, list.loading);
   const newSince = useSeenUntil(project.data ? (project.data.last_upload_at ?? 0) : undefined);
+  const staged = useLive<StagedList>(`${page}/staged`).data;
   const queue = useThumbnailQueue(projectId);
   const filtered = filter.state !== "" || filter.q !== "";
   const found = `${formatCount(pulls.length, "pull request")}${list.more ? " and more" : ""}`;
@@ -30,6 +31,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
   return (
     <Thumbnails.Provider value={queue}>
       <ProjectHead projectId={projectId} project={project.data} current="pulls" />
+      <StagedLink page={page} list={staged} />
       {(filtered || list.loading || pulls.length > 0) && <Toolbar page={page} filter={filter} />}
       <Announce words={filtered ? found : latest} />
       <ul class="pulls" aria-busy={list.loading} aria-label="Pull requests">
@@ -45,8 +47,21 @@ export function PullsPage({ projectId }: { projectId: string }) {
       <MoreButton more={list.more} noun="pull requests" />
       {pulls.length === 0 && list.loading && <PullsSkeleton />}
       {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
-      {pulls.length === 0 && list.loaded && <Nothing page={page} filter={filter} />}
+      {pulls.length === 0 && list.loaded && (
+        <Nothing page={page} filter={filter} hasStaged={Boolean(staged?.staged.length)} />
+      )}
     </Thumbnails.Provider>
+  );
+}
+
+/** Leads to the screenshots that wait for a pull request, if there are any. */
+function StagedLink({ page, list }: { page: string; list: StagedList | undefined }) {
+  if (!list?.staged.length) return null;
+  const count = `${formatCount(list.staged.length, "screenshot")}${list.next ? " and more" : ""}`;
+  return (
+    <p class="pulls-staged">
+      <Link href={`${page}/staged`}>{count} staged</Link> for branches without a pull request
+    </p>
   );
 }
 
@@ -155,7 +170,20 @@ function PullsSkeleton() {
   );
 }
 
-function Nothing({ page, filter: { state, q } }: { page: string; filter: Filter }) {
+interface NothingProps {
+  page: string;
+  filter: Filter;
+  hasStaged: boolean;
+}
+
+function Nothing({ page, filter: { state, q }, hasStaged }: NothingProps) {
+  if (state === "" && q === "" && hasStaged) {
+    return (
+      <Empty title="No pull requests yet">
+        <p>The staged screenshots move here once their branch has a pull request.</p>
+      </Empty>
+    );
+  }
   if (state === "" && q === "") {
     return (
       <Empty title="No screenshots yet">

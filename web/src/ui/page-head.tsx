@@ -50,10 +50,12 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
   );
 }
 
-export type ProjectTab = "pulls" | "baselines" | "usage" | "tokens" | "settings" | "setup";
+export type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
 
+/** Few projects have staged screenshots, so "Staged" is only a tab of its own page. */
 const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "pulls", path: "", label: "Pull requests" },
+  { id: "staged", path: "/staged", label: "Staged" },
   { id: "baselines", path: "/baselines", label: "Baselines" },
   { id: "usage", path: "/usage", label: "Usage" },
   { id: "tokens", path: "/tokens", label: "Tokens" },
@@ -70,7 +72,7 @@ export function ProjectTabs({ project, current }: { project: Pick<Project, "id">
   }, [current]);
   return (
     <nav ref={tabs} class="tabs" aria-label="Project">
-      {TABS.map(({ id, path, label }) => (
+      {TABS.filter(({ id }) => id !== "staged" || id === current).map(({ id, path, label }) => (
         <Link
           key={id}
           href={`/projects/${project.id}${path}`}

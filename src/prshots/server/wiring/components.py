@@ -290,6 +290,7 @@ def _routes_for_people(
     from prshots import __version__
     from prshots.server.adapters.sql.overview import SqlOverview
     from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.dashboard.routes import ROUTES
     from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
@@ -305,6 +306,7 @@ def _routes_for_people(
         trusts=Trusts(SqlTrusts(database), settings.issuers),
         organizations=Organizations(SqlPeople(database), overview),
         overview=overview,
+        staged=SqlStaged(database),
         avatar_origins=frozenset(avatar_origins(settings)),
         about={
             "base_url": settings.base_url,

@@ -29,7 +29,7 @@ from prshots.server.domain.images import Images
 from prshots.server.domain.keyless import Trusts
 from prshots.server.domain.models import SECONDS_PER_DAY, Project, User
 from prshots.server.domain.organizations import Organizations
-from prshots.server.domain.ports import BaselineRecords, Overview
+from prshots.server.domain.ports import BaselineRecords, Overview, StagedRecords
 from prshots.server.domain.projects import Projects
 from prshots.server.domain.thumbnails import Thumbnails
 from prshots.server.domain.upload_checks import pr_number_from_text
@@ -57,6 +57,7 @@ class DashboardServices:
 
     images: Images
     baselines: BaselineRecords
+    staged: StagedRecords
     comparisons: Comparisons
     comments: Comments
     projects: Projects

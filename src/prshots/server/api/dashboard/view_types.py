@@ -229,6 +229,23 @@ class BaselineListView(TypedDict):
     next: str | None
 
 
+class StagedView(TypedDict):
+    """An image that waits for the pull request of a branch."""
+
+    image: ImageView
+    before: ImageView | None
+    branch: str
+    repository: str
+    """The owner/name that has the branch. Empty: the project's own."""
+    expires_at: int
+
+
+class StagedListView(TypedDict):
+    staged: list[StagedView]
+    """Newest first."""
+    next: str | None
+
+
 class CommentView(TypedDict):
     markdown: str
     html: str

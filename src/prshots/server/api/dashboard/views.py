@@ -12,6 +12,7 @@ from prshots.server.api.dashboard.view_types import (
     OrganizationView,
     ProjectView,
     PullRequestView,
+    StagedView,
     TokenView,
     TrustView,
     UserView,
@@ -28,6 +29,7 @@ from prshots.server.domain.models import (
     ProjectSummary,
     PullRequest,
     Role,
+    StagedImage,
     Trust,
     UploadToken,
     User,
@@ -150,6 +152,16 @@ def baseline_commit_view(commit: BaselineCommit) -> BaselineCommitView:
         "created_at": commit.created_at,
         "shots": commit.shots,
         "bytes": commit.bytes,
+    }
+
+
+def staged_view(staged: StagedImage, images: Images) -> StagedView:
+    return {
+        "image": image_view(staged.image, images),
+        "before": image_view(staged.before, images) if staged.before else None,
+        "branch": staged.place.branch,
+        "repository": staged.place.repository,
+        "expires_at": staged.expires_at,
     }
 
 
