@@ -23,7 +23,16 @@ from prshots.server.domain.models import (
     Role,
     User,
 )
-from support.stores_and_records import DAY, ENGINES, NOW, a_pair, a_project, an_image, opener
+from support.stores_and_records import (
+    DAY,
+    ENGINES,
+    NOW,
+    a_pair,
+    a_project,
+    an_image,
+    opener,
+    put_migrated_sqlite,
+)
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 
@@ -48,6 +57,7 @@ class Here(NamedTuple):
 
 @pytest.fixture(params=ENGINES)
 async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Here]:
+    put_migrated_sqlite(tmp_path)
     database = opener(request, tmp_path)()
     people, records = SqlPeople(database), SqlRecords(database)
     await people.add_user(ANN, None)

@@ -19,6 +19,7 @@ from sqlalchemy import event
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
@@ -29,7 +30,7 @@ from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import Image, Project, ShotKey, Trust
 from prshots.server.domain.names import ProjectReference
 from prshots.server.domain.sweep import sweep
-from support.stores_and_records import a_project, a_token, an_image, engines_of
+from support.stores_and_records import a_pair, a_project, a_token, an_image, engines_of
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
@@ -159,6 +160,16 @@ async def delete(stores: Stores) -> None:
     assert await stores.records.remove_images([image.id]) == 1
 
 
+async def show_a_pair(stores: Stores) -> None:
+    after, before = a_pair(BIG, uploaded_at=NOW)
+    await stores.records.add_image(after, before=before)
+    comparisons = SqlComparisons(stores.records._database)
+    assert (await comparisons.pairs_at(BIG.id, after.pr_number, after.commit_sha))[-1][0].id == after.id
+    assert await stores.records.befores([before.id])
+    await stores.records.schedule([after.id], NOW)
+    assert await stores.records.remove_images([after.id, before.id]) == 1
+
+
 async def close(stores: Stores) -> None:
     image = an_image(BIG, pr_number=secrets.randbelow(10**9))
     await stores.records.add_image(image)
@@ -286,7 +297,18 @@ async def look_after(stores: Stores) -> None:
 
 
 WORK = (
-    *(upload, delete, close, look_at_token, exchange_token, sign_in, list_projects, list_pulls, list_images),
+    *(
+        upload,
+        delete,
+        show_a_pair,
+        close,
+        look_at_token,
+        exchange_token,
+        sign_in,
+        list_projects,
+        list_pulls,
+        list_images,
+    ),
     *(sweep_with_due, remove_project, look_after),
 )
 

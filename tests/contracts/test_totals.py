@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, Role, User
-from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener
+from support.stores_and_records import ENGINES, NOW, a_pair, a_project, an_image, opener
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 REPLICAS = 3
@@ -104,13 +105,22 @@ async def test_totals_are_exact_under_concurrent_changes(stores: Stores) -> None
     """Uploads, closings and two sweeps on a few pull requests: all succeed, and the totals are right."""
     chance, project = random.Random(4), stores.project
     there: list[Image] = []
+    befores: dict[str, Image] = {}
     for _ in range(4):
-        new = [
-            an_image(project, pr_number=chance.randrange(1, 4), size=chance.randrange(1, 99))
-            for _ in range(30)
-        ]
+        new = []
+        for number in range(30):
+            changes = {"pr_number": chance.randrange(1, 4), "size": chance.randrange(1, 99)}
+            image, before = a_pair(project, **changes)
+            if number % 3:
+                image = replace(image, before_id=None)
+            else:
+                befores[image.id] = before
+            new.append(image)
         going = [image.id for image in chance.sample(there, len(there) // 2)]
-        work: list[Awaitable[object]] = [chance.choice(stores.replicas).add_image(image) for image in new]
+        going += [befores.pop(image_id).id for image_id in list(going) if image_id in befores]
+        work: list[Awaitable[object]] = [
+            chance.choice(stores.replicas).add_image(image, before=befores.get(image.id)) for image in new
+        ]
         for number in range(1, 4):
             closing = chance.choice(stores.replicas)
             work.append(closing.close_pr(project.id, number, NOW, schedule=bool(chance.randrange(2))))
@@ -121,7 +131,7 @@ async def test_totals_are_exact_under_concurrent_changes(stores: Stores) -> None
     pulls = await stores.overview.pulls(project.id, closed=None, search="", before=None, limit=9)
     assert await stores.totals() == (
         len(there),
-        sum(image.size for image in there),
+        sum(image.size for image in [*there, *befores.values()]),
         sum(pull.closed_at is None for pull in pulls),
     )
     assert sum(pull.images for pull in pulls) == len(there)

@@ -39,9 +39,9 @@ def wrong_totals(truth: Truth) -> list[str]:
             of_project.setdefault(project, Counter()),
             of_pull.setdefault((project, number), Counter()),
         ):
-            counted.update(images=1, bytes=size)
-    for project, _, _, _, closed_at in truth.pulls:
-        of_project.setdefault(project, Counter()).update(open=closed_at is None)
+            counted.update(images=number >= 0, bytes=size)  # a before counts with its bytes only
+    for project, number, _, _, closed_at in truth.pulls:
+        of_project.setdefault(project, Counter()).update(open=closed_at is None and number > 0)
     told = {
         project: Counter(images=images, bytes=size, open=open_)
         for project, images, size, open_ in truth.totals

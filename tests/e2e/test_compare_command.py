@@ -11,6 +11,7 @@ import pytest
 
 from prshots.cli import compare as compare_module
 from prshots.client import comparing
+from prshots.client.service import Client
 from support.command_in_process import run_here
 from support.compared_shop import draw
 from support.service import SHA, Service
@@ -68,6 +69,28 @@ def compared(run: Run, shots: Path) -> Path:
 def running(pr_number: int = 7, **changed: object) -> dict[str, object]:
     about = {"pr_number": pr_number, "commit_sha": SHA, "branch": "main", "base_commit": None}
     return about | {"state": "running", "counts": {}, "shots": [], "dashboard_url": "http://d"} | changed
+
+
+def test_a_pair_that_was_uploaded_together_is_compared_with_its_own_before(
+    run: Run, shared_service: Service, shots: Path
+) -> None:
+    token = shared_service.new_token()
+    before = (shots / "home.png").read_bytes()
+    draw(shots / "home.png", 2)
+    with Client(shared_service.base_url, token) as client:
+        client.upload(
+            (shots / "home.png").read_bytes(),
+            before=before,
+            name="home",
+            pr_number=7,
+            commit_sha=SHA,
+            viewport="160x120",
+            content_type="image/png",
+        )
+    done = run("compare", "--pr", "7", "--branch", "main", "--fail-on", "changed", PRSHOTS_TOKEN=token)
+    assert done.returncode == 4
+    assert "home 160x120 changed (own before) " in " ".join(done.stdout.split())
+    assert "Compared with its own before: 1 changed." in done.stderr
 
 
 @pytest.mark.usefixtures("compared")

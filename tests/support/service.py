@@ -168,6 +168,7 @@ class Service:
 def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -> httpx.Response:
     """Upload like a plain client. A field set to None is omitted."""
     content_type = str(fields.pop("content_type", "image/png"))
+    before = fields.pop("before", None)
     defaults: dict[str, object] = {
         "name": "checkout/cart",
         "pr_number": 7,
@@ -176,4 +177,6 @@ def upload(client: httpx.Client, image: bytes | None = None, **fields: object) -
     }
     data = {name: str(value) for name, value in (defaults | fields).items() if value is not None}
     files = {"image": ("shot.png", png() if image is None else image, content_type)}
+    if isinstance(before, bytes):
+        files["before"] = ("before.png", before, content_type)
     return client.post("/v1/upload", data=data, files=files)

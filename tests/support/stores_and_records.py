@@ -2,9 +2,11 @@
 
 import contextlib
 import ctypes
+import functools
 import multiprocessing
 import os
 import secrets
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +85,21 @@ def open_database(folder: Path) -> Database:
     engine = open_sqlite(folder / "prshots.db")
     migrate(engine)
     return Database(engine)
+
+
+@functools.cache
+def _migrated_sqlite() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        open_database(Path(folder)).engine.dispose()
+        return (Path(folder) / "prshots.db").read_bytes()
+
+
+def put_migrated_sqlite(folder: Path) -> None:
+    """Put an empty database into the folder: a copy takes a tenth of the time of migrating.
+
+    All copies are of the same installation.
+    """
+    (folder / "prshots.db").write_bytes(_migrated_sqlite())
 
 
 def open_records(folder: Path) -> SqlRecords:

@@ -13,6 +13,9 @@ import httpx
 from support.service import PNG, upload
 
 SIZES = (100, 5_000, 60_000, 70_000, 400_000)  # below and above the block size that delivery reads
+PAIRED = 0.3
+"""How many of the uploads have a before."""
+
 PULL_REQUESTS = range(1, 6)
 EXPIRE_FAILED = "expire failed, retry later"
 
@@ -38,6 +41,7 @@ class Shot:
     may_be_gone: bool = False  # a delete was sent, but its reply may be lost
     is_gone: bool = False  # a delete was acknowledged
     is_promised: bool = False  # a delete failed, with the promise that the sweep finishes it
+    before: tuple[str, str] | None = None  # the URL and the SHA-256 of its before
 
 
 @dataclass
@@ -98,11 +102,15 @@ class UploadLoad:
 
     def _upload(self, client: httpx.Client, rng: random.Random, pr_number: int) -> Shot | None:
         image = self_checking_png(rng, self.sizes)
-        response = upload(client, image, pr_number=pr_number)
+        before = self_checking_png(rng, self.sizes) if rng.random() < PAIRED else None
+        response = upload(client, image, pr_number=pr_number, before=before)
         if not self._expect(response, 200):
             return None
         reply = response.json()
-        return Shot(reply["id"], reply["view_url"], hashlib.sha256(image).hexdigest())
+        shot = Shot(reply["id"], reply["view_url"], hashlib.sha256(image).hexdigest())
+        if before:
+            shot.before = reply["before_url"], hashlib.sha256(before).hexdigest()
+        return shot
 
     def _uploads(self, client: httpx.Client, rng: random.Random) -> None:
         shot = self._upload(client, rng, rng.choice(PULL_REQUESTS))
@@ -148,13 +156,18 @@ class UploadLoad:
             self.read(client, self.shots[newest_most_often])
 
     def read(self, client: httpx.Client, shot: Shot) -> None:
+        self._read(client, shot, shot.view_url, shot.sha256)
+        if shot.before:
+            self._read(client, shot, *shot.before)
+
+    def _read(self, client: httpx.Client, shot: Shot, url: str, sha256: str) -> None:
         was_gone = shot.is_gone
-        place = urlsplit(shot.view_url)
+        place = urlsplit(url)
         response = client.get(f"{random.choice(self.image_addresses)}{place.path}?{place.query}")
         if response.status_code == 200:
             if was_gone:
                 self.wrong.append(f"{shot.id} was served after its delete was acknowledged")
-            if hashlib.sha256(response.content).hexdigest() != shot.sha256:
+            if hashlib.sha256(response.content).hexdigest() != sha256:
                 self.wrong.append(f"{shot.id} was served with {len(response.content)} wrong bytes")
         elif self._expect(response, 410) and not shot.may_be_gone:
             self.wrong.append(f"{shot.id} was acknowledged, but is lost")

@@ -10,8 +10,9 @@ import tempfile
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 import PIL.Image
 import pytest
@@ -74,6 +75,8 @@ class Shot:
     scheduled: bool = False
     undeletable: bool = False
     looked_at: bool = False
+    before: tuple[str, bytes] | None = None
+    """The id and the bytes of the image that was uploaded with it as its before."""
 
 
 class ImagesMachine(RuleBasedStateMachine):
@@ -139,18 +142,27 @@ class ImagesMachine(RuleBasedStateMachine):
 
     # What clients do
 
-    @rule(target=images, project=st.sampled_from(PROJECTS), pr_number=st.sampled_from(PRS))
-    def upload_one(self, project: str, pr_number: int) -> str:
-        return self.upload(project, pr_number)
+    @rule(
+        target=images,
+        project=st.sampled_from(PROJECTS),
+        pr_number=st.sampled_from(PRS),
+        with_before=st.booleans(),
+    )
+    def upload_one(self, project: str, pr_number: int, with_before: bool) -> str:
+        return self.upload(project, pr_number, with_before=with_before)
 
-    def upload(self, project: str, pr_number: int) -> str:
-        data = PNG + secrets.token_bytes(8)
+    def upload(self, project: str, pr_number: int, *, with_before: bool = True) -> str:
+        data, before = PNG + secrets.token_bytes(8), PNG + secrets.token_bytes(9)
         form = UploadForm(
             UploadedFile("image/png", [data], len(data)),
             {"name": "a", "pr_number": str(pr_number), "commit_sha": SHA, "viewport": "1x1"},
+            before=UploadedFile("image/png", [before], len(before)) if with_before else None,
         )
         uploaded = self.run(self.service.upload(self.project(project), form))
-        self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
+        shot = self.shots[uploaded.id] = Shot(project, pr_number, int(self.now), data)
+        if uploaded.before_url:
+            shot.before = PurePosixPath(urlsplit(uploaded.before_url).path).stem, before
+        assert bool(shot.before) is with_before
         return uploaded.id
 
     @rule(image_id=images)
@@ -314,9 +326,11 @@ class ImagesMachine(RuleBasedStateMachine):
             if shot.looked_at and not shot.scheduled
         }
         originals = {path.stem: path.read_bytes() for name, path in files.items() if name not in thumbnails}
+        # A before is deleted at once when its image is scheduled, also if the image cannot be deleted.
+        befores = dict(shot.before for shot in self.shots.values() if shot.before and not shot.scheduled)
         assert originals == {
             image_id: shot.data for image_id, shot in self.shots.items() if not shot.undeletable
-        } | dict.fromkeys(self.orphans, PNG)
+        } | befores | dict.fromkeys(self.orphans, PNG)
 
 
 @pytest.mark.hypothesis  # the mark that the plugin gives to `given` tests

@@ -64,6 +64,33 @@ test("a file that is cut off is uploaded with a warning, which is no problem", a
   );
 });
 
+test("an image is uploaded with its before, and a baseline without it", async () => {
+  const sent = [];
+  const picture = { contentType: "image/png", name: "dot", viewport: "3x2", theme: "" };
+  await served(
+    ({ url }, content) => {
+      sent.push([
+        url,
+        [...content.matchAll(/name="(image|before)".*\r\nContent-Type: (.+)\r/g)].map((m) => m.slice(1)),
+      ]);
+      return {};
+    },
+    async (url) => {
+      const before = { image: PICTURES.webp, contentType: "image/webp" };
+      const shot = { ...picture, image: PICTURES.png, before };
+      await serviceAt(url).upload(shot, 7, SHA);
+      await serviceAt(url).upload({ ...shot, before: undefined }, 7, SHA);
+      await serviceAt(url).baseline(shot, "main", SHA);
+    },
+  );
+  const image = ["image", "image/png"];
+  assert.deepEqual(sent, [
+    ["/v1/upload", [image, ["before", "image/webp"]]],
+    ["/v1/upload", [image]],
+    ["/v1/baseline", [image]],
+  ]);
+});
+
 test("the limits are requested once", async () => {
   let asked = 0;
   await served(

@@ -11,7 +11,7 @@ import structlog
 from prshots.contract.errors import ForbiddenError, InvalidInputError, RecordsError, StoreError
 from prshots.contract.limits import FULL_COMMIT_SHA, MAX_KNOWN_SHOTS, SHA256, VIEWPORT
 from prshots.contract.replies import Uploaded, Verdict
-from prshots.server.domain.comparison_models import Base, StoredComparison
+from prshots.server.domain.comparison_models import StoredComparison
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, ShotKey
 from prshots.server.domain.ports import BaselineRecords, ComparisonRecords
@@ -118,25 +118,16 @@ class Baselines:
         No build of the branch may know the shot of a pair, so its baseline would never change again.
         """
         request = comparison.request
-        differing = [
-            shot
-            for shot in comparison.shots
-            if shot.image and shot.result.verdict in {Verdict.CHANGED, Verdict.MOVED, Verdict.NEW}
-        ]
-        of_pairs = {shot.shot for shot in differing if shot.base and shot.base.is_before}
-        known: Mapping[ShotKey, Base] = {}
-        if of_pairs:
-            bases = await self._records.bases(request.project_id, branch, request.commits, of_pairs)
-            known = bases.by_shot
-        return [
-            shot.image
-            for shot in differing
-            if shot.image
-            and (
-                shot.shot not in of_pairs
-                or (shot.shot in known and known[shot.shot].image.sha256 != shot.image.sha256)
-            )
-        ]
+        wanted, pairs = list[Image](), list[Image]()
+        for shot in comparison.shots:
+            if shot.image and shot.result.verdict in {Verdict.CHANGED, Verdict.MOVED, Verdict.NEW}:
+                (pairs if shot.base and shot.base.is_before else wanted).append(shot.image)
+        if pairs:
+            shots = {image.shot for image in pairs}
+            bases = await self._records.bases(request.project_id, branch, request.commits, shots)
+            known = {shot: base.image.sha256 for shot, base in bases.by_shot.items()}
+            wanted += [image for image in pairs if known.get(image.shot, image.sha256) != image.sha256]
+        return wanted
 
     async def _adopted(self, image: Image, merged_as: str, branch: str) -> bool:
         original = await self._images.content(image)

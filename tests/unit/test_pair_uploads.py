@@ -21,7 +21,15 @@ from prshots.server.domain.models import Image, Project
 from prshots.server.domain.sweep import SweepReport, sweep
 from prshots.server.domain.upload_checks import UploadedFile, UploadForm
 from support.service import PNG, SHA
-from support.stores_and_records import DAY, DiskStoreAt, a_project, engines_of, image_service, open_records
+from support.stores_and_records import (
+    DAY,
+    DiskStoreAt,
+    a_project,
+    engines_of,
+    image_service,
+    open_records,
+    put_migrated_sqlite,
+)
 
 FIELDS = {"name": "cart", "pr_number": "7", "commit_sha": SHA, "viewport": "1x1"}
 
@@ -81,6 +89,7 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
+    put_migrated_sqlite(tmp_path)
     records = FailingRecords(open_records(tmp_path)._database)
     store = FailingStore(tmp_path / "images")
     project = a_project(Policy.PR_CLOSE, retain_days=3)
