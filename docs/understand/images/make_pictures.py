@@ -98,6 +98,7 @@ def architecture(theme: Theme) -> Picture:
 PURPOSES = {
     "cli": "a file per command",
     "pytest_plugin": "the shot fixture",
+    "mcp_server": "the tools for coding agents",
     "client": "what runs in CI:\nthe job, shots, uploads,\nforges, sticky comment",
     "processes": "supervisor, workers",
     "doctor": "checks a setup",
@@ -118,12 +119,13 @@ ROW, GAP, MARGIN = 54, 10, 12
 
 def folders(theme: Theme) -> Picture:
     """Draw a row per layer of the import rules: a folder may import those below it."""
-    top, [client, _], bottom = _layers("prshots")
+    *tops, [client, _], bottom = _layers("prshots")
     layers = _layers("prshots.server")
-    server = Box(252, MARGIN + ROW + GAP, WIDTH - MARGIN - 252, len(layers) * (ROW + GAP) + 32)
+    server = Box(252, MARGIN + len(tops) * (ROW + GAP), WIDTH - MARGIN - 252, len(layers) * (ROW + GAP) + 32)
     height = server.bottom + GAP + ROW + 44
     picture = Picture(WIDTH, height, theme, "The folders of src/prshots, and which may import which")
-    _row(picture, top, Box(MARGIN, MARGIN, WIDTH - 2 * MARGIN, ROW), "outside")
+    for number, top in enumerate(tops):
+        _row(picture, top, Box(MARGIN, MARGIN + number * (ROW + GAP), WIDTH - 2 * MARGIN, ROW), "outside")
     _row(picture, [client], Box(MARGIN, server.y, server.x - GAP - MARGIN, server.height), "component")
     picture.group(server, "server/")
     for number, layer in enumerate(layers):
