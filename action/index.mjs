@@ -1788,6 +1788,7 @@ function comparedShot(value) {
     pixels: Number(value.pixels ?? 0),
     shift: Number(value.shift ?? 0),
     ancestor: value.ancestor !== false,
+    isPair: value.pair !== void 0 && value.pair !== null,
     reason: String(value.reason ?? "")
   };
 }
@@ -3343,7 +3344,7 @@ function shotTable(shots) {
   return tableOf(
     shown.map((shot) => ({
       ...namesOf(shot),
-      VERDICT: shot.ancestor ? shot.verdict : `${shot.verdict} (since the newest baseline)`,
+      VERDICT: verdictOf(shot),
       PIXELS: pixelsOf(shot)
     }))
   );
@@ -3374,6 +3375,10 @@ function lengthOf(text2 = "") {
 }
 function padded(text2, width = 0) {
   return text2 + " ".repeat(width - lengthOf(text2));
+}
+function verdictOf({ verdict, isPair, ancestor }) {
+  if (isPair) return `${verdict} (own before)`;
+  return ancestor ? verdict : `${verdict} (since the newest baseline)`;
 }
 
 // src/file_uploads.ts

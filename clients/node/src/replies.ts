@@ -18,6 +18,8 @@ export interface ComparedShot {
   shift: number;
   /** False if the base may be of other work. */
   ancestor: boolean;
+  /** It was compared with the before that was uploaded with it. */
+  isPair: boolean;
   reason: string;
 }
 
@@ -83,6 +85,7 @@ export function comparedShot(value: Json): ComparedShot {
     pixels: Number(value.pixels ?? 0),
     shift: Number(value.shift ?? 0),
     ancestor: value.ancestor !== false,
+    isPair: value.pair !== undefined && value.pair !== null,
     reason: String(value.reason ?? ""),
   };
 }

@@ -131,7 +131,7 @@ function shotTable(shots: ComparedShot[]): string {
   return tableOf(
     shown.map((shot) => ({
       ...namesOf(shot),
-      VERDICT: shot.ancestor ? shot.verdict : `${shot.verdict} (since the newest baseline)`,
+      VERDICT: verdictOf(shot),
       PIXELS: pixelsOf(shot),
     })),
   );
@@ -171,4 +171,9 @@ function lengthOf(text = ""): number {
 
 function padded(text: string, width = 0): string {
   return text + " ".repeat(width - lengthOf(text));
+}
+
+function verdictOf({ verdict, isPair, ancestor }: ComparedShot): string {
+  if (isPair) return `${verdict} (own before)`;
+  return ancestor ? verdict : `${verdict} (since the newest baseline)`;
 }
