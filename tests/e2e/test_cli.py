@@ -93,7 +93,7 @@ class TestProjects:
         service.run("project", "set", "many shots", "--no-uploads-per-minute")
         assert listed(service, "project", "list")[0]["uploads_per_minute"] is None
         for given in ("0", "10001"):
-            said = failure(service, "project", "set", "many shots", "--uploads-per-minute", given)
+            said = failure(service, "project", "set", "many shots", "--uploads-per-minute", given, code=2)
             assert f"uploads_per_minute takes 1 to 10,000 uploads per minute; got {given}" in said
         both = ("--uploads-per-minute", "5", "--no-uploads-per-minute")
         assert "not both" in failure(service, "project", "set", "many shots", *both, code=2)

@@ -211,7 +211,7 @@ def test_a_wrong_token_is_reported_once_and_not_shown(suite: Suite) -> None:
     said = suite.called(ONE_TEST_TWO_RUNS, PRSHOTS_TOKEN=wrong)
     assert said[0] == f"prshots: 0 screenshots uploaded to PR {suite.pr_number}"
     assert said[1].startswith("prshots: 1 screenshot not uploaded: http://127.0.0.1:")
-    assert said[1].endswith("refused the token: it is wrong, revoked, or for another service")
+    assert said[1].endswith("refused the token: it is wrong or revoked, or belongs to another service")
     assert wrong not in "".join(said)
 
 

@@ -101,7 +101,7 @@ def set_project(
     ] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Change a project's retention, its repository, or its limit of uploads."""
+    """Change a project's retention, repository or upload limit."""
     if retain_days is not None and no_retain_days:
         raise typer.BadParameter("use either --retain-days or --no-retain-days, not both")
     if uploads_per_minute is not None and no_uploads_per_minute:
