@@ -46,9 +46,6 @@ _ERRORS: dict[int, type[Exception]] = {
 _NEW_ROUTES = ("/v1/baseline", "/v1/compare", "/v1/pull")
 """Routes that an older service does not have. Without them, uploads and comments work as before."""
 
-_UPLOADS = {"POST /v1/upload", "POST /v1/baseline", "POST /v1/staged"}
-"""Routes that the service's rate limit counts."""
-
 _MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
 
 Reply = TypeVar("Reply", Uploaded, ExpiredReply, SizedComment, ServiceLimits)
@@ -227,6 +224,7 @@ class Client:
                 "POST",
                 path,
                 lambda: {"data": data, "files": {"image": ("image", _FixedLengthFile(file), content_type)}},
+                is_upload=True,
             )
         return self._read(Uploaded, reply)
 
@@ -239,11 +237,13 @@ class Client:
         except (KeyError, TypeError, ValueError) as error:
             raise self._unlike([str(error)]) from error
 
-    def _call(self, method: str, path: str, parts: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _call(
+        self, method: str, path: str, parts: Callable[[], dict[str, Any]], *, is_upload: bool = False
+    ) -> dict[str, Any]:
         token = self._tokens.token()
-        reply = self._send(method, path, parts, token)
+        reply = self._send(method, path, parts, token, is_upload=is_upload)
         if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renewed(token)):
-            reply = self._send(method, path, parts, other)
+            reply = self._send(method, path, parts, other, is_upload=is_upload)
         if path.startswith(_NEW_ROUTES) and reply.status_code in _MISSING_ROUTE:
             raise ServiceTooOldError(
                 f"{self.url} answered {reply.status_code} to {method} {path}: the service is too old to "
@@ -252,12 +252,11 @@ class Client:
         return self._value(reply, method)
 
     def _send(
-        self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str
+        self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str, *, is_upload: bool
     ) -> httpx.Response:
         headers = {"Authorization": f"Bearer {token}"}
         return self._sender.send(
-            lambda: self._client.build_request(method, path, headers=headers, **parts()),
-            is_upload=f"{method} {path}" in _UPLOADS,
+            lambda: self._client.build_request(method, path, headers=headers, **parts()), is_upload=is_upload
         )
 
     def _value(self, reply: httpx.Response, method: str) -> dict[str, Any]:
