@@ -179,7 +179,8 @@ class TestTokens:
         records = open_records(tmp_path)
         await records.add_token(token)
         clock.now = NOW + 899.9
-        assert await accounts.authenticate(secret) == Access(web)
+        access = Access(web, token_id=token.id, expires_at=NOW + 900)
+        assert await accounts.authenticate(secret) == access
         clock.now = NOW + 900
         with pytest.raises(UnauthorizedError, match=r"^unauthorized$"):
             await accounts.authenticate(secret)

@@ -30,9 +30,9 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return JSONResponse({name: value for name, value in reply.items() if value != ""})
 
     async def put(request: Request) -> JSONResponse:
-        secret = request.path_params["secret"]
-        putting = await put_urls.find(secret)
-        async with slots.reserved(secret, declared_length(request)):
+        putting = await put_urls.find(request.path_params["secret"])
+        # One holder for all URLs of a token, or they could take all the room.
+        async with slots.reserved(putting.put_url.token_id, declared_length(request)):
             file = await _raw_image(request, max_image_bytes)
             uploaded = await put_urls.put(putting, file)
         metrics.UPLOAD_BYTES.inc(file.size)
