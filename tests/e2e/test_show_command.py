@@ -1,6 +1,8 @@
 """`prshots show` as an agent runs it: a real checkout, a service, and a forge."""
 
 import json
+import secrets
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -210,10 +212,12 @@ def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> No
     assert "refused the token" in desk.prshots("show", after, code=1, PRSHOTS_TOKEN=wrong)[1]
 
 
-def test_a_desks_upload_names_the_repository_and_the_pull_request(desk: AgentDesk) -> None:
-    desk.prshots("upload", desk.screenshot("cart.png"), "--pr", "7", "--no-compare")
-    out, _ = desk.prshots("comment", "--pr", "7", "--view", "latest", PRSHOTS_FORGE_TOKEN="")
-    assert "cart" in out
-    desk.open_pull_request()
-    page = shown(desk, desk.screenshot("cart.png"))["dashboard_url"]
-    assert page.endswith("/prs/11")
+def test_a_desks_upload_links_the_gallery_to_the_pull_request(desk: AgentDesk) -> None:
+    number = secrets.randbelow(10**6) + 10**6  # the database is shared
+    desk.shop.git("remote", "set-url", "origin", "git@github.com:acme/shop.git")
+    desk.prshots("upload", desk.screenshot("cart.png"), "--pr", str(number), "--no-compare")
+    with sqlite3.connect(desk.service.data_dir / "prshots.db") as database:
+        query = "SELECT repository, path FROM pulls JOIN projects ON id = project_id WHERE pr_number = ?"
+        (described,) = database.execute(query, (number,)).fetchall()
+    database.close()
+    assert "/".join(part.strip("/") for part in described) == f"https://github.com/acme/shop/pull/{number}"

@@ -112,7 +112,7 @@ def test_a_pair_is_a_table_with_both_images_and_an_escaped_name() -> None:
     assert shown().markdown == (
         r"**a \[b\] | c** (1280x800, dark)"
         "\n\n| before | after |\n|---|---|\n"
-        r"| ![a \[b\] \| c](https://img/i/2.png?exp=1&token=k1.b) "
+        r"| ![a \[b\] \| c, before](https://img/i/2.png?exp=1&token=k1.b) "
         r"| ![a \[b\] \| c](https://img/i/1.png?exp=1&token=k1.a) |"
     )
     assert "expire on 2027-01-15" in shown().next

@@ -2,7 +2,7 @@
 
 import os
 
-from prshots.contract.errors import InvalidInputError
+from prshots.contract.errors import PrshotsError
 
 
 def mcp() -> None:
@@ -16,6 +16,6 @@ def mcp() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "prshots":
             raise
-        raise InvalidInputError(f"the MCP server needs {error.name}: pip install 'prshots[mcp]'") from error
+        raise PrshotsError(f"the MCP server needs {error.name}: pip install 'prshots[mcp]'") from error
     # Some agents pass on "${NAME}" as it is written, if the variable is not set.
     create_server({name: "" if value.startswith("${") else value for name, value in os.environ.items()}).run()

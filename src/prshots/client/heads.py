@@ -60,6 +60,9 @@ def head_in_ci(job: Job, pr: int | None, on_wait: OnWait = ignore_wait) -> Head:
         return Head(replace(job, pr_number=pr, title="", author="", source_branch="", pr_url=""), "")
     job = with_pull_request(job, on_wait)
     repository = job.repository if "/" in job.repository else place_of_remote(job.repository_url).repository
+    if job.pr_number is None and job.branch in {"", job.default_branch}:
+        where = f"for {job.branch}" if job.branch else "for no branch"
+        raise InvalidInputError(f"no pull request: this {job.ci} job runs {where}. Use --pr N")
     if job.pr_number is None:
         return Head(job, job.branch, repository, unknown=f"this {job.ci} job runs for none")
     return Head(job, job.source_branch, repository, job.from_fork)

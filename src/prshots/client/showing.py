@@ -47,7 +47,7 @@ class ShownShot:
         after, url = self.reply.markdown, self.reply.before_url
         if not url:
             return after
-        before = after.removesuffix(f"({self.reply.view_url})") + f"({url})"
+        before = after.removesuffix(f"]({self.reply.view_url})") + f", before]({url})"
         cells = " | ".join(cell.replace("|", "\\|") for cell in (before, after))
         return f"| before | after |\n|---|---|\n| {cells} |"
 
