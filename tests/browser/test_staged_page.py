@@ -13,6 +13,8 @@ from support.drawn_pages import drawn_page, sha
 from support.service import Service
 from support.signed_in_people import Person
 
+pytestmark = pytest.mark.slow  # a service and a browser of its own
+
 
 class Shop(NamedTuple):
     id: str
@@ -54,7 +56,6 @@ def test_staged_screenshots_are_linked_shown_and_deleted(page: Page, shop: Shop)
     expect(ours.get_by_role("heading", level=3)).to_have_text(["checkout/cart"])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [None, NARROW], ids=["wide", "narrow"])
 def test_the_page_is_accessible_and_fits(

@@ -64,12 +64,14 @@ async def test_it_is_not_found_after_its_time(here: Installation) -> None:
     assert await here.put_urls.find(SECRET, LATER) is None
 
 
+@pytest.mark.slow
 async def test_it_ends_with_its_token(here: Installation) -> None:
     await here.add()
     await here.records.revoke_token(here.token.id, NOW)
     assert await here.put_urls.find(SECRET, SOON) is None
 
 
+@pytest.mark.slow
 async def test_the_project_is_gone(here: Installation) -> None:
     await here.add()
     assert await here.records.remove_project(here.project.id)
@@ -88,6 +90,7 @@ async def test_of_concurrent_uses_one_succeeds(here: Installation) -> None:
     assert await here.put_urls.find(SECRET, SOON) is None
 
 
+@pytest.mark.slow
 async def test_it_can_stage_its_image(here: Installation) -> None:
     put_url = await here.add(pr_number=0)
     image = an_image(here.project, pr_number=0)
@@ -116,6 +119,7 @@ async def test_an_expired_url_takes_its_before_along(here: Installation) -> None
     assert await here.scheduled() == [before.id]
 
 
+@pytest.mark.slow
 async def test_a_used_url_leaves_its_before(here: Installation) -> None:
     put_url = await here.add(before_sha256=OF_BEFORE)
     before = an_image(here.project, pr_number=BEFORE_OF_PAIR)

@@ -128,6 +128,7 @@ class TestFind:
         assert await here.found() == []
         assert await here.staged.count(here.project.id, "fix", SOON) == 0
 
+    @pytest.mark.slow
     async def test_the_project_is_gone(self, here: Installation) -> None:
         assert await here.records.remove_project(here.project.id)
         with pytest.raises(UnauthorizedError):
@@ -172,6 +173,7 @@ class TestMove:
         assert (await here.pull()).last_commit == "2" * 7
         await here.assert_totals()
 
+    @pytest.mark.slow
     async def test_to_a_closed_pull_request_opens_it_like_an_upload(self, here: Installation) -> None:
         await here.records.add_image(an_image(here.project))
         await here.records.close_pr(here.project.id, 7, NOW, schedule=False)
@@ -217,6 +219,7 @@ class TestPair:
         await here.staged.add(StagedImage(image, OWN, LATER, before))
         return image, before
 
+    @pytest.mark.slow
     async def test_is_staged_and_moved_as_one_image(self, here: Installation) -> None:
         image, before = await self.stage(here)
         (found,) = await here.staged.find(here.project.id, SOON, limit=10)
@@ -250,12 +253,14 @@ class TestExpiry:
         assert await SqlBaselines(here.database).release(LATER, 100) == 0
         assert await here.scheduled() == []
 
+    @pytest.mark.slow
     async def test_once_moved_it_expires_with_the_pull_request(self, here: Installation) -> None:
         await here.stage()
         await here.move()
         assert await here.staged.schedule_expired(LATER, 100) == 0
         assert await here.records.close_pr(here.project.id, 7, NOW, schedule=True) == 1
 
+    @pytest.mark.slow
     async def test_a_removed_image_leaves_nothing(self, here: Installation) -> None:
         image = await here.stage()
         await here.records.schedule([image.id], NOW)

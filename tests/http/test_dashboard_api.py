@@ -671,6 +671,7 @@ class TestStaged:
         assert ann.ask("DELETE", f"/projects/{project}/images/{home}").status_code == 200
         assert len(ann.get_json(f"/projects/{project}/staged")["staged"]) == 1
 
+    @pytest.mark.slow
     def test_the_list_has_pages(self, ann: Person, project: str, ci: httpx.Client) -> None:
         names = [f"{number:02}" for number in range(61)]
         for name in names:
