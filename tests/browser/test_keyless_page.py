@@ -24,6 +24,7 @@ from support.signed_in_people import Person, sign_in
 
 ROOT = Path(__file__).parents[2]
 GITHUB = "https://token.actions.githubusercontent.com"
+NPX = f"npx --yes prshots@{__version__} "
 WAYS = ("GitHub Actions", "GitLab CI", "Playwright", "pytest", "Command line", "curl")
 
 
@@ -131,7 +132,7 @@ def test_snippets_on_the_setup_page_use_only_existing_commands(
         page.get_by_role("link", name=access, exact=True).click()
         shown = {way: snippets(page, way) for way in WAYS}
         commands = [line for code in chain(*shown.values()) for line in code.splitlines()]
-        commands = [line for line in commands if line.startswith("prshots ")]
+        commands = [line.replace(NPX, "prshots ") for line in commands if line.startswith(("prshots ", NPX))]
         assert len(commands) == 6
         for command in commands:
             parse(command)

@@ -228,7 +228,7 @@ def test_help_lists_client_and_server_commands_apart() -> None:
     client, server = re.split(
         "^Server commands:$", printed.partition("\nClient commands:\n")[2], flags=re.MULTILINE
     )
-    assert re.findall(r"^  ([a-z-]+) ", client, re.MULTILINE)[:2] == ["upload", "compare"]
+    assert re.findall(r"^  ([a-z-]+) ", client, re.MULTILINE)[:2] == ["upload", "show"]
     assert {"serve", "doctor", "project"} <= set(re.findall(r"^  ([a-z-]+) ", server, re.MULTILINE))
 
 

@@ -120,5 +120,5 @@ def test_without_any_engine_every_component_starts(service: Service, monkeypatch
 def test_an_invalid_database_url_still_refuses_to_start(service: Service, url: str) -> None:
     service.settings["DATABASE_URL"] = url
     process = serve(service)
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=60) == 2
     assert "PRSHOTS_DATABASE_URL" in service.log

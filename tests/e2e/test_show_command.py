@@ -201,13 +201,13 @@ def test_wrong_arguments_exit_with_2(desk: AgentDesk) -> None:
 def test_without_a_branch_or_a_service_it_says_what_to_do(desk: AgentDesk) -> None:
     after = desk.screenshot("cart.png")
     desk.shop.git("checkout", "--quiet", "main")
-    assert "main is the default branch" in desk.prshots("show", after, code=1)[1]
+    assert "main is the default branch" in desk.prshots("show", after, code=2)[1]
     desk.shop.git("checkout", "--quiet", "--detach")
-    assert "HEAD is detached" in desk.prshots("show", after, code=1)[1]
+    assert "HEAD is detached" in desk.prshots("show", after, code=2)[1]
     desk.shop.git("checkout", "--quiet", "cart")
     _, said = desk.prshots("show", after, code=1, PRSHOTS_URL=f"http://127.0.0.1:{free_port()}")
     assert said.splitlines()[-1].startswith("prshots: cannot")
-    assert "PRSHOTS_URL" in desk.prshots("show", after, code=1, PRSHOTS_URL="")[1]
+    assert "PRSHOTS_URL" in desk.prshots("show", after, code=2, PRSHOTS_URL="")[1]
     wrong = f"msr_{'0' * 64}"
     assert "refused the token" in desk.prshots("show", after, code=1, PRSHOTS_TOKEN=wrong)[1]
 

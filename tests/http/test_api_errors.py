@@ -204,6 +204,8 @@ TOLD = {
     errors.ConflictError: 409,
     errors.RequestTimeoutError: 408,
     errors.PayloadTooLargeError: 413,
+    errors.ImageAddressError: 400,
+    errors.RefusedInputError: 400,
     errors.UnsupportedTypeError: 415,
     errors.RateLimitedError: 429,
     errors.BusyError: 503,

@@ -244,8 +244,8 @@ class TestClient:
         class Older(client_service.Client):
             """Asks for a route that this service does not have, either."""
 
-            def _send(self, method: str, path: str, *rest: Any) -> httpx.Response:
-                return super()._send(method, f"{path}/unknown", *rest)
+            def _send(self, method: str, path: str, *rest: Any, **options: Any) -> httpx.Response:
+                return super()._send(method, f"{path}/unknown", *rest, **options)
 
         with (
             Older(shared_service.base_url, project.token) as client,

@@ -6,7 +6,7 @@ from prshots.contract.errors import PrshotsError
 
 
 def mcp() -> None:
-    """Run an MCP server for coding agents on standard input and output.
+    """Run an MCP server for coding agents, over stdio.
 
     It takes PRSHOTS_URL, PRSHOTS_TOKEN and PRSHOTS_FORGE_TOKEN from its environment. An agent starts it: see
     docs/use/agents.md.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prshots.cli.common import print_json, say
+from prshots.cli.common import QuietOption, print_json, say, say_failure
 from prshots.cli.service_options import (
     ForgeOption,
     ForgeTokenOption,
@@ -57,6 +57,7 @@ def show(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON for programs instead of markdown.")
     ] = False,
+    quiet: QuietOption = False,
     pr: PrOption = None,
     url: UrlOption = "",
     token: TokenOption = "",
@@ -66,19 +67,20 @@ def show(
     repository: RepositoryOption = "",
     forge_token: ForgeTokenOption = "",
 ) -> None:
-    """Show screenshots on the branch's pull request, and print markdown to paste.
+    """Show screenshots on the branch's pull request, before and after.
 
     Before the pull request exists, they are staged for the branch for 7 days. Run the command again when it
     does: they move over.
 
     Exit codes: 0 all shown, 1 none shown, 2 invalid arguments, 3 some shown.
     """
+    del quiet
     from prshots.client.heads import current_head
     from prshots.client.showing import show as show_pairs
 
     pairs = _pairs([*(paths or []), *(after or [])], before or [], name, viewport, theme)
     for problem in pairs.problems:
-        say(f"{printable(problem.path)}: {printable(problem.words)}")
+        say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     if pairs.problems and not pairs.shots:
         raise typer.Exit(1)
     with connected(url, token, project) as service:
@@ -104,7 +106,7 @@ def _pairs(paths: list[str], befores: list[str], name: str, viewport: str, theme
 
 def _tell(shown: "Shown", *, as_json: bool) -> None:
     for problem in shown.failed:
-        say(f"{printable(problem.path)}: {printable(problem.words)}")
+        say_failure(f"{printable(problem.path)}: {printable(problem.words)}")
     for note in shown.notes:
         say(f"Note: {printable(note)}.")
     if as_json:
