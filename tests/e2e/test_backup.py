@@ -151,6 +151,7 @@ def thumbnails_are_there(service: Service) -> bool:
     return bool(paths) and all(path.read_bytes() == b"RIFF-" + path.name[:32].encode() for path in paths)
 
 
+@pytest.mark.slow
 def test_an_image_deleted_during_the_backup_is_skipped(service: Service, tmp_path: Path) -> None:
     """The file is deleted, but its record is not: the restored service's next sweep deletes the record."""
     with service.start().client(service.new_token()) as client:

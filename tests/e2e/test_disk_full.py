@@ -98,6 +98,7 @@ def assert_goes_on(service: Service, client: httpx.Client, accepted: dict[str, b
     assert_all_is_whole(service, accepted)
 
 
+@pytest.mark.slow
 def test_a_full_data_folder_refuses_uploads_until_images_are_deleted(
     on_small_disk: tuple[Service, httpx.Client],
 ) -> None:

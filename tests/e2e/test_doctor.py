@@ -34,6 +34,7 @@ async def store_finding(settings: Settings) -> str:
     return finding.words
 
 
+@pytest.mark.slow
 def test_a_healthy_service_passes_and_each_problem_is_found(service: Service) -> None:
     with service.start().client(service.new_token()) as client:
         upload(client)

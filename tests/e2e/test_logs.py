@@ -149,6 +149,7 @@ def test_a_request_can_be_followed_from_the_web_component_through_the_api(servic
     assert "/a%0Aline%1B%5B31m" in {entry["path"] for entry in entries}
 
 
+@pytest.mark.slow
 def test_requests_are_not_logged_by_default(shared_service: Service) -> None:
     for path in ("first", "second"):  # the second reply means that the first request is done
         assert (

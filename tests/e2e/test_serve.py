@@ -174,6 +174,7 @@ def test_the_web_component_can_run_alone(service: Service) -> None:
     assert httpx.get(f"{service.web_url}/v1/comment", trust_env=False).status_code == 502
 
 
+@pytest.mark.slow
 def test_a_sweep_runs_at_startup(service: Service) -> None:
     service.start()
     wait_for_first_sweep(service)  # an interrupted sweep would leave something behind
@@ -242,6 +243,7 @@ def test_ctrl_c_during_startup_prints_no_traceback(service: Service, workers: in
     assert "Traceback" not in service.log
 
 
+@pytest.mark.slow
 def test_shutdown_waits_for_uploads_in_progress(service: Service) -> None:
     service.settings |= {"DRAIN_SECONDS": "1", "GRACE_SECONDS": "120"}
     service.start()
@@ -366,6 +368,7 @@ def test_a_worker_that_restarts_on_a_broken_database_answers_503_until_it_is_rep
     assert "Traceback" not in service.log
 
 
+@pytest.mark.slow
 def test_the_workers_of_a_killed_supervisor_exit(service: Service) -> None:
     service.start()
     with service.client(service.new_token()) as client:

@@ -356,6 +356,7 @@ def test_limits_need_no_token_and_may_be_cached(shared_service):
         }
 
 
+@pytest.mark.slow
 def test_limits_follow_the_settings(tmp_path):
     with running_service(tmp_path, MAX_IMAGE_BYTES="3000000", UPLOADS_PER_MINUTE="7") as service:
         limits = httpx.get(f"{service.base_url}/v1/limits").json()
