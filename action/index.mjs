@@ -51,7 +51,7 @@ function messageOf(error) {
 // src/proxy.ts
 import * as http from "node:http";
 var VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-function throughProxy(environ, set = http.setGlobalProxyFromEnv) {
+function throughProxy(environ, set = http.setGlobalProxyFromEnv ?? null) {
   const variable = VARIABLES.find((name) => environ[name]);
   if (!variable || environ.NODE_USE_ENV_PROXY === "1") return "";
   if (!set) return `Node ${process.version} ignores the proxy of ${variable}: use Node 24.14 or newer`;
@@ -292,7 +292,7 @@ function reasonIn(said2) {
   const lines = said2.split("\n").filter((line) => line.trim());
   const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
-  return shown.trim().slice(0, MAX_REASON_CHARACTERS) || "git failed";
+  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
 }
 async function commitAt(revision) {
   return fullCommit((await git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`)).output);

@@ -10,7 +10,8 @@ type SetGlobalProxy = (environ: Environ) => unknown;
 /** Send requests through the environment's proxy. Return a warning if this Node can't; else an empty text. */
 export function throughProxy(
   environ: Environ,
-  set = (http as { setGlobalProxyFromEnv?: SetGlobalProxy }).setGlobalProxyFromEnv,
+  set: SetGlobalProxy | null = (http as { setGlobalProxyFromEnv?: SetGlobalProxy }).setGlobalProxyFromEnv ??
+    null,
 ): string {
   const variable = VARIABLES.find((name) => environ[name]);
   if (!variable || environ.NODE_USE_ENV_PROXY === "1") return "";

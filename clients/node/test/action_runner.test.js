@@ -78,14 +78,14 @@ test("an output is one line, and a runner without a summary gets none", () => {
 
 test("a proxy of the environment is used, or a warning says why not", () => {
   const used = [];
-  assert.equal(throughProxy({}, undefined), "");
+  assert.equal(throughProxy({}, null), "");
   assert.equal(
     throughProxy({ https_proxy: "http://a.example:3128" }, (environ) => used.push(environ.https_proxy)),
     "",
   );
   assert.deepEqual(used, ["http://a.example:3128"]);
   assert.match(
-    throughProxy({ HTTPS_PROXY: "http://user:very-secret@a.example" }, undefined),
+    throughProxy({ HTTPS_PROXY: "http://user:very-secret@a.example" }, null),
     /^Node v\S+ ignores the proxy of HTTPS_PROXY/,
   );
   const refuse = () => {

@@ -138,7 +138,7 @@ function reasonIn(said: string): string {
   const lines = said.split("\n").filter((line) => line.trim());
   const reason = lines.find((line) => FIRST_WORDS.test(line)) ?? lines[0] ?? "git failed";
   const shown = reason.replace(FIRST_WORDS, "").replace(/:\/\/[^\s/]*@/g, "://[hidden]@");
-  return shown.trim().slice(0, MAX_REASON_CHARACTERS) || "git failed";
+  return shown.trim().replace(/\.+$/, "").slice(0, MAX_REASON_CHARACTERS) || "git failed";
 }
 
 /** Return the commit of `HEAD`, of a ref that starts with `refs/`, or of a SHA; nothing if it is not here. */

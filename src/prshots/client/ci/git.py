@@ -129,7 +129,7 @@ def _words(said: str) -> str:
     """Return git's reason in one line. It may contain an address with a password."""
     lines = [line for line in said.splitlines() if line.strip()]
     reason = next((line for line in lines if _FIRST_WORDS.match(line)), lines[0] if lines else "git failed")
-    return redact(_FIRST_WORDS.sub("", reason)).strip()[:300] or "git failed"
+    return redact(_FIRST_WORDS.sub("", reason)).strip().rstrip(".")[:300] or "git failed"
 
 
 def commit_at(revision: str) -> str:
