@@ -51,6 +51,18 @@ def test_the_limit_of_the_project_applies_to_uploads_and_baselines(limited: http
     assert replies[-1].json() == {"error": "rate limited"}
 
 
+def test_staged_images_and_one_time_urls_share_the_limit(limited: httpx.Client) -> None:
+    fields = {"name": "cart", "branch": "fix", "commit_sha": SHA, "viewport": "1x1"}
+    staged = limited.post("/v1/staged", data=fields, files={"image": ("x", png(), "image/png")})
+    made = limited.post("/v1/put-urls", json=fields | {"content_type": "image/png"})
+    assert "ratelimit" not in made.headers  # counted when the image comes
+    sent = httpx.put(
+        made.json()["put_url"], content=png(), headers={"Content-Type": "image/png"}, trust_env=False
+    )
+    assert (staged.status_code, sent.status_code) == (200, 200)
+    assert [left(staged), left(sent)] == [("project", 2), ("project", 1)]
+
+
 def test_a_reply_that_was_not_counted_says_nothing(limited: httpx.Client) -> None:
     assert left(upload(limited)) == ("project", 2)
     refused = upload(limited, name="")
