@@ -68,7 +68,7 @@ export function Repository(props: PartProps) {
       {...props}
       title="Repository"
       label="Repository address (optional)"
-      hint="Pull requests link to it. The first upload from CI fills it in."
+      hint="Pull requests link to it. The first upload fills it in."
       now={props.project.repository}
       change={(repository) => ({ repository })}
       saved="Saved the repository address."
