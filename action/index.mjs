@@ -332,20 +332,6 @@ async function buildsBaselines(job, branch2) {
 
 // src/ci/actions_event.ts
 import { readFileSync, statSync } from "node:fs";
-var NOTHING = {
-  prNumber: void 0,
-  commitSha: "",
-  closed: false,
-  fromFork: false,
-  lookup: void 0,
-  branch: "",
-  defaultBranch: "",
-  targetBranch: "",
-  sourceBranch: "",
-  title: "",
-  author: "",
-  mergedAs: ""
-};
 var MAX_BYTES = 32 * 1024 * 1024;
 var NAMES_THE_BASE = /* @__PURE__ */ new Set([
   "check_run",
@@ -358,7 +344,7 @@ var OF_A_BRANCH = /* @__PURE__ */ new Set(["push", "schedule", "workflow_dispatc
 function eventOf(environ) {
   const said2 = read(first(environ, "GITHUB_EVENT_PATH"));
   const defaultBranch2 = branch(part(said2, "repository")?.default_branch);
-  return { ...NOTHING, ...saidIn(said2, environ), defaultBranch: defaultBranch2 };
+  return { commitSha: "", ...saidIn(said2, environ), defaultBranch: defaultBranch2 };
 }
 function saidIn(said2, environ) {
   const event = first(environ, "GITHUB_EVENT_NAME");
@@ -3208,12 +3194,13 @@ function commentWords({ left, posted: posted2, notPurged }) {
 // src/commands/move_staged.ts
 async function moveStaged(options, context) {
   const { environ, say, fail = say } = context;
-  const { prNumber: prNumber2, sourceBranch, repository: repository2, fromFork } = detected(environ);
+  const { prNumber: prNumber2, sourceBranch, repository: repository2, repositoryUrl, fromFork } = detected(environ);
   const isJobsOwn = (prIn(options, environ) ?? prNumber2) === prNumber2;
   if (prNumber2 === void 0 || !isJobsOwn || !sourceBranch) return;
   const service = connected(options, context);
   try {
-    const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : repository2, fromFork);
+    const own = repository2.includes("/") ? repository2 : placeOfRemote(repositoryUrl).repository;
+    const done = await service.moveStaged(sourceBranch, prNumber2, fromFork ? "" : own, fromFork);
     const words2 = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber2}`] : [];
     if (done.kept) words2.push(`${staged(done.kept)} not moved: ${done.reason}`);
     if (words2.length) say(`Note: ${words2.join("; ")}.`);

@@ -49,6 +49,23 @@ test("what is staged for the branch moves, and one line says so", async () => {
   ]);
 });
 
+test("on GitLab, the repository is named by its path, as it is staged", async () => {
+  const gitlab = {
+    GITHUB_ACTIONS: "",
+    GITLAB_CI: "true",
+    CI_PROJECT_ID: "42",
+    CI_PROJECT_URL: "https://gitlab.example.com/octo/web/shop",
+    CI_SERVER_URL: "https://gitlab.example.com",
+    CI_MERGE_REQUEST_IID: "7",
+    CI_MERGE_REQUEST_PROJECT_ID: "42",
+    CI_MERGE_REQUEST_SOURCE_PROJECT_ID: "42",
+    CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: "cart",
+  };
+  const { asked } = await moved({ json: NONE }, gitlab);
+  const of = { branch: "cart", pr_number: 7, repository: "octo/web/shop", from_fork: false };
+  assert.deepEqual(asked, [["/v1/staged/move", of]]);
+});
+
 test("nothing moves from a fork", async () => {
   const { asked } = await moved({ json: NONE }, { head: "somebody/shop" });
   const [[, { from_fork, repository }]] = asked;

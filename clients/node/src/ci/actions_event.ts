@@ -4,40 +4,10 @@
  * The variables alone mislead. For a pull request they name the commit of a trial merge, or of the base branch.
  */
 import { readFileSync, statSync } from "node:fs";
-import type { Environ, Lookup } from "./job.js";
+import type { Environ, Job, Lookup } from "./job.js";
 import * as validate from "./validate.js";
 
 type Json = Record<string, unknown>;
-
-export interface Event {
-  prNumber: number | undefined;
-  commitSha: string;
-  closed: boolean;
-  fromFork: boolean;
-  lookup: Lookup | undefined;
-  branch: string;
-  defaultBranch: string;
-  targetBranch: string;
-  sourceBranch: string;
-  title: string;
-  author: string;
-  mergedAs: string;
-}
-
-const NOTHING: Event = {
-  prNumber: undefined,
-  commitSha: "",
-  closed: false,
-  fromFork: false,
-  lookup: undefined,
-  branch: "",
-  defaultBranch: "",
-  targetBranch: "",
-  sourceBranch: "",
-  title: "",
-  author: "",
-  mergedAs: "",
-};
 
 /** GitHub sends at most 25 MB. */
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -58,13 +28,13 @@ const OF_A_BRANCH = new Set(["push", "schedule", "workflow_dispatch"]);
  * Return what happened: from the file, and where the file does not say, from the variables. The content tells which
  * event it is: in a reusable workflow, Gitea names every event `workflow_call`.
  */
-export function eventOf(environ: Environ): Event {
+export function eventOf(environ: Environ): Partial<Job> & Pick<Job, "commitSha"> {
   const said = read(validate.first(environ, "GITHUB_EVENT_PATH"));
   const defaultBranch = validate.branch(part(said, "repository")?.default_branch);
-  return { ...NOTHING, ...saidIn(said, environ), defaultBranch };
+  return { commitSha: "", ...saidIn(said, environ), defaultBranch };
 }
 
-function saidIn(said: unknown, environ: Environ): Partial<Event> {
+function saidIn(said: unknown, environ: Environ): Partial<Job> {
   const event = validate.first(environ, "GITHUB_EVENT_NAME");
   const ref = validate.first(environ, "GITHUB_REF");
   const built = NAMES_THE_BASE.has(event) ? "" : validate.commit(environ.GITHUB_SHA);
@@ -91,7 +61,7 @@ function saidIn(said: unknown, environ: Environ): Partial<Event> {
   };
 }
 
-function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean): Partial<Event> {
+function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean): Partial<Job> {
   const [head, base] = [part(pull, "head"), part(pull, "base")];
   return {
     prNumber: validate.prNumber(pull.number) ?? numberIn(ref),
@@ -110,7 +80,7 @@ function ofPullRequest(pull: Json, ref: string, built: string, closed: boolean):
  * A workflow run, a check suite or a check run. GitHub lists every pull request with this head, also those that other
  * repositories have of this branch.
  */
-function ofRun(said: unknown, run: Json): Partial<Event> {
+function ofRun(said: unknown, run: Json): Partial<Job> {
   const commitSha = validate.commit(run.head_sha);
   const prNumber = ownPullRequest(said, run, commitSha);
   let lookup: Lookup | undefined;
@@ -131,7 +101,7 @@ function ofRun(said: unknown, run: Json): Partial<Event> {
 }
 
 /** A deployment, such as a preview. */
-function ofDeployment(said: unknown, deployment: Json, ref: string, built: string): Partial<Event> {
+function ofDeployment(said: unknown, deployment: Json, ref: string, built: string): Partial<Job> {
   const commitSha = validate.commit(deployment.sha, built);
   const named = typeof deployment.ref === "string" ? deployment.ref : "";
   const run = part(said, "workflow_run");

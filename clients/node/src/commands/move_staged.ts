@@ -1,5 +1,6 @@
 /** Move what was staged for a branch, before it had a pull request, to that pull request. */
 import { detected } from "../ci/detection.js";
+import { placeOfRemote } from "../ci/forge_addresses.js";
 import { messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
 import { counted } from "../wording.js";
 import { connected, prIn } from "./connecting.js";
@@ -11,13 +12,15 @@ import type { Context, ServiceOptions } from "./types.js";
  */
 export async function moveStaged(options: ServiceOptions & { pr?: number }, context: Context): Promise<void> {
   const { environ, say, fail = say } = context;
-  const { prNumber, sourceBranch, repository, fromFork } = detected(environ);
+  const { prNumber, sourceBranch, repository, repositoryUrl, fromFork } = detected(environ);
   const isJobsOwn = (prIn(options, environ) ?? prNumber) === prNumber;
   if (prNumber === undefined || !isJobsOwn || !sourceBranch) return;
   const service = connected(options, context);
   try {
+    // GitLab names the project by its id. The address has the path, which screenshots are staged with.
+    const own = repository.includes("/") ? repository : placeOfRemote(repositoryUrl).repository;
     // The branch of a fork is in another repository, which the event may not name. Nothing moves from there.
-    const done = await service.moveStaged(sourceBranch, prNumber, fromFork ? "" : repository, fromFork);
+    const done = await service.moveStaged(sourceBranch, prNumber, fromFork ? "" : own, fromFork);
     const words = done.moved ? [`${staged(done.moved)} moved to pull request ${prNumber}`] : [];
     if (done.kept) words.push(`${staged(done.kept)} not moved: ${done.reason}`);
     if (words.length) say(`Note: ${words.join("; ")}.`);
