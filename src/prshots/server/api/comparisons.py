@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -10,14 +9,13 @@ from starlette.routing import Route
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import Comparison, ComparisonState
+from prshots.server.api.authorized_json import authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.query import only_value
-from prshots.server.api.request_body import MAX_JSON_BYTES, bearer, declared_length, json_object
+from prshots.server.api.request_body import bearer
 from prshots.server.api.services import PublicServices
-from prshots.server.api.storable_text import require_storable
 from prshots.server.domain.baselines import baseline_commit_from_json, known_shots_from_json
 from prshots.server.domain.comparison import as_json, request_from_json
-from prshots.server.domain.projects import Access
 from prshots.server.domain.pull_requests import description_from_json
 from prshots.server.domain.upload_checks import pr_number_from_text, require_pr
 
@@ -28,14 +26,8 @@ MAX_KNOWN_BYTES = 4 * 1024**2
 def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]:
     accounts, baselines, comparisons = services.accounts, services.baselines, services.comparisons
 
-    async def body_of(request: Request, max_bytes: int = MAX_JSON_BYTES) -> tuple[Access, dict[str, Any]]:
-        token = bearer(request)
-        access = await accounts.authenticate(token)
-        async with slots.reserved(token, declared_length(request)):
-            return access, require_storable(await json_object(request, max_bytes=max_bytes))
-
     async def known(request: Request) -> JSONResponse:
-        access, body = await body_of(request, MAX_KNOWN_BYTES)
+        access, body = await authorized_json(request, accounts, slots, max_bytes=MAX_KNOWN_BYTES)
         asked = known_shots_from_json(body)
         missing = await baselines.reuse(access, asked)
         return JSONResponse(
@@ -48,13 +40,13 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         )
 
     async def complete(request: Request) -> JSONResponse:
-        access, body = await body_of(request)
+        access, body = await authorized_json(request, accounts, slots)
         branch, commit_sha = baseline_commit_from_json(body)
         shots = await baselines.complete(access, branch, commit_sha)
         return JSONResponse({"branch": branch, "commit_sha": commit_sha, "shots": shots})
 
     async def compare(request: Request) -> JSONResponse:
-        access, body = await body_of(request)
+        access, body = await authorized_json(request, accounts, slots)
         asked = request_from_json(access.project.id, body)
         require_pr(access.only_pr, asked.pr_number)
         return _reply(await comparisons.compare(access.project, asked))
@@ -73,7 +65,7 @@ def comparison_routes(services: PublicServices, slots: BodySlots) -> list[Route]
         return await (compare if request.method == "POST" else latest)(request)
 
     async def describe(request: Request) -> JSONResponse:
-        access, body = await body_of(request)
+        access, body = await authorized_json(request, accounts, slots)
         described = description_from_json(body)
         require_pr(access.only_pr, described.pr_number)
         return JSONResponse(asdict(await services.pull_requests.describe(access.project, described)))

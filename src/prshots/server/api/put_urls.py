@@ -7,10 +7,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract.errors import PayloadTooLargeError
+from prshots.server.api.authorized_json import authorized_json
 from prshots.server.api.body_slots import BodySlots
-from prshots.server.api.request_body import bearer, declared_length, json_object, received
+from prshots.server.api.request_body import declared_length, received
 from prshots.server.api.services import PublicServices
-from prshots.server.api.storable_text import require_storable
 from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted, upload_reply
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.upload_checks import UploadedFile, payload_too_large
@@ -22,10 +22,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     accounts, put_urls = services.accounts, services.put_urls
 
     async def create(request: Request) -> JSONResponse:
-        token = bearer(request)
-        access = await accounts.authenticate(token)
-        async with slots.reserved(token, declared_length(request)):
-            body = require_storable(await json_object(request))
+        access, body = await authorized_json(request, accounts, slots)
         reply = asdict(await put_urls.create(access, body))
         return JSONResponse({name: value for name, value in reply.items() if value != ""})
 

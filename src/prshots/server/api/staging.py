@@ -8,9 +8,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract.replies import Uploaded
+from prshots.server.api.authorized_json import authorized_json
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.query import only_value
-from prshots.server.api.request_body import bearer, declared_length, json_object
+from prshots.server.api.request_body import bearer
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
 from prshots.server.api.upload import upload_by, upload_reply
@@ -40,11 +41,8 @@ def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         return await (stage if request.method == "POST" else listed)(request)
 
     async def move(request: Request) -> JSONResponse:
-        token = bearer(request)
-        access = await accounts.authenticate(token)
-        async with slots.reserved(token, declared_length(request)):
-            asked = move_from_json(require_storable(await json_object(request)))
-        return JSONResponse(asdict(await staging.move(access, asked)))
+        access, body = await authorized_json(request, accounts, slots)
+        return JSONResponse(asdict(await staging.move(access, move_from_json(body))))
 
     return [
         Route("/v1/staged", stage_or_list, methods=["GET", "POST"]),
