@@ -15,6 +15,7 @@ from prshots.client.keyless import token_source
 from prshots.client.pairing import find_pairs
 from prshots.client.posting import Composer, post
 from prshots.client.service import Client
+from prshots.client.shots import Problem
 from prshots.client.showing import show
 from prshots.client.staging import moved
 from prshots.client.sticky_comment import OurComments
@@ -62,9 +63,7 @@ class DeskTools:
                 "those of the page you changed"
             )
         if pairs.problems and not pairs.shots:
-            raise InvalidInputError(
-                "; ".join(f"{problem.path}: {problem.words}" for problem in pairs.problems)
-            )
+            raise _refused(pairs.problems)
         total = len(pairs.shots)
         done = iter(range(1, total + 1))
 
@@ -82,8 +81,7 @@ class DeskTools:
                 on_done=on_done,
             )
         if not shown.shots and (shown.failed or shown.problems):
-            failures = (*shown.failed, *shown.problems)
-            raise InvalidInputError("; ".join(f"{problem.path}: {problem.words}" for problem in failures))
+            raise _refused((*shown.failed, *shown.problems))
         return shown.json()
 
     def compare(self, pr: int | None) -> dict[str, Any]:
@@ -218,6 +216,10 @@ class DeskTools:
 
     def _say(self, words: str) -> None:
         self.tell(0, None, words)
+
+
+def _refused(problems: Sequence[Problem]) -> InvalidInputError:
+    return InvalidInputError("; ".join(f"{problem.path}: {problem.words}" for problem in problems))
 
 
 def _number(head: Head) -> int:
