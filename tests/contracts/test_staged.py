@@ -197,7 +197,7 @@ class TestMove:
         await here.assert_totals()
 
     async def test_moves_and_sweeps_at_once(self, here: Installation) -> None:
-        """Each image is the pull request's or expires, whoever is first."""
+        """Each image moves to the pull request or expires, never both."""
         staged = [await here.stage() for _ in range(10)]
         moved, *_ = await asyncio.gather(
             here.move(limit=5),
