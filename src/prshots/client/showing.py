@@ -151,7 +151,7 @@ def show(
     commit_sha = commit_of(head.job)
     if not commit_sha:
         raise InvalidInputError("no commit: git has none here yet. Commit first")
-    earlier = [] if pairs.shots else _staged(service, head)
+    earlier = _staged(service, head)  # first: a wrong address or token ends it before anything is sent
     count, words = moved(service, head)
     outcomes = _sent(service, head, pairs, commit_sha, on_done)
     shots = [_shown(outcome.shot, outcome.uploaded) for outcome in outcomes if outcome.uploaded]
