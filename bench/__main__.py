@@ -24,7 +24,9 @@ MEASUREMENTS = {
     "delivery": "signed images, compared with nginx, SeaweedFS and Starlette",
     "nginx_front": "signed images from nginx in front of prshots, compared with nginx alone",
     "upload": "uploads of 300 KB, compared with SeaweedFS and the bare disk",
+    "workers": "uploads and deliveries with two workers of each, compared with one",
     "engines": "uploads, deliveries and a sweep on PostgreSQL, S3 and Valkey",
+    "capacity": "what a request costs each engine, and whether that predicts the rate of a mix",
     "comment": "the comment of a pull request with 500 images",
     "client": "from a folder of 100 screenshots to the posted comment",
     "action": "from the start of the GitHub Action to its first request",
@@ -32,6 +34,8 @@ MEASUREMENTS = {
     "records": "everyday requests with 1,000,000 images in SQLite",
     "growth": "everyday work with 10,000,000 images in PostgreSQL (10 minutes, up to 15 GB of disk)",
     "dashboard": "the dashboard's lists with 100,000 images",
+    "mixed": "uploads, deliveries, comments and the dashboard at once, compared with each alone",
+    "gallery": "the first view of a pull request with 60 new screenshots, in Chromium",
     "compare": "100 screenshots and their baselines, compared with odiff, reg-cli, pixelmatch, Playwright",
     "compare_memory": "memory of the process that compares pictures of 10 and 40 megapixels",
     "compare_load": "uploads and deliveries while screenshots are compared",
@@ -40,7 +44,7 @@ MEASUREMENTS = {
     "start": "from `prshots serve` to the first accepted upload",
 }
 """Each is a module in bench/measurements, in the order of the table."""
-NEED_WRK = {"delivery", "nginx_front", "upload", "engines", "comment"}
+NEED_WRK = {"delivery", "nginx_front", "upload", "workers", "engines", "capacity", "comment"}
 # In the repository, which is usually on a real disk. /tmp is often in memory, where fsync costs nothing.
 WORK = Path(__file__).parent / ".work"
 BUSY_LOAD = 0.5

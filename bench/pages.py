@@ -79,6 +79,12 @@ class Camera:
 
 @contextmanager
 def camera() -> Iterator[Camera]:
+    with chromium() as browser:
+        yield Camera(browser)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
     """Start Chromium. Raises BenchError if the machine has none."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
@@ -87,7 +93,7 @@ def camera() -> Iterator[Camera]:
     os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", shutil.which("node") or "")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_OPTIONS)
-        yield Camera(browser)
+        yield browser
         browser.close()
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.run import BenchError
 
@@ -130,13 +131,41 @@ def cpu_seconds(pid: int) -> float:
 
 
 def cpu_by_process(pid: int) -> dict[int, float]:
+    return {process: sum(seconds) for process, seconds in _cpu_times(pid).items()}
+
+
+class CpuTime(NamedTuple):
+    """CPU time in seconds, in user mode and in the kernel."""
+
+    user: float
+    system: float
+
+
+def cpu_time(pid: int) -> CpuTime:
+    """Return the CPU time of all processes of a server."""
+    times = _cpu_times(pid).values()
+    return CpuTime(sum(each.user for each in times), sum(each.system for each in times))
+
+
+def _cpu_times(pid: int) -> dict[int, CpuTime]:
     """Return the CPU time of each process of a server. One that ended counts until its parent notices."""
     found = {}
     for process in tree(pid):
         with suppress(OSError):
             user, system = _stat_fields(Path(f"/proc/{process}/stat"))[11:13]
-            found[process] = (int(user) + int(system)) / _TICKS_PER_SECOND
+            found[process] = CpuTime(int(user) / _TICKS_PER_SECOND, int(system) / _TICKS_PER_SECOND)
     return found
+
+
+def cpu_with_ended(pid: int) -> float:
+    """Return the CPU time of a process and of its children that have ended."""
+    return sum(map(int, _stat_fields(Path(f"/proc/{pid}/stat"))[11:15])) / _TICKS_PER_SECOND
+
+
+def cpu_of_machine() -> float:
+    """Return how long the cores of this machine have been busy so far, together."""
+    user, nice, system, _, _, *others = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    return sum(map(int, [user, nice, system, *others[:2]])) / _TICKS_PER_SECOND
 
 
 def wait_until_idle(pid: int) -> None:

@@ -32,6 +32,8 @@ class Target:
         return self.at_most is None or figure <= self.at_most
 
     def __str__(self) -> str:
+        if self.at_least is not None and self.at_most is not None:
+            return f"{self.at_least:,g} to {self.at_most:,g}"
         if self.at_least is not None:
             return f"≥ {self.at_least:,g}"
         return f"≤ {self.at_most:,g}"

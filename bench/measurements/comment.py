@@ -2,21 +2,25 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 from bench.pictures import png
-from bench.processes import wait_until_idle
-from bench.report import Row
+from bench.processes import cpu_seconds, wait_until_idle
+from bench.report import Row, Target
 from bench.run import BenchError, Run
 from bench.service import Api, Service
 from bench.wrk import Load, wrk
 
 IMAGES = 500
 CONCURRENT = 16
+WORKERS = 2
 
 
 def measure(run: Run) -> Iterator[Row]:
     run.say(f"comment: uploading {IMAGES} images")
     service = Service.create(run.directory / "ours")
+    headers = {"Authorization": f"Bearer {service.token}"}
+    load = Load(service.api_address, ["/v1/comment?pr_number=1"], headers=headers)
     with service.idle() as pid:
         with closing(Api(service)) as api:
             for _ in range(IMAGES):
@@ -24,10 +28,20 @@ def measure(run: Run) -> Iterator[Row]:
             if f"{IMAGES} screenshots" not in api.comment(1):
                 raise BenchError(f"the comment does not have {IMAGES} screenshots")
         wait_until_idle(pid)
-        headers = {"Authorization": f"Bearer {service.token}"}
-        load = Load(service.api_address, ["/v1/comment?pr_number=1"], headers=headers)
         run.say(f"comment: one request at a time, then {CONCURRENT} concurrent")
         alone = wrk(load, connections=1, seconds=run.seconds)
+        before = cpu_seconds(pid)
         together = wrk(load, connections=CONCURRENT, seconds=run.seconds)
-    yield Row("comment, 500 images, 16 concurrent", "comments/s", together.per_second)
-    yield Row("comment, 500 images, one at a time, p50", "ms", alone.p50_ms)
+        cpu_ms = (cpu_seconds(pid) - before) / together.requests * 1000
+    run.say(f"comment: {CONCURRENT} concurrent, with {WORKERS} API workers")
+    with replace(service, settings={"PRSHOTS_API_WORKERS": str(WORKERS)}).idle():
+        shared = wrk(load, connections=CONCURRENT, seconds=run.seconds)
+    yield Row(
+        f"comment, 500 images, 16 concurrent, {WORKERS} API workers",
+        "comments/s",
+        shared.per_second,
+        target=Target(at_least=250),
+    )
+    yield Row("comment, 500 images, 16 concurrent, 1 API worker", "comments/s", together.per_second)
+    yield Row("comment, 500 images: CPU time", "ms/comment", cpu_ms)
+    yield Row("comment, 500 images, one at a time, p50", "ms", alone.p50_ms, target=Target(at_most=4))

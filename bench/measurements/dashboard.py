@@ -1,15 +1,13 @@
 """The dashboard's lists with 100,000 images in the project, compared with 20,000."""
 
-import http.client
-import json
 import statistics
 import time
 from collections.abc import Iterator
-from typing import Any
 
-from bench.fill_sqlite import FIRST_FILLER_PR, add_records
+from bench.browser import Browser
+from bench.fill_sqlite import add_records
 from bench.report import Row, Target
-from bench.run import BenchError, Run
+from bench.run import Run
 from bench.service import Service
 
 MANY, FEW = 100_000, 20_000
@@ -36,36 +34,18 @@ def measure(run: Run) -> Iterator[Row]:
 
 
 class _Page:
-    """A browser that is signed in with a one-time link and uses one keep-alive connection."""
+    """Times the requests of a browser."""
 
     def __init__(self, service: Service) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", service.web_port, timeout=30)
-        self._headers = {"Origin": service.web_address, "Host": f"127.0.0.1:{service.web_port}"}
-        code = service.run("login-link").strip().partition("#")[2]
-        _, cookie = self._ask("POST", "/auth/link", json.dumps({"code": code}))
-        self._headers["Cookie"] = cookie.partition(";")[0]
-        projects, _ = self._ask("GET", "/v1/dashboard/projects")
-        at = f"/v1/dashboard/projects/{projects['projects'][0]['id']}"
-        self.paths = {
-            "projects": "/v1/dashboard/projects",
-            "pull requests": f"{at}/pulls",
-            "gallery": f"{at}/pulls/{FIRST_FILLER_PR}/shots",
-        }
+        self._browser = Browser(service)
+        self.paths = self._browser.lists
         self._seconds: dict[str, list[float]] = {name: [] for name in self.paths}
 
     def take_turn(self) -> None:
         for name, path in self.paths.items():
             started = time.perf_counter()
-            self._ask("GET", path)
+            self._browser.get(path)
             self._seconds[name].append(time.perf_counter() - started)
 
     def p50_ms(self, name: str) -> float:
         return statistics.median(self._seconds[name][WARM_UP_TURNS:]) * 1000
-
-    def _ask(self, method: str, path: str, body: str | None = None) -> tuple[dict[str, Any], str]:
-        self._connection.request(method, path, body, self._headers)
-        reply = self._connection.getresponse()
-        content = reply.read()
-        if reply.status != http.client.OK:
-            raise BenchError(f"{method} {path}: {reply.status} {content.decode(errors='replace')}")
-        return json.loads(content), reply.headers.get("Set-Cookie", "")

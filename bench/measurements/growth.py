@@ -1,6 +1,8 @@
 """Everyday work with 10,000,000 images in PostgreSQL, compared with an empty or a small database.
 
-It calls the adapters directly: HTTP would add the same time to both sides.
+Environment variables change what it measures: BENCH_IMAGES, BENCH_PROJECTS (beyond the first fifty, two in
+each organization) and BENCH_PARTITIONS, which splits `images` as docs/scale.md describes. It calls the
+adapters directly: HTTP would add the same time to both sides.
 """
 
 import asyncio
@@ -28,25 +30,32 @@ from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
 from prshots.server.domain.sweep import Engines, sweep
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
+PROJECTS = int(os.environ.get("BENCH_PROJECTS", "50"))
+PARTITIONS = int(os.environ.get("BENCH_PARTITIONS", "0"))
 FEW = 30_000
 """Still enough to fill a page of every list."""
 ROOM_PER_IMAGE = 1500
 """Bytes on disk while filling: the record, its indexes, and PostgreSQL's write-ahead log."""
-PROJECTS = 50
 TURNS, WARM_UP_TURNS = 200, 20
 SWEEPS = 5
 DUE, KEPT = 1000, 2000
 DAY = 86_400
 FILL = Path(__file__).with_suffix(".sql")
+SPLIT = Path(__file__).parents[2] / "deploy" / "postgresql" / "partition-images.sql"
 BIG, USER = "growth-1", "growth-1"
 """The project with a fifth of all images, and a user who sees all projects."""
-SIZE_OF_IMAGES = "SELECT pg_total_relation_size('images')"
+SIZE_OF_IMAGES = (
+    "SELECT sum(pg_total_relation_size(oid)) FROM pg_class "
+    "WHERE relname ~ '^images(_[0-9]+)?$' AND relkind IN ('r', 'p')"
+)
 TARGET = Target(at_most=1.5)
 
 T = TypeVar("T")
@@ -84,6 +93,12 @@ def _fill(run: Run, address: str, count: int) -> None:
                 [str(count), str(PROJECTS)],
             )
             connection.execute(FILL.read_bytes())
+    if PARTITIONS:
+        run.say(f"growth: splitting {count:,} images into {PARTITIONS} partitions")
+        with psycopg.connect(
+            address, autocommit=True, options=f"-c prshots.partitions={PARTITIONS}"
+        ) as connection:
+            connection.execute(SPLIT.read_bytes())
 
 
 async def _measure(run: Run, addresses: dict[str, str]) -> list[Row]:
@@ -137,6 +152,8 @@ class _Adapters:
             SqlUpkeep(self._database),
             SqlBaselines(self._database),
             SqlComparisons(self._database),
+            SqlStaged(self._database),
+            SqlPutUrls(self._database),
         )
         self.seconds: dict[str, list[float]] = {}
 
@@ -193,7 +210,7 @@ class _Adapters:
         _require(outcome == (DUE, 0, 0), f"the sweep ended with {report}")
 
     async def _add_with_bytes(self, count: int, uploaded_at: int, age_of_bytes: int = 0) -> None:
-        images = [self._image("swept", uploaded_at=uploaded_at, pr_number=number) for number in range(count)]
+        images = [self._image("swept", uploaded_at=uploaded_at, pr_number=1 + n) for n in range(count)]
         content, written_at = png(1024), time.time() - age_of_bytes
         for image in images:
             file = self._disk.root / image.key
@@ -216,7 +233,7 @@ class _Adapters:
             uploaded_at=int(time.time()),
             kid="k1",
         )
-        return replace(plain, **changes)
+        return plain._replace(**changes)
 
     async def _timed(self, name: str, work: Awaitable[T]) -> T:
         started = time.perf_counter()

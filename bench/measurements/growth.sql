@@ -1,8 +1,10 @@
--- Fill a migrated PostgreSQL database with growth.images images in growth.projects projects, as years of use would.
--- A fifth of the images is in the first project. No image is expired. The benchmark `growth` and the test of the
+-- Fill an empty, migrated PostgreSQL database with growth.images images in growth.projects projects, as years of use
+-- would. A fifth of the images is in the first project. No image is expired. The first fifty projects are in the
+-- organization `local`, of the others there are two in each organization. The benchmark `growth` and the test of the
 -- query plans use it. It reports progress as notices. Run VACUUM ANALYZE afterwards.
 
 SET LOCAL session_replication_role = replica;  -- skips the foreign key checks
+TRUNCATE images;  -- with wal_level = minimal, PostgreSQL then fills it without a write-ahead log
 
 CREATE TEMPORARY TABLE filling ON COMMIT DROP AS
 SELECT k, 'growth-' || p AS project_id, p % 3 = 0 AS pr_close,
@@ -26,8 +28,14 @@ INSERT INTO sessions (sha256, user_id, created_at, last_seen_at)
 SELECT md5('session ' || n) || md5('of ' || n), 'growth-' || n % 1000 + 1, at, at
 FROM generate_series(1, 20000) AS n, (SELECT extract(epoch FROM now())::bigint AS at) AS just_now;
 
+INSERT INTO organizations (id, name)
+SELECT 'growth-' || o, 'growth-' || o
+FROM generate_series(1, (current_setting('growth.projects')::bigint - 49) / 2) AS o;
+
 INSERT INTO projects (id, organization_id, name, policy, retain_days, created_at)
-SELECT 'growth-' || p, 'local', 'growth-' || lpad(p::text, 6, '0'),
+SELECT 'growth-' || p,
+       CASE WHEN p <= 50 THEN 'local' ELSE 'growth-' || (p - 49) / 2 END,
+       'growth-' || lpad(p::text, 6, '0'),
        CASE p % 3 WHEN 0 THEN 'pr_close' WHEN 1 THEN 'retain_days' ELSE 'manual' END,
        CASE p % 3 WHEN 1 THEN 30 END, 0
 FROM generate_series(1, current_setting('growth.projects')::bigint) AS p;
@@ -99,4 +107,4 @@ FROM images WHERE project_id LIKE 'growth-%' GROUP BY project_id, uploaded_at / 
 -- The counts of a day stay when its images are deleted.
 INSERT INTO uploads_by_day (project_id, day, uploads, bytes)
 SELECT id, extract(epoch FROM now())::bigint / 86400 - ago, 100, 10000000
-FROM projects, generate_series(302, 1500) AS ago WHERE id LIKE 'growth-%';
+FROM projects, generate_series(302, 1500) AS ago WHERE id LIKE 'growth-%' AND organization_id = 'local';

@@ -6,13 +6,13 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.peers import SeaweedFS, seaweedfs
 from bench.pictures import CONTENT_TYPE, png, upload_body
-from bench.processes import wait_until_idle
+from bench.processes import CpuTime, cpu_time, wait_until_idle
 from bench.report import Row, Target
 from bench.run import BenchError, Run
 from bench.service import Service
@@ -22,7 +22,10 @@ CONCURRENT = 16
 SIZE = 300 * 1024
 WARM_UP_SECONDS = 1
 SEAWEEDFS, DISK = "SeaweedFS presigned PUT", "write + fsync"
-TARGET = Target(at_least=1.5)
+TARGET = Target(at_least=2)
+CPU_TARGET = Target(at_most=1.3)
+WORKERS = {"one API worker": "1", "two API workers": "2"}
+"""API workers to try. The rows are about the number that is faster on this machine, and say which it is."""
 
 
 def measure(run: Run) -> Iterator[Row]:
@@ -31,20 +34,30 @@ def measure(run: Run) -> Iterator[Row]:
     image.write_bytes(png(SIZE))
     body = run.directory / "upload.multipart"
     body.write_bytes(upload_body(image.read_bytes(), pr_number=1))
-    service = Service.create(run.directory / "ours")
-    with service.idle() as pid, seaweedfs(run.directory / "seaweedfs") as server:
-        ours = Uploads(run, service, pid, body)
-        puts = SeaweedPuts(run, server, image)
+    with ExitStack() as stack:
+        ours = {name: _running(stack, run, body, count) for name, count in WORKERS.items()}
+        puts = SeaweedPuts(run, stack.enter_context(seaweedfs(run.directory / "seaweedfs")), image)
         disk = _Disk(run, run.directory / "disk", image.read_bytes())
-        ours.measure(WARM_UP_SECONDS)
-        puts.measure(WARM_UP_SECONDS)
+        for server in (*ours.values(), puts):
+            server.measure(WARM_UP_SECONDS)
+        measures = {name: uploads.measure for name, uploads in ours.items()}
         rates = in_turn(
-            {"ours": ours.measure, SEAWEEDFS: puts.measure, DISK: disk.measure}, run.say, "upload of 300 KB"
+            {**measures, SEAWEEDFS: puts.measure, DISK: disk.measure}, run.say, "upload of 300 KB"
         )
-        ours.check_records()
+        for uploads in ours.values():
+            uploads.check_records()
         puts.check_objects()
-    yield Row("upload, 300 KB", "uploads/s", rates["ours"], SEAWEEDFS, rates[SEAWEEDFS], TARGET)
-    yield Row("upload, 300 KB", "uploads/s", rates["ours"], DISK, rates[DISK])
+    best = max(ours, key=lambda name: rates[name])
+    measure = f"upload, 300 KB, {best}"
+    yield Row(measure, "uploads/s", rates[best], SEAWEEDFS, rates[SEAWEEDFS], TARGET)
+    yield Row(measure, "uploads/s", rates[best], DISK, rates[DISK])
+    yield from (uploads.cpu_row(f"upload, 300 KB, {name}: CPU time") for name, uploads in ours.items())
+
+
+def _running(stack: ExitStack, run: Run, body: Path, workers: str) -> "Uploads":
+    settings = {"PRSHOTS_API_WORKERS": workers}
+    service = Service.create(run.directory / f"ours-{workers}", settings=settings)
+    return Uploads(run, service, stack.enter_context(service.idle()), body)
 
 
 def _settle(pid: int | None = None) -> None:
@@ -61,14 +74,26 @@ class Uploads:
     pid: int
     body: Path
     done: int = 0
+    cpu: CpuTime = field(default_factory=lambda: CpuTime(0, 0))
 
     def measure(self, seconds: int | None = None) -> float:
         _settle(self.pid)
+        before = cpu_time(self.pid)
         headers = {"Authorization": f"Bearer {self.service.token}", "Content-Type": CONTENT_TYPE}
         load = Load(self.service.api_address, ["/v1/upload"], "POST", self.body, headers)
         result = wrk(load, connections=CONCURRENT, seconds=seconds or self.run.seconds)
+        after = cpu_time(self.pid)
+        self.cpu = CpuTime(
+            self.cpu.user + after.user - before.user, self.cpu.system + after.system - before.system
+        )
         self.done += result.requests
         return result.per_second
+
+    def cpu_row(self, measure: str) -> Row:
+        """Return the CPU time of all processes of the service per upload. Other load distorts it least."""
+        user, system = (1000 * seconds / self.done for seconds in self.cpu)
+        note = f"{user:.2f} ms in user mode, {system:.2f} ms in the kernel"
+        return Row(measure, "ms/upload", user + system, target=CPU_TARGET, note=note)
 
     def check_records(self) -> None:
         with closing(sqlite3.connect(self.service.database)) as database:
@@ -102,7 +127,7 @@ class SeaweedPuts:
             raise BenchError("SeaweedFS was faster than expected: it ran out of new keys")
         self.prefixes.append(prefix)
         self.done += result.requests
-        self.per_second = result.per_second
+        self.per_second = max(self.per_second, result.per_second)
         return result.per_second
 
     def check_objects(self) -> None:

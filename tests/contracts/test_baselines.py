@@ -17,7 +17,7 @@ from prshots.server.domain.comparison_models import Base, ComparisonRequest, Pla
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project, ShotKey
 from prshots.server.domain.ports import BaselineRecords
 from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, a_project, an_image, opener
+from support.stores_and_records import ENGINES, NOW, PARTITIONED, a_project, an_image, opener
 
 CART = ShotKey("cart", "1280x800", "")
 
@@ -58,7 +58,7 @@ class Installation:
         plain = an_image(
             self.project, name=name, commit_sha=sha(commit), sha256=digest(shown), pr_number=NO_PULL_REQUEST
         )
-        return replace(plain, **changes)  # type: ignore[arg-type]
+        return plain._replace(**changes)  # type: ignore[arg-type]
 
     async def bases(
         self, *commits: str, shots: tuple[str, ...] = ("cart",), branch: str = "main"
@@ -99,7 +99,7 @@ class Installation:
         )
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Installation]:
     database = opener(request, tmp_path)()
     project = replace(a_project(), keep_baselines=2)

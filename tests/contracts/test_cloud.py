@@ -332,6 +332,20 @@ def test_a_valid_store_url_opens_a_client(url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "is_signed"),
+    [
+        ("s3://shots", False),
+        ("s3://shots?endpoint=https://s3.example.com", False),
+        ("s3://shots?endpoint=http://127.0.0.1:8333", False),
+        ("s3://shots?endpoint=http://s3.internal:9000", True),
+    ],
+)
+def test_a_body_is_signed_where_someone_could_change_it(url: str, *, is_signed: bool) -> None:
+    config = open_client(url, IMPATIENT).config
+    assert config["unsigned_payload"] == str(not is_signed).lower()
+
+
+@pytest.mark.parametrize(
     ("url", "reason"),
     [
         ("s3://key:hidden@bucket", "credentials belong in the environment"),

@@ -12,7 +12,7 @@ from prshots.server.domain.comparison_models import Base, ComparisonRequest, Pla
 from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
 from prshots.server.domain.ports import ComparisonRecords
 from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, a_pair, a_project, an_image, opener
+from support.stores_and_records import ENGINES, NOW, PARTITIONED, a_pair, a_project, an_image, opener
 
 FIRST, SECOND = "a" * 40, "b" * 40
 CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)
@@ -76,7 +76,7 @@ def planned(image: Image, base: Image | None, result: ShotResult | None = None) 
     return PlannedShot(image.shot, image, of_commit, result or ShotResult())
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Here]:
     records = SqlRecords(opener(request, tmp_path)())
     project = a_project()
@@ -213,6 +213,38 @@ class TestRecording:
         found = await here.comparisons.shown(here.project.id, 7)
         assert found
         assert list(found.shots) == []
+
+    async def test_the_version_changes_with_everything_that_is_shown(self, here: Here) -> None:
+        image, base = await here.image(commit_sha=FIRST), await here.base()
+        dark, other = await here.image(commit_sha=FIRST, theme="dark"), await here.base()
+        request, shot = here.request(FIRST), planned(image, base)
+        shown, version = here.comparisons.shown, here.comparisons.version
+        assert await version(here.project.id, 7) is None
+        await here.begin(request, shot, planned(dark, other))
+        assert await version(here.project.id, 7) is None  # every result would change it
+
+        async def again() -> object:
+            return await here.begin(request, shot, planned(dark, other), run="again", state=COMPARED)
+
+        known = {}
+        for change in (
+            lambda: here.record(request, shot, state=COMPARED),
+            lambda: here.records.set_thumbnail(image.id, "made"),
+            lambda: here.records.set_thumbnail(base.id, "damaged"),
+            lambda: here.comparisons.set_diff(image.id, base.id),
+            lambda: here.comparisons.set_diff(image.id, other.id),
+            lambda: here.records.schedule([dark.id], NOW),
+            lambda: here.records.schedule([other.id], NOW),
+            again,
+        ):
+            await change()
+            found = await version(here.project.id, 7)
+            assert found
+            assert found == await version(here.project.id, 7)
+            known[found] = await shown(here.project.id, 7)
+        assert len(known) == 7  # the last run could not begin: its images are being deleted
+        await here.begin(request, shot, run="newer", state=COMPARED)
+        assert await version(here.project.id, 7) not in {None, *known}
 
     async def test_expiry_of_the_pull_request_removes_it(self, here: Here) -> None:
         image, base = await here.image(commit_sha=FIRST), await here.base()

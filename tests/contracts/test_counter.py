@@ -1,7 +1,10 @@
 """The contract of every `RateCounter` adapter."""
 
 import asyncio
+import os
 import secrets
+import weakref
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
@@ -10,6 +13,8 @@ import pytest
 from prshots.contract.rate_limits import WINDOW_SECONDS
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.counters.redis import RedisCounter
+from prshots.server.adapters.counters.upload_log import create_memory
+from prshots.server.domain.models import Hit
 from prshots.server.domain.ports import RateCounter
 from support.engine_servers import Valkey
 
@@ -26,6 +31,36 @@ class InMemory:
 
     def let_pass(self, seconds: float) -> None:
         self.now += seconds
+
+
+@dataclass
+class InSharedMemory(InMemory):
+    """Counters that are three workers taking turns, of which every fifth hit finds one just restarted."""
+
+    def __call__(self, limit: int) -> "TakingTurns":  # type: ignore[override]
+        return TakingTurns(limit, lambda: self.now)
+
+
+class TakingTurns:
+    def __init__(self, limit: int, clock: Callable[[], float]) -> None:
+        self._memory = create_memory()
+        weakref.finalize(self, os.close, self._memory)
+        self._start = lambda: MemoryCounter(limit, clock, self._memory)
+        self._workers = deque(self._start() for _ in range(3))
+        self._hits = 0
+
+    async def hit(self, project_id: str, limit: int | None = None) -> Hit:
+        self._hits += 1
+        self._workers.rotate()
+        if self._hits % 5 == 0:
+            self._workers[0] = self._start()
+        return await self._workers[0].hit(project_id, limit)
+
+    async def check(self) -> None:
+        await self._workers[0].check()
+
+    async def close(self) -> None:
+        await self._workers[0].close()
 
 
 @dataclass
@@ -49,11 +84,14 @@ class OnValkey:
                     client.lset(key, index, str(int(counted_at) - round(seconds * 1_000_000)))
 
 
-@pytest.fixture(params=["memory", "valkey"])
+@pytest.fixture(params=["memory", "shared memory", "valkey"])
 async def counting(request: pytest.FixtureRequest) -> AsyncIterator[InMemory | OnValkey]:
     """Create a counter with a limit. Add new adapters here."""
     if request.param == "memory":
         yield InMemory()
+        return
+    if request.param == "shared memory":
+        yield InSharedMemory()
         return
     on_valkey = OnValkey(request.getfixturevalue("valkey"))
     yield on_valkey

@@ -87,6 +87,15 @@ def test_opening_a_folder_as_an_image_is_a_store_error(tmp_path: Path) -> None:
     assert open_descriptors() == before
 
 
+def test_opening_a_pipe_as_an_image_is_a_store_error_and_does_not_wait(tmp_path: Path) -> None:
+    (tmp_path / KEY).parent.mkdir(parents=True)
+    os.mkfifo(tmp_path / KEY)
+    before = open_descriptors()
+    with pytest.raises(StoreError, match="not a file"):
+        DiskReader(tmp_path).open(KEY)
+    assert open_descriptors() == before
+
+
 async def test_a_deleted_folder_is_created_again(store: DiskStore) -> None:
     await store.put(KEY, [b"x"])
     (store.root / KEY).unlink()

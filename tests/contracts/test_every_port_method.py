@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -250,6 +250,8 @@ class TestDatabase:
         assert await comparisons.diff_twin(image, base)
         assert await comparisons.shown(project.id, 7)
         assert await comparisons.of_commit(project.id, 7, image.commit_sha)
+        await comparisons.record(request, "run", {}, {}, engine=1, state=ComparisonState.COMPARED, now=NOW)
+        assert await comparisons.version(project.id, 7)
         assert await comparisons.discard_old_pairs(NOW + 1, 10) == 1
         assert await records.describe_pull(project.id, 7, title="t", source_branch="b", author="a", path="")
         await records.set_repository(project.id, "https://forge.example/acme/shop")
@@ -294,6 +296,7 @@ class TestDatabase:
         assert await records.image(project.id, images[0].id)
         assert len(await records.befores([images[0].id])) == 1
         assert (await records.images_of_pr(project.id, 7, 2))[0] == 3
+        assert (await records.listed_of_pr(project.id, 7, 2))[0] == 3
         assert (await records.newest_of_shots(project.id, 7, 2))[1] == 1
         assert await records.known_ids([images[0].id]) == {images[0].id}
         assert await records.count_signed_with("k1") >= 3
@@ -369,6 +372,7 @@ class TestStore:
         assert await store.owner("me") == "me"
         async for batch in store.stored_before(time.time() + LATER):
             assert_is(batch, list[str], "a batch of stored_before")
+        assert await store.sizes(key[:2]) == {key: 1}
         return key
 
     async def _delete(self, store: ObjectStore, key: str) -> None:
@@ -409,4 +413,4 @@ def test_a_result_of_another_type_is_found(wrong: object) -> None:
     image = an_image(a_project())
     assert_is([image], list[type(image)], "images")  # type: ignore[misc]
     with pytest.raises(AssertionError, match=r"images\[\]\.size is"):
-        assert_is([type(image)(**asdict(image) | {"size": wrong})], list[type(image)], "images")  # type: ignore[misc]
+        assert_is([image._replace(size=wrong)], list[type(image)], "images")  # type: ignore[misc, arg-type]

@@ -23,7 +23,7 @@ from prshots.server.domain.models import (
 )
 from prshots.server.domain.ports import Overview, People, Records
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
+from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_project, a_token, an_image, opener
 
 TODAY = NOW // DAY
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
@@ -37,7 +37,7 @@ class Stores(NamedTuple):
     overview: Overview
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     database = opener(request, tmp_path)()
     watch = PortWatch()

@@ -27,6 +27,7 @@ from support.stores_and_records import (
     DAY,
     ENGINES,
     NOW,
+    PARTITIONED,
     a_pair,
     a_project,
     an_image,
@@ -55,7 +56,7 @@ class Here(NamedTuple):
         return [*pulls, *days, *await self.upkeep.wrong_projects()]
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Here]:
     put_migrated_sqlite(tmp_path)
     database = opener(request, tmp_path)()

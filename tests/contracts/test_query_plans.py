@@ -241,6 +241,7 @@ async def list_images(stores: Stores) -> None:
     assert await stores.overview.images(BIG.id, [image.id for image in images])
     assert await stores.overview.tokens(BIG.id, None, 60)
     count, _ = await stores.records.images_of_pr(BIG.id, 1, 20)
+    assert (await stores.records.listed_of_pr(BIG.id, 1, 20))[0] == count
     assert count == 50
 
 

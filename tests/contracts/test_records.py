@@ -11,13 +11,13 @@ import pytest
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
+from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, ListedImage, Project
 from prshots.server.domain.ports import Records
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, a_project, a_token, an_image, opener
+from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_project, a_token, an_image, opener
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Records]:
     """Open the same database again, as another process would."""
     open_database = opener(request, tmp_path)
@@ -85,7 +85,7 @@ class TestAddingAndFinding:
         found = await records.image(project.id, image.id)
         assert found is not None
         assert found.seq > 0
-        assert replace(found, seq=0) == image
+        assert found._replace(seq=0) == image
 
     async def test_an_added_image_is_visible_to_another_process_immediately(
         self, records: Records, project: Project, open_again: Callable[[], Records]
@@ -109,7 +109,7 @@ class TestAddingAndFinding:
         self, records: Records, project: Project
     ) -> None:
         images = [an_image(project) for _ in range(200)]
-        twice = replace(images[100], name="the same id again")
+        twice = images[100]._replace(name="the same id again")
         outcomes = await asyncio.gather(
             *(records.add_image(image) for image in [*images, twice]), return_exceptions=True
         )
@@ -167,6 +167,19 @@ class TestImagesOfPr:
         await records.schedule([second.id], NOW)
         total, found = await records.images_of_pr(project.id, 7, 2)
         assert (total, ids(found)) == (2, [first.id, third.id])
+
+    async def test_are_the_same_in_the_list_for_the_comment(self, records: Records, project: Project) -> None:
+        _, second, _ = await added(records, project, 3, name="`cart`", ext="webp", kid="k2")
+        await records.schedule([second.id], NOW)
+        for newest in (1, 2, 3):
+            total, found = await records.images_of_pr(project.id, 7, newest)
+            expected = [
+                ListedImage(*(getattr(image, name) for name in ListedImage._fields)) for image in found
+            ]
+            assert await records.listed_of_pr(project.id, 7, newest) == (total, expected)
+            assert [image.url_expires_at for image in expected] == [
+                image.url_expires_at(NOW) for image in found
+            ]
 
     async def test_are_empty_for_an_unknown_pull_request(self, records: Records, project: Project) -> None:
         assert await records.images_of_pr(project.id, 7, 10) == (0, [])

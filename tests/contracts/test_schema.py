@@ -131,6 +131,7 @@ def test_a_database_with_a_newer_schema_is_refused_and_unchanged(settings: Setti
     migrate(engine)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        connection.execute(text("UPDATE installation SET oldest_schema = '9999'"))
     before = schema(engine)
     with pytest.raises(SchemaTooNewError, match="schema 9999") as caught:
         wiring.open_records(settings)
@@ -156,7 +157,9 @@ def test_the_migrate_command_reports_the_old_and_new_schema(settings: Settings, 
         return done.stderr
 
     upgrade_to(engine, "0001")
-    assert said() == f"{settings.database_place} was upgraded from schema 0001 to {SCHEMA_VERSION}.\n"
+    upgraded = f"{settings.database_place} was upgraded from schema"
+    stopping = "Processes of the old version do not work with it: stop them now."
+    assert said() == f"{upgraded} 0001 to {SCHEMA_VERSION}. {stopping}\n"
     assert said() == f"{settings.database_place} is up to date: schema {SCHEMA_VERSION}.\n"
     with engine.begin() as connection:
         metadata.drop_all(connection)

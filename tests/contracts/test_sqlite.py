@@ -19,8 +19,10 @@ from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
+from prshots.server.wiring.opening import DatabaseOpening
 from support.every_port_call import EVERY_CALL, STORES
 from support.stores_and_records import a_project, an_image, filled_up, open_records, read_only, small_disk
+from support.waiting import eventually
 
 PROJECT = a_project()
 
@@ -111,6 +113,23 @@ def test_opening_a_file_that_is_not_a_database_fails(tmp_path: Path) -> None:
     (tmp_path / "prshots.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(RecordsError, match="not a database"):
         wiring.open_records(Settings(data_dir=tmp_path))
+
+
+async def test_a_worker_waits_while_another_process_migrates_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prshots.server.adapters.sql.database.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("prshots.server.wiring.opening.PAUSE_SECONDS", 0.01)
+    open_sqlite(tmp_path / "prshots.db").connect().close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db", isolation_level=None)) as migrating:
+        migrating.execute("BEGIN IMMEDIATE")
+        opening = DatabaseOpening(Settings(data_dir=tmp_path))
+        database = opening.begin(refuses_a_broken_file=True)
+        assert "database is locked" in database.not_open
+        migrating.execute("ROLLBACK")
+    await eventually(lambda: not database.not_open, "the migration by this worker")
+    await database.check()
+    await database.close()
 
 
 @pytest.mark.parametrize("name", ["what?mode=memory", "50%41", "a#b", "späce d"])

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ from prshots.server.domain.models import (
 )
 from prshots.server.domain.ports import StagedRecords
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, a_pair, a_project, an_image, opener
+from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_pair, a_project, an_image, opener
 
 OWN, FORK = Place("fix", ""), Place("fix", "eve/shop")
 UPSTREAM = Place("fix", "acme/shop")
@@ -79,7 +78,7 @@ class Installation:
         assert [wrong for wrong in await upkeep.wrong_projects() if wrong.project_id == self.project.id] == []
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def here(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Installation]:
     database = opener(request, tmp_path)()
     project = a_project(Policy.PR_CLOSE, retain_days=1)
@@ -282,7 +281,7 @@ class TestExpiry:
         asked = (here.project.id, "main", "a" * 40, [(image.shot, SHA256)], NOW)
         baselines = SqlBaselines(here.database)
         assert await baselines.reuse(*asked) == [None]
-        own = replace(image, id="0" * 32)
+        own = image._replace(id="0" * 32)
         await here.records.add_image(own, "main")
         found = await baselines.reuse(*asked)
         assert [known.id for known in found if known] == [own.id]

@@ -180,6 +180,17 @@ async def test_objects_are_listed_in_order(store: ObjectStore) -> None:
     await asyncio.gather(*(store.put(key, [b"x"]) for key in keys))
     batches = [batch async for batch in store.stored_before(time.time() + LATER)]
     assert [key for batch in batches for key in batch] == sorted(keys)
+    some = sorted({image_id[:2] for image_id in ids})[::2]
+    batches = [batch async for batch in store.stored_before(time.time() + LATER, [*some[::-1], "no"])]
+    assert [key for batch in batches for key in batch] == sorted(key for key in keys if key[:2] in some)
+
+
+async def test_sizes_are_those_of_a_shard(store: ObjectStore) -> None:
+    ids = [f"ab{secrets.token_hex(15)}" for _ in range(3)] + [f"ac{secrets.token_hex(15)}"]
+    sizes = {origin_key(image_id, "png"): size for size, image_id in enumerate(ids)}
+    await asyncio.gather(*(store.put(key, [b"x" * size]) for key, size in sizes.items()))
+    assert await store.sizes("ab") == {key: size for key, size in sizes.items() if key.startswith("ab")}
+    assert await store.sizes("00") == {}
 
 
 async def test_only_objects_stored_before_the_cutoff_are_listed(store: ObjectStore) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, Role, User
-from support.stores_and_records import ENGINES, NOW, a_pair, a_project, an_image, opener
+from support.stores_and_records import ENGINES, NOW, PARTITIONED, a_pair, a_project, an_image, opener
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 REPLICAS = 3
@@ -30,7 +29,7 @@ class Stores(NamedTuple):
         return summary.images, summary.bytes, summary.open_pulls
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     """Open the same database several times, as API replicas do."""
     opened = opener(request, tmp_path)
@@ -112,7 +111,7 @@ async def test_totals_are_exact_under_concurrent_changes(stores: Stores) -> None
             changes = {"pr_number": chance.randrange(1, 4), "size": chance.randrange(1, 99)}
             image, before = a_pair(project, **changes)
             if number % 3:
-                image = replace(image, before_id=None)
+                image = image._replace(before_id=None)
             else:
                 befores[image.id] = before
             new.append(image)

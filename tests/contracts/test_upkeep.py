@@ -16,7 +16,7 @@ from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.adapters.sql.wrong_totals import PULLS_AT_ONCE
 from prshots.server.domain.models import Project, WrongTotal
-from support.stores_and_records import DAY, ENGINES, NOW, a_project, an_image, opener
+from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_project, an_image, opener
 
 
 class Stores(NamedTuple):
@@ -43,7 +43,7 @@ class Stores(NamedTuple):
         return found + await self.upkeep.wrong_projects()
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*ENGINES, PARTITIONED])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     """Open the same database several times, as replicas do."""
     opened = opener(request, tmp_path)

@@ -14,6 +14,7 @@ from support.deploy_checkers import DEPLOY, ROOT, passes
 UNITS = DEPLOY / "systemd"
 PROGRAM = "/opt/prshots/bin/prshots"
 NAMES = ["prshots.service", "prshots@.service"]
+SOCKET = "prshots.socket"
 
 
 @pytest.fixture(scope="module")
@@ -24,10 +25,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = (UNITS / name).read_text()
         assert PROGRAM in text
         (made / name).write_text(text.replace(PROGRAM, shutil.which("true") or "/bin/true"))
+    shutil.copy(UNITS / SOCKET, made)
     return made
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, SOCKET])
 @pytest.mark.slow
 def test_systemd_accepts_the_unit(folder: Path, name: str) -> None:
     done = subprocess.run(
@@ -46,6 +48,13 @@ def test_systemd_rates_the_unit_as_well_sandboxed(folder: Path, name: str) -> No
     """0 is the best score, 10 the worst. Most Debian services score more than 9."""
     said = passes("systemd-analyze", "security", "--offline=yes", "--threshold=15", folder / name)
     assert re.search(r"Overall exposure level for .*: (0|1)\.\d OK", said)
+
+
+def test_the_socket_unit_opens_the_default_ports() -> None:
+    settings = load_settings(None)
+    opened = re.findall(r"^ListenStream=(.+)$", (UNITS / SOCKET).read_text(), re.MULTILINE)
+    ports = (settings.web_port, settings.api_port, settings.img_port)
+    assert opened == [f"{settings.host}:{port}" for port in ports]
 
 
 def directives(name: str) -> list[str]:

@@ -88,12 +88,22 @@ def _urls(options: argparse.Namespace, seed: int) -> Iterator[Result]:
         yield drill.run()
 
 
+def _move(options: argparse.Namespace, seed: int) -> Iterator[Result]:
+    from drills.move import MoveDrill, running_movable_site
+
+    _say(f"move, seed {seed}")
+    with _folder() as folder, running_movable_site(Path(folder)) as (site, postgresql, seaweedfs):
+        drill = MoveDrill(site, postgresql, seaweedfs, options.images, options.kills, seed, _say)
+        yield drill.run()
+
+
 def _all(options: argparse.Namespace, seed: int) -> Iterator[Result]:
     """Run the full series, or a share of it."""
     kills, count = max(1, int(1_000 * options.share)), max(1, int(1_000_000 * options.share))
     for engines in ("embedded", "shared"):
         yield from _kill(argparse.Namespace(engines=engines, kills=kills), seed)
         yield from _compare(argparse.Namespace(engines=engines, comparisons=max(1, kills // 5)), seed)
+    yield from _move(argparse.Namespace(images=max(100, kills * 100), kills=max(2, kills // 25)), seed)
     yield from _requests(argparse.Namespace(count=count, replay=None), seed)
     yield from _urls(argparse.Namespace(count=count), seed)
 
@@ -133,6 +143,9 @@ def _options() -> argparse.Namespace:
             "--engines", choices=("embedded", "shared"), default="embedded",
             help="SQLite and a folder (default), or two replicas on PostgreSQL, S3 and Valkey",
         )  # fmt: skip
+    moves = add("move", "kill -9 of `prshots move` under load, there and back", _move)
+    moves.add_argument("--images", type=int, default=100_000, help="default: 100000")
+    moves.add_argument("--kills", type=int, default=40, help="in both directions together; default: 40")
     requests = add("requests", "mutated requests to the API, web and delivery", _requests)
     requests.add_argument("--count", type=int, default=1_000_000, help="default: 1000000")
     requests.add_argument(

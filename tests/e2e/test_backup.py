@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -320,7 +321,18 @@ class TestBackup:
     def test_of_a_newer_schema_is_refused(self, service: Service, backup: Path, tmp_path: Path) -> None:
         restored(service, backup)
         change_database(service, "UPDATE alembic_version SET version_num = '9999'")
+        change_database(service, "UPDATE installation SET oldest_schema = '9999'")
         assert "schema 9999" in refused(service, "backup", str(tmp_path / "b.tar"))
+
+    def test_of_a_newer_schema_that_takes_this_version_can_be_made_and_restored(
+        self, service: Service, backup: Path, tmp_path: Path
+    ) -> None:
+        restored(service, backup)
+        change_database(service, "UPDATE alembic_version SET version_num = '9999'")
+        service.run("backup", str(tmp_path / "newer.tar"))
+        shutil.rmtree(service.data_dir)
+        restored(service, tmp_path / "newer.tar")
+        assert "has schema 9999" in service.run("migrate").stderr
 
 
 class TestRestore:
@@ -470,7 +482,7 @@ class TestRestore:
         ("change", "word"),
         [
             ({"format": 2}, "newer"),
-            ({"schema_version": "9999"}, "newer"),
+            ({"schema_version": "9999", "oldest_schema": "9999"}, "newer"),
             ({"format": "1"}, "invalid manifest: format must be a whole number"),
             ({"installation_id": "../x"}, "invalid manifest: installation_id must be"),
         ],

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from prshots.cli import app
 from prshots.server.adapters.keys import KeyFile
+from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.domain.projects import Projects
 from support.service import PRSHOTS, Service, upload
 from support.stores_and_records import open_records, read_only
@@ -255,8 +256,22 @@ class TestErrors:
         asyncio.run(with_project(service, "web"))
         with sqlite3.connect(service.data_dir / "prshots.db") as database:
             database.execute("UPDATE alembic_version SET version_num = '9999'")
+            database.execute("UPDATE installation SET oldest_schema = '9998'")
         database.close()
-        assert "schema 9999" in failure(service, "project", "list")
+        for code, *command in ((1, "project", "list"), (1, "migrate"), (1, "sweep"), (2, "check")):
+            said = failure(service, *command, code=code)
+            assert "the database has schema 9999, from a newer version of prshots: install that" in said
+            assert f"the database takes 9998 and newer, this version has {SCHEMA_VERSION}" in said
+
+    def test_a_newer_database_that_takes_this_program_is_used(self, service: Service) -> None:
+        asyncio.run(with_project(service, "web"))
+        with sqlite3.connect(service.data_dir / "prshots.db") as database:
+            database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.close()
+        assert "web" in service.run("project", "list").stdout
+        assert "This version still works with it: nothing to do." in service.run("migrate").stderr
+        for command in ("sweep", "check"):
+            service.run(command)
 
     def test_a_file_in_place_of_the_data_folder_is_named(self, cli: Service, tmp_path: Path) -> None:
         in_the_way = tmp_path / "data"

@@ -81,16 +81,17 @@ def test_an_empty_database_that_comes_later_is_migrated(service: Service, own_po
 
 
 @pytest.mark.slow
-def test_on_a_newer_schema_it_answers_503_until_the_schema_fits(service: Service) -> None:
+def test_on_a_schema_that_is_too_new_it_answers_503_until_the_schema_fits(service: Service) -> None:
     service.start()
     token = service.new_token()
     assert service.stop() == 0
-    change_database(service, "UPDATE alembic_version SET version_num = version_num || '-newer'")
+    change_database(service, "UPDATE alembic_version SET version_num = '9999'")
+    change_database(service, "UPDATE installation SET oldest_schema = '9999'")
     service.start()
     assert_only_the_database_is_missed(service, token)
     assert service.log.count("from a newer version of prshots: install that version") >= 1
     assert service.log.count("the database is not available; answering 503") == 1
-    change_database(service, "UPDATE alembic_version SET version_num = replace(version_num, '-newer', '')")
+    change_database(service, "UPDATE installation SET oldest_schema = '0011'")
     wait_until(lambda: is_ready(service), "the API to be ready")
     assert service.stop() == 0
 

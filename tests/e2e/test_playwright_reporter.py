@@ -248,6 +248,7 @@ def test_other_forges_get_one_comment_that_is_updated(
     )
 
 
+@pytest.mark.slow
 def test_a_job_without_a_secret_uploads_with_its_id_token(
     suite: Suite, shared_service: Service, ci_issuer: CiIssuer
 ) -> None:

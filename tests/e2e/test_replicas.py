@@ -172,6 +172,27 @@ def test_killing_one_replica_of_each_component_loses_no_image(
         assert "Traceback" not in replica.log, name
 
 
+@pytest.mark.slow
+def test_a_deleted_image_is_gone_from_every_replica_that_has_a_copy(replicas: Replicas) -> None:
+    for name in ("api-1", "delivery-1", "delivery-2"):
+        replicas.start(name)
+    replicas.wait_until_ready()
+    api = replicas.running["api-1"]
+    deliveries = [replicas.address_of(name) for name in ("delivery-1", "delivery-2")]
+    with api.client(api.new_token()) as client, httpx.Client(trust_env=False, timeout=60) as reader:
+        for _ in range(3):
+            shot = upload(client, png()).json()
+            urls = [shot["view_url"].replace(api.settings["IMG_URL"], address) for address in deliveries]
+            assert {reader.get(url).status_code for url in urls * 3} == {200}
+            assert client.delete(f"/v1/images/{shot['id']}").status_code == 200
+            assert {reader.get(url).status_code for url in urls * 2} == {410}
+        for address in deliveries:
+            assert (
+                'prshots_delivery_cache_reads_total{result="hit"} 6.0'
+                in reader.get(f"{address}/metrics").text
+            )
+
+
 def _left(postgresql: PostgreSQL, replicas: Replicas, pr_number: int) -> object:
     query = f"SELECT count(*) FROM images WHERE pr_number = {pr_number}"
     return postgresql.execute(query, replicas.database)[0][0]

@@ -17,7 +17,7 @@ import pytest
 from prshots.contract.errors import SettingsError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.config.settings import Settings
-from prshots.server.processes import supervisor
+from prshots.server.processes import listening, supervisor
 from support.service import PNG, Service, png, upload
 from support.service_processes import (
     WORKERS,
@@ -204,7 +204,7 @@ def test_a_second_serve_says_that_it_waits_for_the_port_and_gives_up(service: Se
 
 @pytest.mark.parametrize("part", ["web", "api", "img"])
 def test_a_port_that_stays_in_use_is_reported(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    monkeypatch.setattr(supervisor, "PORT_SECONDS", 0.0)
+    monkeypatch.setattr(listening, "PORT_SECONDS", 0.0)
     names = {"img": "delivery"}
     with socket.create_server(("127.0.0.1", 0)) as holding:
         port = holding.getsockname()[1]
@@ -411,6 +411,6 @@ def test_startup_waits_for_a_port_that_is_released_a_moment_later(monkeypatch: p
     """After a supervisor is killed, its workers hold the port until they notice."""
     holding = socket.create_server(("127.0.0.1", 0))
     port = holding.getsockname()[1]
-    monkeypatch.setattr(supervisor.time, "sleep", lambda _: holding.close())
-    with supervisor.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT") as listener:
+    monkeypatch.setattr(listening.time, "sleep", lambda _: holding.close())
+    with listening.listen("api", "127.0.0.1", port, "PRSHOTS_API_PORT")[0] as listener:
         assert listener.getsockname()[1] == port

@@ -593,6 +593,26 @@ class TestComparison:
         made = ann.ask("POST", f"/projects/{project}/thumbnails", ids=ids).json()["thumbnails"]
         assert [httpx.get(made[each]).status_code for each in ids] == [200, 200]
 
+    def test_an_unchanged_one_is_304_until_something_in_it_changes(
+        self, ann: Person, project: str, ci: httpx.Client
+    ) -> None:
+        as_baseline(ci, "base", "cart", drawn_page())
+        image = uploaded(
+            ci, drawn_page(), name="cart", commit_sha=sha("push"), viewport="320x240", theme="dark"
+        )
+        body = {"pr_number": 7, "commit_sha": sha("push"), "branch": "main", "commits": [sha("base")]}
+        url = f"/v1/dashboard/projects/{project}/pulls/7/comparison"
+        ci.post("/v1/compare", json=body, timeout=60)
+        first = ann.get(url)
+        has = {"If-None-Match": first.headers["etag"]}
+        again = ann.get(url, headers=has)
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["etag"] == first.headers["etag"]
+        made = ann.ask("POST", f"/projects/{project}/thumbnails", ids=[image]).json()["thumbnails"]
+        changed = ann.get(url, headers=has)
+        assert changed.json()["comparison"]["shots"][0]["after"]["thumbnail_url"] == made[image]
+        assert changed.headers["etag"] != first.headers["etag"]
+
     def test_says_what_a_run_lacks_and_which_base_is_no_ancestor(
         self, ann: Person, project: str, ci: httpx.Client
     ) -> None:

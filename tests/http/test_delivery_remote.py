@@ -13,9 +13,11 @@ import uvloop
 
 from prshots.contract.errors import StoreError
 from prshots.contract.object_names import origin_key
-from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
+from prshots.server.adapters.objects.cloud import CloudStore
 from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.adapters.objects.hot_copies import HotReader
 from prshots.server.domain.ports import ObjectStream
+from prshots.server.observability import metrics
 from support.delivery_sockets import EXP, RING, DeliveryInThread, get
 from support.engine_servers import SeaweedFS, running_seaweedfs
 
@@ -25,11 +27,11 @@ IMPATIENT = Limits(silence_seconds=3600, total_seconds=0.5)
 """Gives up quickly on a store that never answers."""
 
 
-class CountingReader(CloudReader):
-    """The real reader. It counts the bytes read from the store, and the open streams."""
+class CountingReader(HotReader):
+    """The real reader. It counts the bytes read, and the open streams."""
 
     def __init__(self, url: str, limits: Limits) -> None:
-        super().__init__(url, limits)
+        super().__init__(url, 32 * MB, limits)
         self.taken = self.open_streams = self.largest_chunk = 0
 
     async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
@@ -63,6 +65,9 @@ class Place:
         asyncio.run(self._store.put(origin_key(image_id, "png"), [content]))
         return RING.sign(image_id, "png", EXP, "k1")
 
+    def replace(self, target: str, content: bytes) -> None:
+        asyncio.run(self._store.put(origin_key(target[3:35], "png"), [content]))
+
     def delete(self, target: str) -> None:
         assert asyncio.run(self._store.delete([origin_key(target[3:35], "png")])) == set()
 
@@ -71,7 +76,9 @@ class Place:
         assert self.is_at_rest()
 
     def is_at_rest(self) -> bool:
-        return not (self.reader.open_streams or self.served.server._relays)
+        copies = self.reader.copies
+        kept = sum(len(copy.content) for copy in copies._copies.values())
+        return kept == copies.bytes and not (self.reader.open_streams or self.served.server._relays)
 
 
 @pytest.fixture(params=[asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
@@ -105,6 +112,34 @@ def test_images_of_any_size_are_delivered_until_they_are_deleted(place: Place, s
             gone = client.get(target, headers=headers)
             assert (gone.status_code, gone.json()) == (410, {"error": "expired"})
     assert len(place.served.server._connections) <= 1
+
+
+def cache_reads() -> tuple[float, float]:
+    hits, misses = (metrics.CACHED_READS.labels(result)._value.get() for result in ("hit", "miss"))
+    return hits, misses
+
+
+def test_a_copy_is_sent_only_if_the_store_still_has_the_same_object(place: Place) -> None:
+    content, other = secrets.token_bytes(300_000), secrets.token_bytes(300_000)
+    target = place.put(content)
+    with place.served.client() as client:
+        assert client.get(target).content == content
+        hits, misses = cache_reads()
+        for _ in range(2):
+            assert client.get(target).content == content
+        part = client.get(target, headers={"Range": "bytes=5-9"})
+        assert (part.status_code, part.content) == (206, content[5:10])
+        assert part.headers["content-range"] == "bytes 5-9/300000"
+        assert cache_reads() == (hits + 3, misses)
+        place.replace(target, other)
+        assert client.get(target, headers={"Range": "bytes=5-9"}).content == other[5:10]
+        assert [client.get(target).content for _ in range(2)] == [other] * 2
+        assert cache_reads() == (hits + 4, misses + 2)
+        place.delete(target)
+        assert client.get(target).status_code == 410
+        assert place.reader.copies.bytes == 0
+        place.replace(target, content)
+        assert client.get(target).content == content
 
 
 def test_pipelined_requests_are_answered_in_order(place: Place) -> None:

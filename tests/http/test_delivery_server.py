@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
-from prshots.server.delivery import connection
+from prshots.server.delivery import connection, heads
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
 from support.delivery_sockets import EXP, RING, DeliveryInThread, RawConnection, get
@@ -278,7 +278,7 @@ HEAD_PIECES = [b"Host", b": ", b":", b"a", b" ", b"\t", b"\r\n", b"\n", b"\r", b
 @example(b"A:\xff\t b")
 def test_the_quick_path_takes_no_head_that_the_parser_refuses(fields: bytes) -> None:
     head = b"GET /i/a.png HTTP/1.1\r\n" + fields + b"\r\n\r\n"
-    if connection.plain_target(head) is not None:
+    if heads.plain_target(head) is not None:
         httptools.HttpRequestParser(object()).feed_data(head)
 
 

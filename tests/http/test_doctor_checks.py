@@ -19,6 +19,7 @@ from PIL import Image as Picture
 from prshots.contract.errors import StoreError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, State
 from prshots.server.doctor.addresses import check_addresses, check_components
@@ -318,14 +319,21 @@ class TestEngines:
         assert not (tmp_path / "data" / "signing-keys").exists()
 
     @pytest.mark.parametrize(
-        ("version", "words"), [("9999", "problem"), ("0001", "prshots migrate"), (None, "is empty")]
+        ("version", "oldest", "words"),
+        [
+            ("9999", "9999", "problem"),
+            ("9999", SCHEMA_VERSION, "This version still works with it"),
+            ("0001", "", "prshots migrate"),
+            (None, "", "is empty"),
+        ],
     )
     async def test_a_newer_older_or_missing_schema_is_reported_and_not_migrated(
-        self, tmp_path: Path, version: str | None, words: str
+        self, tmp_path: Path, version: str | None, oldest: str, words: str
     ) -> None:
         await open_records(tmp_path / "data").close()
         with contextlib.closing(sqlite3.connect(tmp_path / "data" / "prshots.db")) as database:
             database.execute("UPDATE alembic_version SET version_num = ?", [version or ""])
+            database.execute("UPDATE installation SET oldest_schema = ?", [oldest])
             if version is None:
                 database.execute("DROP TABLE alembic_version")
             database.commit()
@@ -411,7 +419,7 @@ class TestSettings:
     ) -> None:
         monkeypatch.setenv("PRSHOTS_API_PORT", "70000")
         monkeypatch.setenv("PRSHOTS_SIGNING_KEYS", "5e" * 32)
-        monkeypatch.setenv("PRSHOTS_WORKERS", "3")
+        monkeypatch.setenv("PRSHOTS_WORKERS", "300")
         loaded, findings = examine_settings(None)
         assert loaded is not None
         assert loaded.api_port == 8081

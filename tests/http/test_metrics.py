@@ -8,8 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prshots.server.delivery.decision import Reply, Request
+from prshots.server.delivery.replies import PlainFile, Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
+from prshots.server.domain.ports import OpenObject
 from prshots.server.http.readiness import Readiness
 from prshots.server.observability import metrics
 from support.service import SHA, Service, png, upload
@@ -17,12 +18,15 @@ from support.waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "run" / "observe.md"
 LIMIT, MAX_BYTES = 4, 20_000
+SWEPT = 'prshots_sweeps_total{result="ok"}'
 
 
 @pytest.fixture(scope="module")
 def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     settings = {"UPLOADS_PER_MINUTE": str(LIMIT), "MAX_IMAGE_BYTES": str(MAX_BYTES)}
     service = Service(tmp_path_factory.mktemp("observed"), settings).start()
+    # The first sweep might otherwise expire an image before a request does, or meet the store that a test breaks.
+    wait_for_metrics(service, lambda figures: figures[SWEPT] > 0)
     yield service
     assert service.stop() == 0
 
@@ -81,9 +85,7 @@ def test_deliveries_and_expired_images_are_counted(observed: Service) -> None:
             name: figures[f'prshots_deliveries_total{{result="{name}"}}'] for name in metrics.DELIVERY_RESULTS
         }
 
-    swept = 'prshots_sweeps_total{result="ok"}'
-    # The first sweep might otherwise expire the image before the request does.
-    before = wait_for_metrics(observed, lambda figures: figures[swept] > 0)
+    before = shown(observed.base_url)
     image = png(5000)
     with observed.client(observed.new_token()) as client:
         uploaded = upload(client, image).json()
@@ -173,10 +175,14 @@ def test_the_docs_page_lists_exactly_the_existing_metrics(observed: Service) -> 
 
 
 class Answering:
-    """A Delivery that gives one reply, at once or through a coroutine."""
+    """A Delivery that gives one reply, at once or through a coroutine, and maybe a plain file."""
 
     def __init__(self, reply: object) -> None:
         self.reply = reply
+        self.file: PlainFile | None = None
+
+    def plain_file(self, _: str) -> PlainFile | None:
+        return self.file
 
     def respond(self, _: Request) -> object:
         return self.reply
@@ -206,6 +212,9 @@ async def test_delivery_hands_over_each_count_exactly_once() -> None:
     request = Request("GET", "/i/x.png", {})
     for _ in range(3):
         assert watch.respond(request) is sent
+    assert watch.respond_plainly(request.target) is sent
+    answering.file = PlainFile("", OpenObject(-1, 5))
+    assert watch.respond_plainly(request.target) is answering.file
     answering.reply = pending
     later = watch.respond(request)
     assert callable(later)
@@ -214,5 +223,5 @@ async def test_delivery_hands_over_each_count_exactly_once() -> None:
     assert counted() == before  # no metric is updated during a request
     for _ in range(2):
         watch.hand_over()
-    assert [now - then for now, then in zip(counted(), before, strict=True)] == [3, 1, 4, 10]
+    assert [now - then for now, then in zip(counted(), before, strict=True)] == [5, 1, 6, 10]
     assert own("prshots_delivery_seconds_bucket", {"le": "+Inf"}) == own("prshots_delivery_seconds_count")

@@ -182,6 +182,7 @@ def test_the_docs_page_shows_every_operation_and_error(roomy_service, document):
         assert f"<h2>{operation['summary']}</h2>" in page.text
 
 
+@pytest.mark.slow
 def test_the_docs_page_loads_nothing_else_and_fits_the_screen(roomy_service):
     """The page logs nothing to the console, loads nothing else, and does not scroll sideways."""
     url = f"{roomy_service.base_url}/docs"

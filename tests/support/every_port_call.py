@@ -48,6 +48,7 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "image": lambda records: records.image(PROJECT.id, IMAGE_ID),
     "befores": lambda records: records.befores([IMAGE_ID]),
     "images_of_pr": lambda records: records.images_of_pr(PROJECT.id, 7, 10),
+    "listed_of_pr": lambda records: records.listed_of_pr(PROJECT.id, 7, 10),
     "newest_of_shots": lambda records: records.newest_of_shots(PROJECT.id, 7, 10),
     "schedule": lambda records: records.schedule([IMAGE_ID], NOW),
     "close_pr": lambda records: records.close_pr(PROJECT.id, 7, NOW, schedule=True),
@@ -164,6 +165,7 @@ COMPARISONS: dict[str, Callable[[SqlComparisons], Awaitable[object]]] = {
     "set_diff": lambda comparisons: comparisons.set_diff(IMAGE_ID, IMAGE_ID),
     "diff_twin": lambda comparisons: comparisons.diff_twin(an_image(PROJECT), an_image(PROJECT)),
     "shown": lambda comparisons: comparisons.shown(PROJECT.id, 7),
+    "version": lambda comparisons: comparisons.version(PROJECT.id, 7),
     "of_commit": lambda comparisons: comparisons.of_commit(PROJECT.id, 7, COMMIT),
     "discard_old_pairs": lambda comparisons: comparisons.discard_old_pairs(NOW, 10),
 }

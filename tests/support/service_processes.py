@@ -68,6 +68,11 @@ def part_pids(service: Service) -> dict[str, int]:
     return found
 
 
+def pids_of(service: Service, part: str) -> list[int]:
+    """Return the pids of all workers of a component."""
+    return sorted(pid for pid in children(supervisor_pid(service)) if part_of(pid) == part)
+
+
 def wait_for_first_sweep(service: Service) -> None:
     """Wait until the sweep at startup is done and only the workers run."""
     pid = supervisor_pid(service)

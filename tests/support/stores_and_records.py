@@ -50,35 +50,50 @@ DAY = 86_400
 ENGINES = ("sqlite", "postgresql", pytest.param("postgresql_15", marks=pytest.mark.slow))
 """Fixture parameters for `opener`: each contract must hold on every engine."""
 
-_databases: dict[int, str] = {}
+PARTITIONED = pytest.param("partitioned", marks=pytest.mark.slow)
+"""PostgreSQL with `images` in partitions: the same SQL must work on it."""
+
+PARTITION_IMAGES = Path(__file__).parents[2] / "deploy" / "postgresql" / "partition-images.sql"
+
+_databases: dict[tuple[int, bool], str] = {}
 
 
 def opener(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Database]:
     """Return a function that opens the same new database each time, on the engine in `request.param`."""
     if request.param == "sqlite":
         return lambda: open_database(folder)
-    url = empty_database(request.getfixturevalue(request.param))
+    partitioned = request.param == "partitioned"
+    server = request.getfixturevalue("postgresql" if partitioned else request.param)
+    url = empty_database(server, partitioned=partitioned)
     return lambda: open_postgresql(url)
 
 
-def empty_database(server: "PostgreSQL") -> str:
+def empty_database(server: "PostgreSQL", *, partitioned: bool = False) -> str:
     """Return the address of a database with empty tables.
 
     It reuses one database: emptying it takes a tenth of the time of creating another.
     """
-    if server.port not in _databases:
-        url = server.new_database()
+    url = _databases.get((server.port, partitioned))
+    if url is None:
+        url = _databases[server.port, partitioned] = server.new_database()
         database = open_postgresql(url)
         migrate(database.engine)
         database.engine.dispose()
-        _databases[server.port] = url
-    with psycopg.connect(_databases[server.port]) as connection:
+        if partitioned:
+            partition_images(url)
+    with psycopg.connect(url) as connection:
         for table in reversed(metadata.sorted_tables):
             if table.name == "organizations":
                 connection.execute("DELETE FROM organizations WHERE id <> 'local'")
             elif table.name != "installation":
                 connection.execute(f"DELETE FROM {table.name}")  # type: ignore[call-overload]
-    return _databases[server.port]
+    return url
+
+
+def partition_images(url: str, partitions: int = 4) -> None:
+    options = f"-c prshots.partitions={partitions}"
+    with psycopg.connect(url, autocommit=True, options=options) as connection:
+        connection.execute(PARTITION_IMAGES.read_bytes())
 
 
 def open_database(folder: Path) -> Database:
@@ -194,7 +209,7 @@ def an_image(project: Project, **changes: object) -> Image:
         uploaded_at=NOW,
         kid="k1",
     )
-    return replace(plain, **changes)  # type: ignore[arg-type]
+    return plain._replace(**changes)  # type: ignore[arg-type]
 
 
 def a_pair(project: Project, **changes: object) -> tuple[Image, Image]:

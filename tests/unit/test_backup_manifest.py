@@ -1,7 +1,7 @@
 """The backup manifest: what is written can be read back, and anything else is refused with a reason."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,7 @@ PLAIN = Manifest(
     image_bytes=4096,
     gone_meanwhile=0,
     sha256="0f" * 32,
+    oldest_schema="0003",
 )
 NAMES = [field.name for field in fields(Manifest)]
 JSON = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
@@ -34,7 +35,13 @@ def test_a_manifest_round_trips_and_unknown_fields_are_ignored() -> None:
     assert Manifest.from_json(changed(added_by="a later version")) == PLAIN
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_an_archive_from_before_schema_0011_does_not_say_the_oldest_schema() -> None:
+    written = json.loads(PLAIN.to_json())
+    del written["oldest_schema"]
+    assert Manifest.from_json(json.dumps(written).encode()) == replace(PLAIN, oldest_schema="")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "oldest_schema"])
 def test_a_missing_field_is_named_in_the_error(name: str) -> None:
     written = json.loads(PLAIN.to_json())
     del written[name]
@@ -52,6 +59,7 @@ def test_a_missing_field_is_named_in_the_error(name: str) -> None:
         ({"schema_version": "4"}, "schema_version must be four digits"),
         ({"schema_version": "0004\n"}, "schema_version must be four digits"),
         ({"schema_version": "٠٠٠٤"}, "schema_version must be four digits"),
+        ({"oldest_schema": "3"}, "oldest_schema must be four digits"),
         ({"installation_id": "../x"}, "installation_id must be 1 to 64 hex digits"),
         ({"created_at": 10**12}, "created_at must be"),  # milliseconds instead of seconds: after year 9999
         ({"images": -1}, "images must be a whole number from 0"),

@@ -5,7 +5,6 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -14,8 +13,9 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comment import MAX_LISTED, Entry, comment, deleted_comment, image_markdown
+from prshots.server.domain.comment import MAX_LISTED, comment, deleted_comment, image_markdown
 from prshots.server.domain.models import Project
+from support.comment_entries import Entry, url_of
 from support.hostile_names import HOSTILE_NAMES as NAMES
 from support.hostile_names import as_seen, on_one_line
 from support.markdown_pages import RENDERERS, Page, pages
@@ -37,11 +37,11 @@ def entries(count: int, name: str = "Checkout page", url: str = URL) -> list[Ent
 
 
 def comment_on(shots: Sequence[Entry]) -> str:
-    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD).markdown
+    return comment(7, len(shots), shots[-MAX_LISTED:], url_of, DASHBOARD).markdown
 
 
 def sized(shots: Sequence[Entry], limit: int, marker: Marker = Marker.HTML) -> SizedComment:
-    return comment(7, len(shots), shots[-MAX_LISTED:], DASHBOARD, limit=limit, marker=marker)
+    return comment(7, len(shots), shots[-MAX_LISTED:], url_of, DASHBOARD, limit=limit, marker=marker)
 
 
 def plural(noun: str, count: int) -> str:
@@ -310,7 +310,7 @@ def test_all_images_are_shown_up_to_the_size_limit(name):
 
     def comment_of_size(size: int) -> str:
         slack = size - len(comment_on([first, *others]).encode())
-        return comment_on([replace(first, url=first.url + "x" * slack), *others])
+        return comment_on([first._replace(url=first.url + "x" * slack), *others])
 
     fitting = comment_of_size(MAX_COMMENT_BYTES - 1)
     assert len(fitting.encode()) == MAX_COMMENT_BYTES - 1
@@ -349,8 +349,8 @@ def test_images_beyond_max_listed_do_not_change_the_comment(url):
     """No caller needs to load more than `MAX_LISTED` entries, even if each line is as short as possible."""
     shots = [Entry("n", "1x1", "0123456", url)] * 5000
     for limit in (MIN_COMMENT_BYTES, MAX_COMMENT_BYTES):
-        text = comment(7, 5000, shots, DASHBOARD, limit=limit)
-        assert text == comment(7, 5000, shots[:MAX_LISTED], DASHBOARD, limit=limit)
+        text = comment(7, 5000, shots, url_of, DASHBOARD, limit=limit)
+        assert text == comment(7, 5000, shots[:MAX_LISTED], url_of, DASHBOARD, limit=limit)
         assert text.listed < MAX_LISTED
 
 
@@ -454,7 +454,7 @@ def test_the_smallest_limit_leaves_room_for_an_image():
 @pytest.mark.parametrize("marker", Marker)
 def test_a_dashboard_url_that_does_not_fit_is_not_linked(marker):
     address = "https://shots.example.com/" + "x" * 5000
-    text = comment(7, 500, entries(500), address, limit=MIN_COMMENT_BYTES, marker=marker)
+    text = comment(7, 500, entries(500), url_of, address, limit=MIN_COMMENT_BYTES, marker=marker)
     assert len(text.markdown.encode()) <= MIN_COMMENT_BYTES
     assert text.markdown.endswith(f"The oldest {text.omitted} screenshots are only in the dashboard.\n")
 

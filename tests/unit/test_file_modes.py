@@ -54,6 +54,7 @@ async def test_a_data_folder_is_private_except_for_images_in_the_group(tmp_path:
         "prshots.db": 0o600,
         "prshots.db-wal": 0o600,
         "prshots.db-shm": 0o600,
+        "prshots.db-turn": 0o600,
         "signing-keys": 0o600,
         "signing-keys.lock": 0o600,
         "images": 0o750,

@@ -334,6 +334,7 @@ class ImagesMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.hypothesis  # the mark that the plugin gives to `given` tests
+@pytest.mark.slow
 def test_images_match_the_model_after_any_order_of_events(tmp_path: Path) -> None:
     asyncio.run(open_records(tmp_path).close())
     ImagesMachine.empty_database = tmp_path / "prshots.db"

@@ -1,5 +1,6 @@
 """Settings: where they come from, and the error when one is wrong."""
 
+import math
 import os
 import traceback
 from dataclasses import FrozenInstanceError, dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import SettingsError
+from prshots.server.config.processors import quota
 from prshots.server.config.settings import SETTINGS, Settings, load_settings
 
 KEYS = f"k1:{'5e' * 32}"
@@ -24,6 +26,7 @@ class Case:
 
 PORT = "a port number from 1 to 65535"
 ADDRESS = "an http:// or https:// URL without a query or spaces"
+WORKERS = "a whole number from 1 to 256, or auto"
 CASES = {
     "DATA_DIR": Case(Path("data"), "/srv/shots", Path("/srv/shots"), "", ""),
     "HOST": Case("127.0.0.1", "0.0.0.0", "0.0.0.0", "", ""),
@@ -78,6 +81,7 @@ CASES = {
         5 * 1024**2, "2048", 2048, "1023", "a whole number of bytes from 1024 to 104857600"
     ),
     "CACHE_SECONDS": Case(3600, "0", 0, "-1", "a whole number from 0 to 31536000"),
+    "IMG_CACHE_BYTES": Case(32 * 1024**2, "0", 0, "-1", "a whole number of bytes from 0 to 1099511627776"),
     "API_URL": Case(
         "http://127.0.0.1:8081",
         "http://10.0.0.1:81",
@@ -124,7 +128,9 @@ CASES = {
         "https://git.acme.test,http://10.0.0.1",
         "comma-separated https:// URLs of OpenID issuers",
     ),
-    "WORKERS": Case(1, "1", 1, "many", "a whole number from 1 to 256"),
+    "WORKERS": Case(1, "3", 3, "many", WORKERS),
+    "API_WORKERS": Case(1, "256", 256, "257", WORKERS),
+    "IMG_WORKERS": Case(1, "2", 2, "0", WORKERS),
     "DRAIN_SECONDS": Case(0, "2.5", 2.5, "-1", "a number of seconds from 0 to 300"),
     "GRACE_SECONDS": Case(4, "30", 30, "0", "a number of seconds from 1 to 600"),
     "LOG_FORMAT": Case("console", "json", "json", "xml", "console or json"),
@@ -379,10 +385,38 @@ def test_printed_settings_do_not_contain_the_signing_keys(monkeypatch: pytest.Mo
     assert "5e5e" not in str(load_settings())
 
 
-def test_the_memory_counter_allows_only_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRSHOTS_WORKERS", "2")
-    said = error_of()
-    assert said.startswith("PRSHOTS_WORKERS: got 2, takes 1 while PRSHOTS_COUNTER_URL is memory://")
+def test_workers_are_the_default_of_both_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRSHOTS_WORKERS", "3")
+    loaded = load_settings()
+    assert (loaded.api_workers, loaded.img_workers) == (3, 3)
+    monkeypatch.setenv("PRSHOTS_IMG_WORKERS", "1")
+    loaded = load_settings()
+    assert (loaded.api_workers, loaded.img_workers) == (3, 1)
+
+
+@pytest.mark.parametrize(("processors", "workers"), [({0}, 1), ({1, 5, 6}, 3), (set(range(64)), 8)])
+def test_automatic_workers_are_as_many_as_the_processors_up_to_8(
+    monkeypatch: pytest.MonkeyPatch, processors: set[int], workers: int
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: processors)
+    monkeypatch.setattr("prshots.server.config.processors.quota", lambda *_: 64.0)
+    monkeypatch.setenv("PRSHOTS_API_WORKERS", "auto")
+    loaded = load_settings()
+    assert (loaded.api_workers, loaded.img_workers) == (workers, 1)
+
+
+@pytest.mark.parametrize(
+    ("written", "processors"), [("150000 100000", 1.5), ("max 100000", math.inf), (None, math.inf)]
+)
+def test_the_quota_of_a_container_limits_the_processors(
+    tmp_path: Path, written: str | None, processors: float
+) -> None:
+    (tmp_path / "own").write_text("0::/system.slice/prshots.service\n")
+    folder = tmp_path / "system.slice/prshots.service"
+    folder.mkdir(parents=True)
+    if written:
+        (folder / "cpu.max").write_text(f"{written}\n")
+    assert quota(tmp_path / "own", tmp_path) == processors
 
 
 def test_loaded_settings_are_immutable(monkeypatch: pytest.MonkeyPatch) -> None:

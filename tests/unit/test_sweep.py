@@ -11,7 +11,7 @@ import pytest
 
 from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.limits import Policy
-from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
@@ -199,6 +199,21 @@ async def test_files_without_a_record_are_deleted_after_an_hour(place: Place) ->
     old = place.orphan(LEFTOVER_AGE_SECONDS + 1)
     assert await place.sweep() == SweepReport(orphans=1)
     assert [path.exists() for path in (place.path(image), young, old)] == [True, True, False]
+
+
+async def test_in_a_large_store_each_sweep_looks_into_some_folders(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(5):
+        await place.image()
+    monkeypatch.setattr("prshots.server.domain.sweep.LISTED_AT_MOST", 5)  # of the 10 objects of 5 images
+    orphans = [place.orphan(DAY, origin_key(f"{shard}{secrets.token_hex(15)}", "png")) for shard in SHARDS]
+    assert (await place.sweep(force=True)).orphans == len(SHARDS) // 2
+    sweeps = 0
+    while any(path.exists() for path in orphans):
+        await place.sweep(force=True)
+        sweeps += 1
+        assert sweeps < 200, "some folders are never looked into"
 
 
 async def test_a_thumbnail_is_kept_as_long_as_its_record(place: Place) -> None:

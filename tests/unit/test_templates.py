@@ -21,7 +21,8 @@ from prshots.client.templates import Template
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comment import MAX_LISTED, Entry, comment
+from prshots.server.domain.comment import MAX_LISTED, comment
+from support.comment_entries import Entry, url_of
 
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"
 DASHBOARD = "https://shots.example.com/projects/web/prs/7"
@@ -50,7 +51,9 @@ class CommentsOnly:
         assert view is View.ALL
         assert MIN_COMMENT_BYTES <= limit <= MAX_COMMENT_BYTES  # the service refuses any other limit
         entries = [Entry(name, "1280x800", f"{number:040x}", URL) for number, name in enumerate(self.names)]
-        return comment(pr_number, len(entries), entries[-MAX_LISTED:], DASHBOARD, limit=limit, marker=marker)
+        return comment(
+            pr_number, len(entries), entries[-MAX_LISTED:], url_of, DASHBOARD, limit=limit, marker=marker
+        )
 
 
 def composer(names: Sequence[str], template: str = "") -> Composer:

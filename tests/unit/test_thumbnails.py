@@ -4,7 +4,7 @@ import asyncio
 import io
 import os
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import PIL.Image
@@ -378,7 +378,7 @@ async def test_an_image_that_kills_its_worker_again_is_not_decoded_any_more(plac
 
 async def test_a_project_with_too_many_waiting_images_is_asked_to_come_back(place: Place) -> None:
     images = [await place.image() for _ in range(3)]
-    crowd = [replace(images[0], id=f"{number:032x}") for number in range(MAX_WAITING)]
+    crowd = [images[0]._replace(id=f"{number:032x}") for number in range(MAX_WAITING)]
     place.store.may_read.clear()
     waiting = asyncio.create_task(place.thumbnails.make(crowd))
     await eventually(lambda: place.store.asked_for, "the first one to be read")

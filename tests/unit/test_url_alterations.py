@@ -10,7 +10,8 @@ from drills.urls import ACCEPTED
 from prshots.contract.object_names import origin_key
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskReader
-from prshots.server.delivery.decision import Delivery, FileSlice, Reply, Request
+from prshots.server.delivery.decision import Delivery
+from prshots.server.delivery.replies import FileSlice, Reply, Request
 from prshots.server.domain.signing import Key, KeyRing
 
 RING = KeyRing([Key("k2", b"2" * 32), Key("k1", b"1" * 32)])

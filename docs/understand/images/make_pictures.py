@@ -103,6 +103,7 @@ PURPOSES = {
     "processes": "supervisor, workers",
     "doctor": "checks a setup",
     "backup": "backup, restore",
+    "move": "to other engines",
     "wiring": "settings in, components out: the only place that picks an adapter",
     "api": "routes",
     "delivery": "images",

@@ -20,6 +20,7 @@ from prshots.cli import (
     login_link,
     mcp,
     migrate,
+    move,
     projects,
     serve,
     show,
@@ -60,6 +61,7 @@ server()(check.check)
 server()(backup.backup)
 server()(backup.restore)
 server()(migrate.migrate)
+server()(move.move)
 server_group(projects.app, name="project")
 server_group(tokens.app, name="token")
 server_group(keys.app, name="keys")

@@ -15,6 +15,8 @@ from prshots import __version__
 from prshots.cli.common import ConfigOption, say, settings_as_arguments, settings_from
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prshots.server.config.settings import Settings
 
 
@@ -44,12 +46,11 @@ def serve(
 
     Ctrl-C or SIGTERM stops it once the uploads in progress are done.
     """
-    import asyncio
-
     from prshots.server import wiring
+    from prshots.server.processes import handover
     from prshots.server.processes.supervisor import Supervisor, hold_back_ctrl_c, parts_of
 
-    settings = settings_from(config, part="serve")
+    settings = settings_from(config, part=handover.PART)
     with settings_as_arguments():
         settings.check_providers()
     names = [name.value for name in Component if not component or name in component]
@@ -62,24 +63,24 @@ def serve(
     # would store the link, so it is not printed there.
     makes_link = {"web", "api"} <= set(names) and not settings.providers and settings.log_format == "console"
     hold_back_ctrl_c()
-    link = _PendingSignInLink(config) if makes_link else None
     supervisor = Supervisor(
         parts=parts,
         sweeps="sweep" in names,
         config=config.absolute() if config else None,
         drain_seconds=settings.drain_seconds,
         grace_seconds=settings.grace_seconds,
-        on_ready=lambda: _greet(settings, names, config, link.wait() if link else None),
     )
-    sys.exit(asyncio.run(supervisor.run()))
+
+    def greet(wait_until_ready: "Callable[[], bool]") -> None:
+        link = _PendingSignInLink(config) if makes_link else None
+        if wait_until_ready():
+            _greet(settings, names, config, link.wait() if link else None)
+
+    handover.become(supervisor, settings.log_format, greet)
 
 
 class _PendingSignInLink:
-    """A one-time sign-in link that a separate process creates while the components start.
-
-    The supervisor runs as long as the service does. Creating the link here would keep the database code in
-    its memory all that time.
-    """
+    """A one-time sign-in link that a separate process creates while the components start."""
 
     def __init__(self, config: Path | None) -> None:
         option = ["--config", str(config)] if config else []

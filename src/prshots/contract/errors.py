@@ -31,11 +31,13 @@ PrshotsError
 ├── RecordsError             the database failed
 │   ├── RecordsFullError     … because its disk is full
 │   ├── RecordsUnsureError   … during a commit, which may or may not have happened
-│   └── SchemaTooNewError    … because a newer version has migrated it
+│   ├── SchemaTooNewError    … because a newer version has migrated it
+│   └── MovedError           … because the data was moved to another database or store
 ├── CounterUnavailableError  the rate counter did not answer
 ├── WrongClockError          clocks differ too much to tell which files are old
 ├── DegradedError            a check found an engine that works, but not for long or not for everything
 ├── BackupError              a backup or restore failed
+├── MoveError                `prshots move` cannot go on; the message says what to do
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
     ├── ServiceTooOldError   … because the service does not have the route yet
@@ -199,11 +201,19 @@ class RecordsFullError(RecordsError):
     pass
 
 
+class RecordsBusyError(RecordsError):
+    """Another process writes to the database, and did not end in time."""
+
+
 class RecordsUnsureError(RecordsError):
     pass
 
 
 class SchemaTooNewError(RecordsError):
+    pass
+
+
+class MovedError(RecordsError):
     pass
 
 
@@ -220,6 +230,10 @@ class DegradedError(PrshotsError):
 
 
 class BackupError(PrshotsError):
+    pass
+
+
+class MoveError(PrshotsError):
     pass
 
 

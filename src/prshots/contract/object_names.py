@@ -9,6 +9,9 @@ import re
 
 from prshots.contract.formats import BY_EXT, FORMATS
 
+SHARDS = [f"{number:02x}" for number in range(256)]
+"""The first two digits of the ids: the folders of a store."""
+
 THUMBNAIL_EXT = "thumb.webp"
 DIFF_EXT = "diff.jpg"
 

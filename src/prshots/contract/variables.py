@@ -4,7 +4,6 @@ The settings of the service are in `server/config/settings.py`. This module has 
 """
 
 from collections.abc import Collection, Mapping
-from difflib import get_close_matches
 
 PREFIX = "PRSHOTS_"
 
@@ -28,6 +27,7 @@ OTHERS = (
     *("METRICS_FOLDER", "METRICS_SLOT", "WORKER_RESTARTED"),  # from the supervisor to its children
     *("PATHS", "TEMPLATE", "SHRINK", "ALLOW_EMPTY", "COMPARE", "PARTIAL", "FAIL_ON"),  # templates/prshots.yml
     "VERSION",  # deploy/compose.yaml
+    *("TO_DATABASE_URL", "TO_STORE_URL"),  # prshots move
 )
 
 SIMILAR = 0.8
@@ -68,6 +68,8 @@ def ignored(name: str, nearest: str) -> str:
 
 def nearest_name(name: str, known: Collection[str], prefix: str = "") -> str:
     """Return the known name that this one resembles, with the prefix; "" if there is none."""
+    from difflib import get_close_matches  # for few processes, and 200 KB
+
     swapped = [each for each in known if sorted(each) == sorted(name)]
     near = swapped or get_close_matches(name, known, n=1, cutoff=SIMILAR)
     return f"{prefix}{near[0]}" if near else ""

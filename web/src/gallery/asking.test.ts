@@ -31,31 +31,35 @@ test("ids wanted at about the same time share a request", async () => {
   expect(await answers).toEqual([{ url: "/t/a" }, { url: "/t/b" }]);
 });
 
-test("a request has at most 24 ids, and the latest come first", async () => {
+test("a request has at most 12 ids, and the latest come first", async () => {
   const { requests, queue } = service();
   const ids = numbered(60);
   const answers = Promise.all(ids.map((id) => queue.want(id)));
   await vi.runAllTimersAsync();
-  expect(requests.map((batch) => batch.length)).toEqual([24, 24, 12]);
-  expect(requests[0]).toEqual(ids.slice(-24));
+  expect(requests.map((batch) => batch.length)).toEqual([12, 12, 12, 12, 12]);
+  expect(requests[0]).toEqual(ids.slice(-12));
   expect(await answers).toEqual(ids.map((id) => ({ url: `/t/${id}` })));
 });
 
-test("requests are sent one at a time", async () => {
+test("two requests are sent at a time, and the next one as soon as one is answered", async () => {
   let underWay = 0;
-  let most = 0;
+  const most: number[] = [];
   const queue = new ThumbnailQueue(async (ids) => {
-    most = Math.max(most, ++underWay);
+    most.push(++underWay);
     await new Promise((done) => setTimeout(done, 1000));
     underWay -= 1;
     return made(ids);
   });
-  const first = queue.want("a");
+  const ids = numbered(40);
+  const first = Promise.all(ids.map((id) => queue.want(id)));
   await vi.advanceTimersByTimeAsync(100);
-  const second = queue.want("b");
+  expect(most).toEqual([1, 2]);
+  const last = queue.want("last");
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(most).toEqual([1, 2, 2, 2]);
   await vi.runAllTimersAsync();
-  expect(await Promise.all([first, second])).toEqual([{ url: "/t/a" }, { url: "/t/b" }]);
-  expect(most).toBe(1);
+  expect(await first).toEqual(ids.map((id) => ({ url: `/t/${id}` })));
+  expect(await last).toEqual({ url: "/t/last" });
 });
 
 test("an id is requested once, even if wanted many times", async () => {

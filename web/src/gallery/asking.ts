@@ -7,7 +7,8 @@ import type { Missing } from "./missing";
 export type Answer = { url: string } | { missing: Missing } | undefined;
 type Ask = (ids: string[]) => Promise<ThumbnailUrls>;
 
-const MOST_AT_ONCE = 24;
+const MOST_IN_BATCH = 12;
+const MOST_BATCHES = 2; // while the service makes one, it already has the next
 const GATHER_MS = 50;
 
 interface Wanted {
@@ -17,7 +18,7 @@ interface Wanted {
 }
 
 /**
- * Collects requests for a moment and sends one batch at a time: rendering thumbnails is work for the service,
+ * Collects requests for a moment and sends two batches at a time: rendering thumbnails is work for the service,
  * and a user who scrolls on needs the next ones instead. The latest requests go first. `forget` withdraws a
  * request that is still waiting.
  */
@@ -26,7 +27,8 @@ export class ThumbnailQueue {
   private readonly waiting = new Map<string, Wanted>();
   private readonly known = new Map<string, Promise<Answer>>();
   private readonly answers = new Map<string, Answer>();
-  private busy = false;
+  private gathering = false;
+  private batches = 0;
 
   constructor(ask: Ask) {
     this.ask = ask;
@@ -37,7 +39,7 @@ export class ThumbnailQueue {
     if (known) return known;
     const { promise, resolve, reject } = deferred();
     this.waiting.set(id, { promise, resolve, reject });
-    if (!this.busy) this.start();
+    if (!this.gathering && this.batches < MOST_BATCHES) this.gather();
     return promise;
   }
 
@@ -50,20 +52,24 @@ export class ThumbnailQueue {
     this.waiting.delete(id);
   }
 
-  private start(): void {
-    this.busy = true;
-    setTimeout(() => void this.run(), GATHER_MS);
+  private gather(): void {
+    this.gathering = true;
+    setTimeout(() => {
+      this.gathering = false;
+      while (this.waiting.size && this.batches < MOST_BATCHES) void this.send();
+    }, GATHER_MS);
   }
 
-  private async run(): Promise<void> {
-    const batch = [...this.waiting].slice(-MOST_AT_ONCE);
+  private async send(): Promise<void> {
+    const batch = [...this.waiting].slice(-MOST_IN_BATCH);
     for (const [id, wanted] of batch) {
       this.waiting.delete(id);
       this.known.set(id, wanted.promise);
     }
-    if (batch.length) await this.answer(batch);
-    this.busy = false;
-    if (this.waiting.size) this.start();
+    this.batches += 1;
+    await this.answer(batch);
+    this.batches -= 1;
+    if (this.waiting.size && !this.gathering) void this.send();
   }
 
   private async answer(batch: [string, Wanted][]): Promise<void> {

@@ -22,8 +22,9 @@ export function whileNear(element: Element, enter: () => void, leave: () => void
   };
 }
 
+/** From the end: what comes near last is requested first, and people look at the top of a page first. */
 function tell(entries: IntersectionObserverEntry[]): void {
-  for (const { target, isIntersecting } of entries) {
+  for (const { target, isIntersecting } of entries.reverse()) {
     const told = watched.get(target);
     if (isIntersecting) told?.enter();
     else told?.leave();

@@ -1,6 +1,7 @@
 """The public API: translates HTTP requests into calls of the services, and their results into replies."""
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -14,10 +15,8 @@ from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import MAX_NAME_CHARACTERS
 from prshots.contract.replies import ServiceLimits
-from prshots.server.api import openapi
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.comparisons import comparison_routes
-from prshots.server.api.docs_page import docs_page
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.query import only_value
@@ -61,7 +60,6 @@ def create_api(
         await close()
 
     slots = BodySlots(max_image_bytes)
-    document = openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
     routes = [
         *_public_routes(services, slots, max_image_bytes),
         *comparison_routes(services, slots),
@@ -71,7 +69,7 @@ def create_api(
         *keyless_routes(services.exchange),
         *for_people,
         *service_routes(readiness),
-        *_manual_routes(document),
+        *_manual_routes(base_url, max_image_bytes),
         llms_route(base_url, web_url),
     ]
     observer = Observer("api", names_of(routes), logs=log_requests)
@@ -126,13 +124,21 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
     return Route("/v1/limits", tell, methods=["GET"])
 
 
-def _manual_routes(document: dict[str, Any]) -> list[Route]:
+def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
+    @functools.cache
+    def document() -> dict[str, Any]:
+        from prshots.server.api import openapi  # not at the start: few ask for it, and it takes 700 KB
+
+        return openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+
     async def openapi_json(_: Request) -> JSONResponse:
-        return JSONResponse(document)
+        return JSONResponse(document())
 
     async def docs(_: Request) -> HTMLResponse:
+        from prshots.server.api.docs_page import docs_page
+
         return HTMLResponse(
-            docs_page(document),
+            docs_page(document()),
             headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
         )
 

@@ -1,7 +1,7 @@
 """`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from starlette.requests import Request
@@ -87,7 +87,7 @@ def counted(take_upload: Handler) -> Handler:
             finally:
                 for limit in limits:
                     add_reply_headers(request.scope, limit.fields())
-        metrics.UPLOADS.labels("stored").inc()
+        metrics.with_labels(metrics.UPLOADS, "stored").inc()
         return response
 
     return upload
@@ -95,7 +95,9 @@ def counted(take_upload: Handler) -> Handler:
 
 def upload_reply(uploaded: Uploaded) -> dict[str, Any]:
     """Return the reply's JSON. It has `before_url` only if there is a before."""
-    return {name: value for name, value in asdict(uploaded).items() if value is not None}
+    # Not `asdict`, which copies every value.
+    values = {field.name: getattr(uploaded, field.name) for field in fields(uploaded)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

@@ -24,6 +24,8 @@ class Manifest:
     gone_meanwhile: int
     """Images that were deleted while the backup was written."""
     sha256: str
+    oldest_schema: str = ""
+    """Programs of this schema and newer may work with the database. Empty in backups from before 0011."""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self), indent=2).encode()
@@ -37,6 +39,7 @@ class Manifest:
             raise ValueError("it is not JSON") from error
         if not isinstance(given, dict):
             raise ValueError("it is not a JSON object")  # noqa: TRY004 - a wrong value of the file
+        given = {"oldest_schema": "", **given}
         names = [field.name for field in fields(cls)]
         for name in names:
             is_valid, takes = _CHECKS[name]
@@ -66,6 +69,7 @@ _CHECKS: dict[str, _Check] = {
     "format": _number(1),
     "prshots": _text(r"[\x20-\x7e]{1,64}", "a version"),
     "schema_version": _text(r"[0-9]{4}", "four digits"),
+    "oldest_schema": _text(r"([0-9]{4})?", "four digits"),
     "installation_id": _text(r"[0-9a-f]{1,64}", "1 to 64 hex digits"),
     "created_at": _number(0, _END_OF_YEAR_9999),
     "images": _number(0),

@@ -14,7 +14,7 @@ from prshots.contract.errors import BackupError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
 from prshots.server.backup.reading import IncompleteError, Member, members
@@ -121,7 +121,8 @@ def _manifest(text: bytes, source: Path) -> Manifest:
         manifest = Manifest.from_json(text)
     except ValueError as error:
         raise BackupError(f"{source} has an invalid manifest: {error}; use another backup") from error
-    if manifest.format > FORMAT or manifest.schema_version > SCHEMA_VERSION:
+    schema = FoundSchema(manifest.schema_version, manifest.oldest_schema)
+    if manifest.format > FORMAT or schema.is_too_new:
         raise BackupError(
             f"{source} was made by prshots {manifest.prshots}, which is newer than this version: restore it "
             "with that version"

@@ -23,7 +23,6 @@ from prshots.contract.errors import BackupError, RecordsFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.adapters.sql.snapshot import Snapshot, SnapshotImage
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
@@ -79,11 +78,13 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
     new_file(copy).close()  # SQLite would create it readable by everyone
     snapshot = Snapshot(settings.database_path, copy)
     with contextlib.closing(snapshot):
-        if snapshot.schema_version > SCHEMA_VERSION:
+        schema = snapshot.schema()
+        if schema.is_too_new:
             raise BackupError(
-                f"the database has schema {snapshot.schema_version}, which is newer than this version of "
+                f"the database has schema {schema.version}, which is too new for this version of "
                 "prshots: make the backup with the version that the service runs"
             )
+        snapshot.forget_move()
         archive = _Archive(file)
         images = _Images(DiskReader(settings.store_path), archive)
         total = snapshot.count()
@@ -94,7 +95,7 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
         snapshot.schedule(images.gone, now)
         snapshot.forget_thumbnails(images.without_thumbnail)
         snapshot.forget_diffs()
-        version, installation_id = snapshot.schema_version, snapshot.installation_id
+        installation_id = snapshot.installation_id
     with copy.open("rb") as database:
         archive.add(DATABASE, database, copy.stat().st_size)
     # After the records: an extra new key does no harm, but a missing one would break image URLs.
@@ -103,7 +104,8 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
     manifest = Manifest(
         format=FORMAT,
         prshots=__version__,
-        schema_version=version,
+        schema_version=schema.version or "",
+        oldest_schema=schema.oldest,
         installation_id=installation_id,
         created_at=now,
         images=total - len(images.gone),

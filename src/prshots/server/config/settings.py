@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 from prshots.contract import variables
@@ -38,6 +38,11 @@ def _port(default: int) -> int:
 
 def _address() -> str:
     return _setting(values.public_url, "", "an http:// or https:// URL without a query or spaces")
+
+
+def _workers() -> int:
+    """Declare the number of a component's processes, which is PRSHOTS_WORKERS by default."""
+    return _setting(values.workers_or_empty, cast("int", ""), values.WORKERS)
 
 
 def _text(takes: str) -> str:
@@ -100,6 +105,9 @@ class Settings:
         values.whole(1024, 100 * 1024**2), MAX_IMAGE_BYTES, "a whole number of bytes from 1024 to 104857600"
     )
     cache_seconds: int = _setting(values.whole(0, 31_536_000), 3600, "a whole number from 0 to 31536000")
+    img_cache_bytes: int = _setting(
+        values.whole(0, 1024**4), 32 * 1024**2, "a whole number of bytes from 0 to 1099511627776"
+    )
     github_client_id: str = _text("the client id of your GitHub OAuth app")
     github_client_secret: str = _secret("the client secret of your GitHub OAuth app")
     github_url: str = _setting(
@@ -125,17 +133,19 @@ class Settings:
         f"{GITHUB_ISSUER},{GITLAB_ISSUER}",
         "comma-separated https:// URLs of OpenID issuers",
     )
-    workers: int = _setting(values.whole(1, 256), 1, "a whole number from 1 to 256")
+    workers: int = _setting(values.workers, 1, values.WORKERS)
+    api_workers: int = _workers()
+    img_workers: int = _workers()
     drain_seconds: float = _setting(values.number(0, 300), 0.0, "a number of seconds from 0 to 300")
     grace_seconds: float = _setting(values.number(1, 600), 4.0, "a number of seconds from 1 to 600")
     log_format: Literal["console", "json"] = _setting(values.log_format, "console", "console or json")
     log_requests: bool = _setting(values.truth, False, "true or false")
 
     def __post_init__(self) -> None:
-        """Read the given values, fill in derived defaults, and reject invalid combinations."""
+        """Read the given values and fill in derived defaults."""
         for known in fields(self):
             self._set(known.name, _read(known, getattr(self, known.name)))
-        derived: dict[str, str | Path] = {
+        derived: dict[str, str | Path | int] = {
             "base_url": f"http://localhost:{self.api_port}",
             "img_url": f"http://localhost:{self.img_port}",
             "web_url": f"http://localhost:{self.web_port}",
@@ -143,15 +153,12 @@ class Settings:
             "database_url": f"sqlite:///{self.data_dir}/prshots.db",
             "store_url": f"file://{self.data_dir.absolute()}/images",
             "signing_keys_file": self.data_dir / "signing-keys",
+            "api_workers": self.workers,
+            "img_workers": self.workers,
         }
         for name, value in derived.items():
-            if getattr(self, name) in {"", Path()}:
+            if getattr(self, name) in {"", Path(), 0}:
                 self._set(name, value)
-        if self.workers > 1 and self.counter_url == "memory://":
-            raise SettingsError(
-                f"{PREFIX}WORKERS: got {self.workers}, takes 1 while {PREFIX}COUNTER_URL is memory://, "
-                "because each worker would count uploads separately"
-            )
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)  # the dataclass is frozen after __post_init__
@@ -192,6 +199,10 @@ class Settings:
     @property
     def on_disk(self) -> bool:
         return self.store_url.startswith("file:")
+
+    @property
+    def counts_in_memory(self) -> bool:
+        return self.counter_url == "memory://"
 
     @property
     def local_database(self) -> Path | None:

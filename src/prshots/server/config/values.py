@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from prshots.server.config.processors import usable_processors
+
 _PUBLIC_URL = re.compile(r"https?://[A-Za-z0-9.:_~/\[\]-]+")
 _YES, _NO = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
@@ -48,6 +50,22 @@ def whole(least: int, most: int = 2**63 - 1) -> Callable[[object], int]:
         return number
 
     return read
+
+
+MAX_WORKERS, MAX_AUTOMATIC_WORKERS = 256, 8
+WORKERS = f"a whole number from 1 to {MAX_WORKERS}, or auto"
+
+
+def workers(given: object) -> int:
+    """Read a number of processes. `auto`: as many as the processors that we may use, at most 8."""
+    if given == "auto":
+        return min(usable_processors(), MAX_AUTOMATIC_WORKERS)
+    return whole(1, MAX_WORKERS)(given)
+
+
+def workers_or_empty(given: object) -> int:
+    """Read like `workers`. Return 0 for an empty text."""
+    return 0 if given == "" else workers(given)
 
 
 def number(least: float, most: float) -> Callable[[object], float]:

@@ -10,7 +10,6 @@ chunk once the client has received the previous one.
 import asyncio
 import contextlib
 import os
-import re
 import socket
 from collections.abc import Callable, Coroutine
 from http import HTTPStatus
@@ -20,10 +19,12 @@ import httptools
 import structlog
 
 from prshots.contract.errors import StoreError
-from prshots.server.delivery.decision import (
-    METHOD_NOT_ALLOWED,
+from prshots.server.delivery.decision import METHOD_NOT_ALLOWED
+from prshots.server.delivery.heads import REQUEST_LINE, UNKNOWN_METHOD, conditions, plain_target
+from prshots.server.delivery.replies import (
     FileSlice,
     Pending,
+    PlainFile,
     Reply,
     Request,
     Streamed,
@@ -54,18 +55,9 @@ URI_TOO_LONG = error_reply(414, "uri too long")
 HEAD_TOO_LARGE = error_reply(431, "request header fields too large")
 
 _log = structlog.get_logger()
-# The parser accepts two spaces or a missing version. We do not, so there is only one way to write a request.
-_REQUEST_LINE = re.compile(r"([A-Z-]+) ([^ \r\n]*) HTTP/1\.[01]\r\n")
-# No looser than the parser: a request means the same on either path.
-_PLAIN_HEAD = re.compile(
-    rb"GET (/i/[!-~]{1,256}) HTTP/1\.1\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
-)
-_NO_CONDITIONS: dict[str, str] = {}
-_CONDITIONS = re.compile(r"\r\n((?i:range|if-range|if-none-match)):[ \t]*([^\r\n]*)")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _KEEP_ALIVE = "Connection: keep-alive\r\n\r\n"
 _CLOSE = "Connection: close\r\n\r\n"
-_UNKNOWN_METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [^ \r\n]+ HTTP/1\.[01]\r\n")
 _MORE_FOLLOWS = getattr(socket, "MSG_MORE", 0)  # Linux only: head and image share the first packet
 _NO_FILE = -1
 
@@ -80,6 +72,7 @@ class Server(Protocol):
     is_stopping: bool
     telemetry: DeliveryTelemetry
     respond: Callable[[Request], Reply | Pending]
+    respond_plainly: Callable[[str], PlainFile | Reply | Pending]
     storage_failed: Callable[[StoreError], object]
 
     def relay(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]": ...
@@ -95,7 +88,7 @@ class Connection:
         self._parser = httptools.HttpRequestParser(self)
         self._received = b""
         self._parsed = 0  # how many bytes of it the parser has seen
-        self._unsent = b""
+        self._unsent: bytes | memoryview = b""
         self._file_fd = _NO_FILE
         self._file_offset = self._file_left = 0
         self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
@@ -132,7 +125,7 @@ class Connection:
             self._discard(data)
         elif not self._received and (target := plain_target(data)) is not None:
             self._is_last = self._server.is_draining
-            self._send(self._server.respond(Request("GET", target, _NO_CONDITIONS)))
+            self._send(self._server.respond_plainly(target))
         else:
             self._received = self._received + data if self._received else data.lstrip(b"\r\n")
             self._answer_received()
@@ -161,7 +154,7 @@ class Connection:
         except httptools.HttpParserUpgrade:  # we support no upgrade, so we ignore it
             self._keep_alive = False
         except httptools.HttpParserInvalidMethodError:
-            return METHOD_NOT_ALLOWED if _UNKNOWN_METHOD.match(self._received) else BAD_REQUEST
+            return METHOD_NOT_ALLOWED if UNKNOWN_METHOD.match(self._received) else BAD_REQUEST
         except httptools.HttpParserError:
             return BAD_REQUEST
         self._parsed = end
@@ -169,11 +162,11 @@ class Connection:
 
     def _answer(self, end: int) -> None:
         head = self._received[:end].decode("latin-1")
-        line = _REQUEST_LINE.match(head)
+        line = REQUEST_LINE.match(head)
         if line is None:
             self._send_last(BAD_REQUEST)
             return
-        request = Request(line[1], line[2], _conditions(head))
+        request = Request(line[1], line[2], conditions(head))
         # A body could look like another request, so the connection ends after a request that has one.
         self._is_last = not self._keep_alive or self._server.is_draining
         self._received = self._received[end:].lstrip(b"\r\n")
@@ -185,25 +178,32 @@ class Connection:
         self._is_last = True
         self._send(reply)
 
-    def _send(self, reply: Reply | Pending) -> None:
+    def _send(self, reply: PlainFile | Reply | Pending) -> None:
         self._is_sending = True
-        if not isinstance(reply, Reply):
+        if isinstance(reply, PlainFile):
+            self._unsent = self._head(200, reply.fields)
+            self._file_fd, self._file_left = reply.file
+            self._file_offset = 0
+        elif isinstance(reply, Reply):
+            self._prepare(reply)
+        else:
             self._relaying = self._server.relay(self._relay(reply))
             return
-        body = reply.body
-        if isinstance(body, FileSlice):
-            self._unsent = self._head(reply)
-            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
-        elif isinstance(body, bytes):
-            self._unsent = self._head(reply) + body
         self._push()
         if self._is_sending:
             self._server.loop.add_writer(self._sock, self._on_writable)
 
-    def _head(self, reply: Reply) -> bytes:
+    def _prepare(self, reply: Reply) -> None:
+        body = reply.body
+        if isinstance(body, FileSlice):
+            self._unsent = self._head(reply.status, reply.fields)
+            self._file_fd, self._file_offset, self._file_left = body.file.fd, body.offset, body.length
+        elif isinstance(body, bytes):
+            self._unsent = self._head(reply.status, reply.fields) + body
+
+    def _head(self, status: int, fields: str) -> bytes:
         persistence = _CLOSE if self._is_last else _KEEP_ALIVE
-        head = f"{_STATUS_LINES[reply.status]}{self._server.date_field}{reply.fields}{persistence}"
-        return head.encode("latin-1")
+        return f"{_STATUS_LINES[status]}{self._server.date_field}{fields}{persistence}".encode("latin-1")
 
     async def _relay(self, pending: Pending) -> None:
         """Send a reply from a remote store, then continue with the next request."""
@@ -225,15 +225,16 @@ class Connection:
 
     async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
         """Send the store's chunks at the client's pace. Return whether all were sent."""
-        self._unsent, left = self._head(reply), body.length
+        unsent, left = self._head(reply.status, reply.fields), body.length
         try:
             async with contextlib.aclosing(body.chunks) as chunks:
                 async for chunk in chunks:
                     left -= len(chunk)
                     self._server.telemetry.bytes_sent += len(chunk)
-                    self._unsent += chunk
+                    self._unsent, unsent = unsent + chunk if unsent else chunk, b""
                     if left < 0 or not await self._is_taken():
                         return False
+                self._unsent = unsent  # the head, if there was no chunk
                 return left == 0 and await self._is_taken()
         except StoreError as error:
             self._server.storage_failed(error)
@@ -276,7 +277,8 @@ class Connection:
         try:
             if self._unsent:
                 sent = self._sock.send(self._unsent, _MORE_FOLLOWS if self._file_left else 0)
-                self._unsent = self._unsent[sent:]
+                # A copy of the rest of an image would cost more than sending it.
+                self._unsent = b"" if sent == len(self._unsent) else memoryview(self._unsent)[sent:]
             if self._file_left and not self._unsent:
                 sent = os.sendfile(self._fd, self._file_fd, self._file_offset, self._file_left)
                 if not sent:  # the file was truncated, and the client must notice
@@ -346,34 +348,3 @@ class Connection:
             os.close(self._file_fd)
             self._file_fd = _NO_FILE
             self._file_left = 0
-
-
-def plain_target(data: bytes) -> str | None:
-    """Return the target if this is one complete request for an image, without a body and conditions.
-
-    Most requests are like that, and do not need the parser.
-    """
-    head = _PLAIN_HEAD.fullmatch(data)
-    if head is None:
-        return None
-    lower = data.lower()
-    if (
-        b"connection" in lower
-        or b"content-length" in lower
-        or b"transfer-encoding" in lower
-        or b"upgrade" in lower
-        or b"range" in lower
-        or b"if-none-match" in lower
-    ):
-        return None
-    return head[1].decode("ascii")
-
-
-def _conditions(head: str) -> dict[str, str]:
-    """Return the headers that change the reply. The parser has already validated the head."""
-    conditions: dict[str, str] = {}
-    for name, value in _CONDITIONS.findall(head):
-        # Repeated headers form a list: correct for If-None-Match, and a list in Range is ignored.
-        key = name.lower()
-        conditions[key] = f"{conditions[key]}, {value.rstrip()}" if key in conditions else value.rstrip()
-    return conditions

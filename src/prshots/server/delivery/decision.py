@@ -4,22 +4,29 @@ A valid signature, an `exp` in the future and existing bytes make a 200. Nothing
 needs no database and writes nothing.
 """
 
-import json
 import os
-import re
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
 
 import structlog
 
 from prshots.contract.errors import KeysError, StoreError
 from prshots.contract.object_names import CONTENT_TYPES, origin_key
+from prshots.server.delivery.conditions import PARTIAL, Bytes, conditional, part_of, whole
+from prshots.server.delivery.replies import (
+    FileSlice,
+    Pending,
+    PlainFile,
+    Reply,
+    Request,
+    Streamed,
+    error_reply,
+    json_reply,
+)
 from prshots.server.domain.ports import FileReader, KeySource, OpenObject, RemoteReader
-from prshots.server.domain.signing import KeyRing, Verdict, check
-from prshots.server.http.headers import names_tag
+from prshots.server.domain.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, Verdict, check
 from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096
@@ -30,60 +37,6 @@ CHECK_SECONDS = 60
 """How long a proxy may cache that a URL is valid, and so how long a removed key still works there."""
 
 _log = structlog.get_logger()
-
-
-class Request(NamedTuple):
-    """The target is exactly as the client sent it. Header names are lower case."""
-
-    method: str
-    target: str
-    headers: Mapping[str, str]
-
-
-class FileSlice(NamedTuple):
-    """A part of an open file. The receiver must close the file."""
-
-    file: OpenObject
-    offset: int
-    length: int
-
-
-class Streamed(NamedTuple):
-    """`length` bytes that arrive from a remote store in chunks. The receiver must close `chunks`."""
-
-    chunks: AsyncGenerator[bytes, None]
-    length: int
-
-
-class Reply(NamedTuple):
-    """`fields` are the header lines, each with its line end.
-
-    `result` is the outcome of a request for an image, as the metrics count it; "" for any other request.
-    """
-
-    status: int
-    fields: str
-    body: bytes | FileSlice | Streamed
-    result: str = ""
-
-
-Pending = Callable[[], Coroutine[Any, Any, Reply]]
-"""Gets the reply from a remote store. It never raises."""
-
-
-def json_reply(status: int, content: Mapping[str, Any], extra_fields: str = "", result: str = "") -> Reply:
-    body = json.dumps(content, separators=(",", ":")).encode()
-    fields = (
-        "Content-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\n"
-        "Cache-Control: no-store\r\n"
-        "X-Content-Type-Options: nosniff\r\n"
-    )
-    return Reply(status, fields + extra_fields, body, result)
-
-
-def error_reply(status: int, message: str, extra_fields: str = "", result: str = "") -> Reply:
-    return json_reply(status, {"error": message}, extra_fields, result)
 
 
 RETRY_LATER = "Retry-After: 5\r\n"
@@ -108,6 +61,12 @@ PROXY_SENDS = Reply(
 )
 DELIVERY_SENDS = Reply(421, "Content-Length: 0\r\nCache-Control: no-store\r\n", b"", "checked")
 
+
+def _kind(ext: str) -> str:
+    """Return what an ETag adds to the id of the image: ".thumb" for `thumb.webp`, "" for `webp`."""
+    return f".{ext}".rpartition(".")[0]
+
+
 # Other sites may embed an image, but a browser must never run anything in it.
 _SAFE = (
     "X-Content-Type-Options: nosniff\r\n"
@@ -115,23 +74,12 @@ _SAFE = (
     "Cross-Origin-Resource-Policy: cross-origin\r\n"
 )
 _IMAGE_FIELDS = {
-    ext: f"{_SAFE}Accept-Ranges: bytes\r\nContent-Type: {content_type}\r\n"
+    ext: f'{_kind(ext)}"\r\n{_SAFE}Accept-Ranges: bytes\r\nContent-Type: {content_type}\r\n'
     for ext, content_type in CONTENT_TYPES.items()
 }
 
-PARTIAL = 206
+_EXPIRED_SINCE = Checked(Verdict.EXPIRED)
 _METHODS = frozenset({"GET", "HEAD"})
-# Thirty digits exceed the size of any file, and int() accepts them.
-_RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
-
-
-class _Verified(NamedTuple):
-    """An image whose URL was checked, with the header lines that all its replies share."""
-
-    tag: str
-    exp: int
-    key: str
-    fields: str
 
 
 class Delivery:
@@ -147,8 +95,13 @@ class Delivery:
         self._cache_seconds = cache_seconds
         self._clock = clock
         self._outage = Outage("storage unavailable", "storage is back")
-        self._verified: dict[str, _Verified] = {}
+        self._verified: dict[str, Checked] = {}
         self._verified_with: KeyRing | None = None
+        self._plain_fields = {
+            ext: f"{fields}{_cache_control(cache_seconds)}Content-Length: "
+            for ext, fields in _IMAGE_FIELDS.items()
+        }
+        self._files = reader if isinstance(reader, FileReader) else None
         self._find = self._on_disk(reader) if isinstance(reader, FileReader) else self._remotely(reader)
 
     def respond(self, request: Request) -> Reply | Pending:
@@ -160,6 +113,26 @@ class Delivery:
         except Exception:  # noqa: BLE001 - here and in `_from_remote` a bug becomes a 500
             reply = _internal_error(request)
         return _without_body_for_head(request, reply) if isinstance(reply, Reply) else reply
+
+    def plain_file(self, target: str) -> PlainFile | None:
+        """Return the file that a GET without conditions asks for, in a third of the time of `respond`.
+
+        None if it is not that simple: then `respond` decides. It makes the same checks.
+        """
+        if self._files is None:
+            return None
+        now = self._clock()
+        try:
+            image = self._verify(target, now)
+            if image.verdict is not VALID or image.exp - now < self._cache_seconds:
+                return None
+            file = self._files.open(origin_key(image.image_id, image.ext))
+        except Exception:  # noqa: BLE001 - `respond` meets the same error, and reports it
+            return None
+        if file is None:
+            return None
+        self._outage.works("read")
+        return PlainFile(f'ETag: "{image.image_id}{self._plain_fields[image.ext]}{file.size}\r\n', file)
 
     def storage_failed(self, error: StoreError) -> Reply:
         if not error.count_request:  # a remote reader notes its own outages
@@ -173,11 +146,11 @@ class Delivery:
             return METHOD_NOT_ALLOWED
         now = self._clock()
         image = self._verify(request.target, now)
-        if isinstance(image, _Verified):
+        if image.verdict is VALID:
             return self._find(request, image, now)
         if request.target.startswith(CHECK):
             return self._check(request.target.removeprefix(CHECK), now)
-        return HEALTHY if request.target.partition("?")[0] == "/healthz" else _REFUSALS[image]
+        return HEALTHY if request.target.partition("?")[0] == "/healthz" else _REFUSALS[image.verdict]
 
     def _check(self, target: str, now: float) -> Reply:
         """Tell a proxy with access to the files whether to send one. Otherwise it passes our reply on.
@@ -186,68 +159,57 @@ class Delivery:
         the proxy is told to let delivery send the image.
         """
         image = self._verify(target, now)
-        if not isinstance(image, _Verified):
-            return _REFUSALS[image]
+        if image.verdict is not VALID:
+            return _REFUSALS[image.verdict]
         expires_soon = image.exp - now < self._cache_seconds + CHECK_SECONDS
         return DELIVERY_SENDS if expires_soon else PROXY_SENDS
 
-    def _verify(self, target: str, now: float) -> "_Verified | Verdict":
+    def _verify(self, target: str, now: float) -> Checked:
         """Check a URL. Valid ones are cached, because all readers of a comment ask for the same images."""
         ring = self._keys.ring()
         if ring is not self._verified_with:
             self._forget_verified(ring)
         image = self._verified.get(target)
         if image is not None:
-            return image if image.exp > now else Verdict.EXPIRED
+            return image if image.exp > now else _EXPIRED_SINCE
         checked = check(ring, target, now)
-        if checked.verdict is Verdict.UNKNOWN_KEY:  # it may have been created a moment ago
+        if checked.verdict is UNKNOWN_KEY:  # it may have been created a moment ago
             ring = self._keys.fresh_ring()
             self._forget_verified(ring)
             checked = check(ring, target, now)
-        if checked.verdict is not Verdict.VALID:
-            return checked.verdict
+        if checked.verdict is not VALID:
+            return checked
         if len(self._verified) >= MAX_VERIFIED:
             self._verified.clear()
-        tag = f"{checked.image_id}.{checked.ext}".rpartition(".")[0]  # a thumbnail's is `<id>.thumb`
-        image = self._verified[target] = _Verified(
-            tag,
-            checked.exp,
-            origin_key(checked.image_id, checked.ext),
-            f'ETag: "{tag}"\r\n{_IMAGE_FIELDS[checked.ext]}',
-        )
-        return image
+        self._verified[target] = checked
+        return checked
 
     def _forget_verified(self, ring: KeyRing) -> None:
         """Empty the cache when the keys change, because URLs of removed keys are no longer valid."""
         self._verified_with = ring
         self._verified.clear()
 
-    def _fields(self, image: "_Verified", now: float) -> str:
+    def _fields(self, image: Checked, now: float) -> str:
         max_age = max(0, min(self._cache_seconds, int(image.exp - now)))
-        return f"{image.fields}Cache-Control: public, max-age={max_age}\r\n"
+        return f'ETag: "{image.image_id}{_IMAGE_FIELDS[image.ext]}{_cache_control(max_age)}'
 
-    def _on_disk(self, reader: FileReader) -> "Callable[[Request, _Verified, float], Reply]":
-        def find(request: Request, image: _Verified, now: float) -> Reply:
+    def _on_disk(self, reader: FileReader) -> Callable[[Request, Checked, float], Reply]:
+        def find(request: Request, image: Checked, now: float) -> Reply:
             try:
-                file = reader.open(image.key)
+                file = reader.open(origin_key(image.image_id, image.ext))
             except StoreError as error:
                 return self.storage_failed(error)
             self._outage.works("read")
             if file is None:
                 return EXPIRED
-            fields = self._fields(image, now)
-            if not request.headers and request.method == "GET":
-                return Reply(
-                    200, f"{fields}Content-Length: {file.size}\r\n", FileSlice(file, 0, file.size), "sent"
-                )
-            return _with_file(request, image.tag, file, fields)
+            return _with_file(request, _tag(image), file, self._fields(image, now))
 
         return find
 
-    def _remotely(self, reader: RemoteReader) -> "Callable[[Request, _Verified, float], Pending]":
+    def _remotely(self, reader: RemoteReader) -> Callable[[Request, Checked, float], Pending]:
         return lambda request, image, _: partial(self._from_remote, reader, request, image)
 
-    async def _from_remote(self, reader: RemoteReader, request: Request, image: "_Verified") -> Reply:
+    async def _from_remote(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
         try:
             reply = await self._fetch(reader, request, image)
         except StoreError as error:
@@ -258,27 +220,35 @@ class Delivery:
             self._outage.works("read")
         return _without_body_for_head(request, reply)
 
-    async def _fetch(self, reader: RemoteReader, request: Request, image: "_Verified") -> Reply:
+    async def _fetch(self, reader: RemoteReader, request: Request, image: Checked) -> Reply:
         """Ask for the bytes right away if they are surely needed, otherwise for the size first."""
-        part = None
+        part, key = None, origin_key(image.image_id, image.ext)
         if request.headers or request.method == "HEAD":
-            size = await reader.size(image.key)
+            size = await reader.size(key)
             if size is None:
                 return EXPIRED
-            answer = _conditional(request, image.tag, size, self._fields(image, self._clock()))
+            answer = conditional(request, _tag(image), size, self._fields(image, self._clock()))
             if isinstance(answer, Reply):
                 return answer
             part = answer.part if answer.status == PARTIAL else None
-        stream = await reader.stream(image.key, part)
+        stream = await reader.stream(key, part)
         if stream is None:
             return EXPIRED
         fields = self._fields(image, self._clock())
-        answer = _all(stream.size, fields) if part is None else _some(part, stream.size, fields)
+        answer = whole(stream.size, fields) if part is None else part_of(part, stream.size, fields)
         return Reply(answer.status, answer.fields, Streamed(stream.chunks, len(answer.part)), "sent")
 
 
+def _tag(image: Checked) -> str:
+    return f"{image.image_id}{_kind(image.ext)}"
+
+
+def _cache_control(max_age: int) -> str:
+    return f"Cache-Control: public, max-age={max_age}\r\n"
+
+
 def _without_body_for_head(request: Request, reply: Reply) -> Reply:
-    """Drop the body for HEAD. It is never a file or stream, because `_conditional` opens none for HEAD."""
+    """Drop the body for HEAD. It is never a file or stream, because `conditional` opens none for HEAD."""
     return reply._replace(body=b"") if request.method == "HEAD" else reply
 
 
@@ -296,58 +266,14 @@ def _internal_error(request: Request) -> Reply:
     return error_reply(500, "internal error", f"X-Request-Id: {request_id}\r\n", result="failed")
 
 
-class _Bytes(NamedTuple):
-    """A reply with this range of the image's bytes."""
-
-    status: int
-    fields: str
-    part: range
-
-
 def _with_file(request: Request, tag: str, file: OpenObject, fields: str) -> Reply:
     """Answer according to the request's conditions. The file stays open only if the reply sends it."""
     answer = None
     try:
-        answer = _conditional(request, tag, file.size, fields)
+        answer = conditional(request, tag, file.size, fields)
     finally:
-        if not isinstance(answer, _Bytes):
+        if not isinstance(answer, Bytes):
             os.close(file.fd)
     if isinstance(answer, Reply):
         return answer
     return Reply(answer.status, answer.fields, FileSlice(file, answer.part.start, len(answer.part)), "sent")
-
-
-def _conditional(request: Request, tag: str, size: int, fields: str) -> "Reply | _Bytes":
-    headers = request.headers
-    if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
-        return Reply(304, fields, b"", "not_modified")
-    if request.method == "HEAD":  # a range is defined for GET only
-        return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
-    if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
-        asked = _RANGE.fullmatch(headers["range"])
-        if asked is not None and (part := _part(asked[1], asked[2], size)) is not None:
-            return _some(part, size, fields) if part else _none(size)
-    return _all(size, fields)
-
-
-def _all(size: int, fields: str) -> "_Bytes":
-    return _Bytes(200, f"{fields}Content-Length: {size}\r\n", range(size))
-
-
-def _part(first: str, last: str, size: int) -> range | None:
-    """Return the requested range; empty if it is beyond the end, None if the header is invalid."""
-    if not first:
-        return range(max(0, size - int(last)), size) if last else None
-    if last and int(last) < int(first):
-        return None
-    return range(int(first), min(size, int(last) + 1) if last else size)
-
-
-def _some(part: range, size: int, fields: str) -> "_Bytes":
-    content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
-    return _Bytes(PARTIAL, f"{fields}{content_range}Content-Length: {len(part)}\r\n", part)
-
-
-def _none(size: int) -> Reply:
-    extra = f"Content-Range: bytes */{size}\r\n"
-    return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")

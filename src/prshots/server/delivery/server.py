@@ -11,7 +11,8 @@ import structlog
 
 from prshots.contract.errors import StoreError
 from prshots.server.delivery.connection import Connection
-from prshots.server.delivery.decision import Delivery, Pending, Reply, Request
+from prshots.server.delivery.decision import Delivery
+from prshots.server.delivery.replies import Pending, PlainFile, Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
 from prshots.server.http.readiness import Readiness
 
@@ -32,6 +33,7 @@ class DeliveryServer:
     ) -> None:
         self.telemetry = DeliveryTelemetry(delivery, readiness or Readiness({}))
         self.respond: Callable[[Request], Reply | Pending] = self.telemetry.respond
+        self.respond_plainly: Callable[[str], PlainFile | Reply | Pending] = self.telemetry.respond_plainly
         self.storage_failed: Callable[[StoreError], object] = delivery.storage_failed
         self.date_field = ""
         self.now = 0.0  # the event loop's time, updated every second: precise enough for all timeouts

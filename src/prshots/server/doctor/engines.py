@@ -11,6 +11,7 @@ from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server import wiring
+from prshots.server.adapters.sql.found_schema import FoundSchema
 from prshots.server.adapters.sql.inspection import Condition, condition_of
 from prshots.server.adapters.sql.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
@@ -30,7 +31,7 @@ class Engines:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._installation_id = ""
-        self._has_our_schema = False
+        self._has_usable_schema = False
         self.ring: KeyRing | None = None
         self.can_store = False
 
@@ -109,26 +110,30 @@ class Engines:
         finally:
             await database.close()
         self._installation_id = condition.installation_id
-        self._has_our_schema = condition.is_ours
+        self._has_usable_schema = condition.schema.is_usable
         return [
-            self._schema(condition),
+            self._schema(condition.schema),
             *self._clock(condition),
             *self._foreign_keys(condition),
             *self._dead_urls(condition),
         ]
 
-    def _schema(self, condition: Condition) -> Finding:
+    def _schema(self, found: FoundSchema) -> Finding:
         place = self._settings.database_place
-        if condition.is_ours:
-            return ok("database", f"{place} answers and has schema {condition.version}")
-        if condition.version is None or condition.version < SCHEMA_VERSION:
-            current = f"has schema {condition.version}" if condition.version else "is empty"
+        if found.version == SCHEMA_VERSION:
+            return ok("database", f"{place} answers and has schema {found.version}")
+        if found.is_usable:
             words = (
-                f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
+                f"{place} has schema {found.version}, from a newer prshots. This version still works with "
+                "it: install the newer one here too"
             )
             return warning("database", words)
-        words = f"{place} has schema {condition.version}, from a newer prshots: install that version"
-        return problem("database", words)
+        if found.is_too_new:
+            words = f"{place} has schema {found.version}, from a newer prshots: install that version"
+            return problem("database", words)
+        current = f"has schema {found.version}" if found.version else "is empty"
+        words = f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
+        return warning("database", words)
 
     def _clock(self, condition: Condition) -> list[Finding]:
         if abs(condition.clock_ahead) <= CLOCK_SECONDS:
@@ -185,7 +190,7 @@ class Engines:
         return [warning("image store", words)]
 
     async def _sample(self, store: ObjectStore) -> list[Finding]:
-        if not self._has_our_schema:
+        if not self._has_usable_schema:
             return []
         database = wiring.database_as_it_is(self._settings)
         try:
@@ -208,8 +213,8 @@ class Engines:
         )
 
     async def check_counter(self) -> list[Finding]:
-        if self._settings.counter_url == "memory://":
-            words = "in memory, which is right for one API process; for more, set PRSHOTS_COUNTER_URL to a "
+        if self._settings.counts_in_memory:
+            words = "in memory, which is right for one machine; for several, set PRSHOTS_COUNTER_URL to a "
             return [ok("counter", f"{words}Valkey or Redis, because each would count separately")]
         counter = wiring.open_counter(self._settings)
         try:

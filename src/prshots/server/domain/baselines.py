@@ -133,8 +133,7 @@ class Baselines:
         original = await self._images.content(image)
         if original is None:
             return False
-        copy = replace(
-            image,
+        copy = image._replace(
             id=secrets.token_hex(16),
             pr_number=NO_PULL_REQUEST,
             commit_sha=merged_as,

@@ -5,9 +5,9 @@ comment the name is code, where no forge looks for links, mentions, emoji or HTM
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Sequence
+from operator import sub
+from typing import Protocol, TypeVar
 
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
@@ -28,14 +28,18 @@ DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
 MAX_LISTED = MAX_COMMENT_BYTES // len("- `n` · 1x1 · `0123456`\n".encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the comment says about one image."""
+class Captioned(Protocol):
+    """An image that the comment can show or list."""
 
-    name: str
-    viewport: str
-    commit_sha: str
-    url: str
+    @property
+    def name(self) -> str: ...
+    @property
+    def viewport(self) -> str: ...
+    @property
+    def commit_sha(self) -> str: ...
+
+
+_Image = TypeVar("_Image", bound=Captioned)
 
 
 def image_markdown(name: str, url: str) -> str:
@@ -45,7 +49,8 @@ def image_markdown(name: str, url: str) -> str:
 def comment(
     pr_number: int,
     total: int,
-    newest: Sequence[Entry],
+    newest: Sequence[_Image],
+    url_of: Callable[[_Image], str],
     dashboard_url: str,
     *,
     limit: int = DEFAULT_LIMIT,
@@ -55,6 +60,7 @@ def comment(
 
     `newest` are the newest `min(total, MAX_LISTED)` of them, in upload order. While there is room, all are
     shown. After that the oldest are listed without their picture, and the oldest of those are only counted.
+    Only images that may be shown are asked for their URL: signing it takes longer than writing a line.
     """
     style = STYLES[marker]
     heading = f"### {total} {screenshots(total)}"
@@ -62,18 +68,27 @@ def comment(
     if len(dashboard_url) > limit // 2:  # without the link, the rest always fits
         dashboard_url = ""
     newest_first = newest[::-1]
-    pictures = _fitting((_picture(entry, style) for entry in newest_first), limit - size(head))
-    lines: list[str] = []
-    if len(pictures) < total:
-        frame = head + _folded(total, "", style) + _left_out(total, dashboard_url)
-        pictures, lines = _divided(pictures, map(_line, newest_first), limit - size(frame))
+    captions = list(map(_caption, newest_first))
+    pictures = _Pile(
+        (
+            f"\n{caption}{style.before_picture}{image_markdown(image.name, url_of(image))}\n"
+            for caption, image in zip(captions, newest_first, strict=True)
+        ),
+        limit - size(head),
+    )
+    shown, listed, lines = len(pictures.texts), 0, _Pile((), 0)
+    if shown < total:
+        room = limit - size(head + _folded(total, "", style) + _left_out(total, dashboard_url))
+        lines = _Pile((f"- {caption}\n" for caption in captions), room)
+        shown = _shown(pictures, lines, room)
+        listed = lines.fitting(room - pictures.sizes[shown], after=shown)
     text = head
-    if lines:
-        text += _folded(len(lines), "".join(reversed(lines)), style)
-    text += "".join(reversed(pictures))
-    if omitted := total - len(pictures) - len(lines):
+    if listed:
+        text += _folded(listed, lines.oldest_first(shown, shown + listed), style)
+    text += pictures.oldest_first(0, shown)
+    if omitted := total - shown - listed:
         text += _left_out(omitted, dashboard_url)
-    return SizedComment(pr_number, text, heading, total, len(pictures), len(lines), omitted)
+    return SizedComment(pr_number, text, heading, total, shown, listed, omitted)
 
 
 def deleted_comment(pr_number: int, project: Project, marker: Marker) -> SizedComment:
@@ -93,43 +108,43 @@ def _why_deleted(project: Project) -> str:
     return "This project keeps screenshots until someone deletes them."
 
 
-def _divided(pictures: Sequence[str], lines: Iterable[str], room: int) -> tuple[list[str], list[str]]:
-    """Divide the room between pictures and lines, both given newest first. An image has one or neither."""
-    fitting_lines = _fitting(lines, room)
-    shown = _shown(pictures, fitting_lines, room)
-    left = room - sum(map(size, pictures[:shown]))
-    return list(pictures[:shown]), _fitting(fitting_lines[shown:], left)
+class _Pile:
+    """Texts about images, newest first, as many as fit into the room together.
+
+    `sizes[n]` is how many bytes the first `n` of them take.
+    """
+
+    def __init__(self, texts: Iterable[str], room: int) -> None:
+        self.texts: list[str] = []
+        self.sizes = [0]
+        taken = 0
+        for text in texts:
+            taken += size(text)
+            if taken > room:
+                break
+            self.texts.append(text)
+            self.sizes.append(taken)
+
+    def fitting(self, room: int, after: int = 0) -> int:
+        """Return how many of the texts after the first ones fit into the room together."""
+        if after >= len(self.sizes):
+            return 0
+        return bisect_right(self.sizes, self.sizes[after] + room, lo=after + 1) - 1 - after
+
+    def oldest_first(self, start: int, end: int) -> str:
+        return "".join(reversed(self.texts[start:end]))
 
 
-def _shown(pictures: Sequence[str], lines: Sequence[str], room: int) -> int:
-    """Return how many pictures to show, given what fits if all are pictures, and if all are lines.
+def _shown(pictures: _Pile, lines: _Pile, room: int) -> int:
+    """Return how many pictures to show. An image has a picture, a line, or neither.
 
     Show as many as leave a line for every other image. If that costs too many pictures, they keep two thirds
     of the room, and the oldest images get no line.
     """
-    spare = room - sum(map(size, lines))
-    costs = (size(picture) - size(line) for picture, line in zip(pictures, lines, strict=False))
-    beside_all_lines = bisect_right(list(accumulate(costs)), spare)
-    return max(beside_all_lines, len(_fitting(pictures, room * 2 // 3)))
-
-
-def _fitting(texts: Iterable[str], room: int) -> list[str]:
-    """Return the first texts, as many as fit into the room together."""
-    taken = []
-    for text in texts:
-        room -= size(text)
-        if room < 0:
-            break
-        taken.append(text)
-    return taken
-
-
-def _picture(entry: Entry, style: Style) -> str:
-    return f"\n{_caption(entry)}{style.before_picture}{image_markdown(entry.name, entry.url)}\n"
-
-
-def _line(entry: Entry) -> str:
-    return f"- {_caption(entry)}\n"
+    spare = room - lines.sizes[-1]
+    costs = list(map(sub, pictures.sizes, lines.sizes))
+    beside_all_lines = bisect_right(costs, spare, lo=1) - 1
+    return max(beside_all_lines, pictures.fitting(room * 2 // 3))
 
 
 def _folded(count: int, lines: str, style: Style) -> str:
@@ -143,5 +158,5 @@ def _left_out(count: int, dashboard_url: str) -> str:
     return f"\n{which} {where}.\n"
 
 
-def _caption(entry: Entry) -> str:
-    return f"{name_as_code(entry.name)} · {entry.viewport} · `{entry.commit_sha[:7]}`"
+def _caption(image: Captioned) -> str:
+    return f"{name_as_code(image.name)} · {image.viewport} · `{image.commit_sha[:7]}`"

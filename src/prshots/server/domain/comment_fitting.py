@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, groupby, takewhile
+from itertools import accumulate, groupby
+from operator import attrgetter
+from typing import NamedTuple
 
 from prshots.contract.comments import Marker
 from prshots.contract.replies import SizedComment, Verdict
@@ -53,14 +55,16 @@ class Shot:
     pictures: Sequence[Picture | None] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """The line of one or more shots of a name. `list` tells in which list it is."""
 
     list: Verdict | None
     verdict: Verdict | None
     shots: int
-    text: str
+    bullet: str
+
+
+_list_of, _verdict_of, _shots_of, _bullet_of = map(attrgetter, _Line._fields)
 
 
 def sums(counts: Mapping[Verdict | None, int]) -> str:
@@ -96,19 +100,24 @@ class _Body:
         self._other_lines = list(map(_line, _groups(shot for shot in shots if not shot.pictures)))
         self._folders = folders_of([shot.name for shot in self._pictured], FOLDED_ABOVE)
         self._layouts = _layouts(self._pictured)
-        self._cells = self._fitting_cells(frame.limit)
+        self._cells, self._sizes = self._fitting_cells(frame.limit)
         self._blocks: dict[tuple[str, int], Block] = {}
 
-    def _fitting_cells(self, room: int) -> list[list[str]]:
-        """Return the cells of the first shots: no more than fit if there were nothing else."""
-        cells = (
-            [self._cell(picture, shot) if picture else "" for picture in shot.pictures]
-            for shot in self._pictured
-        )
-        sized = accumulate(
-            ((size("".join(texts)), texts) for texts in cells), lambda a, b: (a[0] + b[0], b[1])
-        )
-        return [texts for total, texts in takewhile(lambda reached: reached[0] <= room, sized)]
+    def _fitting_cells(self, room: int) -> tuple[list[list[str]], list[int]]:
+        """Return the cells of the first shots: no more than fit if there were nothing else.
+
+        Also return how many bytes the cells of the first 0, 1, 2, … shots take.
+        """
+        cells: list[list[str]] = []
+        sizes = [0]
+        for shot in self._pictured:
+            texts = [self._cell(picture, shot) if picture else "" for picture in shot.pictures]
+            reached = sizes[-1] + size("".join(texts))
+            if reached > room:
+                break
+            cells.append(texts)
+            sizes.append(reached)
+        return cells, sizes
 
     def _cell(self, picture: Picture, shot: Shot) -> str:
         return self._tables.picture(picture, shot.column, self._layouts[shot.name].widths[shot.column])
@@ -122,10 +131,12 @@ class _Body:
         size_of_pictures = cache(lambda shown: size(self._pictures(shown)))
 
         def fits(shown: int, lines: int, room: int = room) -> bool:
-            return size_of_pictures(shown) + size(self._lists(shown, lines)) <= room
+            room -= size(self._lists(shown, lines))
+            # Tables have more than their cells, so most that do not fit are found without writing them.
+            return self._sizes[shown] <= room and size_of_pictures(shown) <= room
 
         def leaves_lines(shown: int) -> bool:
-            lines = [line.list for line in self.lines(shown)]
+            lines = list(map(_list_of, self.lines(shown)))
             # All lines may be shorter than the words about those that are left out.
             return fits(shown, len(lines) - lines.count(Verdict.UNCHANGED)) or fits(shown, len(lines))
 
@@ -148,7 +159,7 @@ class _Body:
 
     def _lists(self, shown: int, lines: int) -> str:
         all_lines = self.lines(shown)
-        lists = groupby(all_lines[:lines], lambda line: line.list)
+        lists = groupby(all_lines[:lines], _list_of)
         text = "".join(self._list(list(listed)) for _, listed in lists)
         if left_out := all_lines[lines:]:
             text += f"\nOnly in the {self._dashboard}: {sums(_counted(left_out))}.\n"
@@ -190,7 +201,7 @@ class _Body:
 
 
 def _bullets(lines: Iterable[_Line]) -> str:
-    return "".join(f"- {line.text}\n" for line in lines)
+    return "".join(map(_bullet_of, lines))
 
 
 def _layouts(shots: Iterable[Shot]) -> dict[str, Layout]:
@@ -226,14 +237,14 @@ def _groups(shots: Iterable[Shot]) -> list[list[Shot]]:
 def _line(shots: Sequence[Shot]) -> _Line:
     first = shots[0]
     labels = ", ".join(_MARKDOWN.label(shot.column) for shot in shots)
-    text = f"{name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}"
-    return _Line(None if first.pictures else first.verdict, first.verdict, len(shots), text)
+    bullet = f"- {name_as_code(first.name)} · {labels}{first.note and f' · {first.note}'}\n"
+    return _Line(None if first.pictures else first.verdict, first.verdict, len(shots), bullet)
 
 
 def _counted(lines: Iterable[_Line]) -> Counter[Verdict | None]:
     counts: Counter[Verdict | None] = Counter()
-    for line in lines:
-        counts[line.verdict] += line.shots
+    for verdict, its_lines in groupby(lines, _verdict_of):  # a verdict is slow to hash
+        counts[verdict] += sum(map(_shots_of, its_lines))
     return counts
 
 

@@ -17,10 +17,12 @@ _LONGEST_BRANCH = 40
 _LONGEST_REASON = 200
 _SHORT_SHA = 7
 
-_PICTURED = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
-_BY_IMPORTANCE = (*_PICTURED, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
+PICTURED = (Verdict.CHANGED, Verdict.MOVED, Verdict.NEW)
+"""The verdicts of the shots that have pictures in the view of changes."""
+
+_BY_IMPORTANCE = (*PICTURED, Verdict.FAILED, Verdict.REMOVED, Verdict.UNCHANGED)
 _RANKS = {verdict: rank for rank, verdict in enumerate(_BY_IMPORTANCE)}
-_IN_HEADING = (*_PICTURED, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
+_IN_HEADING = (*PICTURED, Verdict.REMOVED, Verdict.FAILED, Verdict.UNCHANGED)
 
 _UNFINISHED = {
     ComparisonState.INCOMPLETE: ", incomplete",
@@ -55,10 +57,19 @@ def latest_view(frame: Frame, latest: Latest) -> SizedComment:
     return _latest(frame, latest, "", "")
 
 
-def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest) -> SizedComment:
+_NONE = Latest((), "", 0)
+
+
+def shows_latest(comparison: Comparison | None) -> bool:
+    """Return whether the view of changes also has pictures that were not compared."""
+    return comparison is None or not comparison.shots or _lacks_baselines(comparison)
+
+
+def changes_view(frame: Frame, comparison: Comparison | None, latest: Latest = _NONE) -> SizedComment:
     """Return the comment with what differs from the base.
 
-    If nothing was compared, it says what is missing, above the pictures of `latest`.
+    If nothing was compared, it says what is missing, above the pictures of `latest`. It needs them only if
+    `shows_latest` says so.
     """
     if comparison is None:
         missing = "Nothing is compared yet: run `prshots compare` after the upload."
@@ -142,7 +153,7 @@ def _compared(shot: ComparedShot, tables: Tables) -> Shot:
         notes.append("before and after uploaded together")
     if not shot.ancestor:
         notes.append(_not_an_ancestor(_commit(shot.base_commit)))
-    pictures = _pictures(shot, tables) if shot.verdict in _PICTURED else ()
+    pictures = _pictures(shot, tables) if shot.verdict in PICTURED else ()
     return Shot(shot.name, column, shot.verdict, ", ".join(notes), pictures)
 
 

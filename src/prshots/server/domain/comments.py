@@ -4,7 +4,14 @@ from prshots.contract.comments import Marker, View
 from prshots.contract.replies import SizedComment
 from prshots.server.domain import comment
 from prshots.server.domain.comment_fitting import Frame
-from prshots.server.domain.comment_views import Latest, LatestShot, changes_view, latest_view
+from prshots.server.domain.comment_views import (
+    PICTURED,
+    Latest,
+    LatestShot,
+    changes_view,
+    latest_view,
+    shows_latest,
+)
 from prshots.server.domain.comparing import Comparisons
 from prshots.server.domain.images import Images
 from prshots.server.domain.models import Image, Project
@@ -41,22 +48,23 @@ class Comments:
         return written
 
     async def _all(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
-        total, newest = await self._records.images_of_pr(project.id, pr_number, comment.MAX_LISTED)
-        entries = [
-            comment.Entry(image.name, image.viewport, image.commit_sha, self._images.url_of(image))
-            for image in newest
-        ]
+        total, newest = await self._records.listed_of_pr(project.id, pr_number, comment.MAX_LISTED)
+        url_of = self._images.signing_listed()
         dashboard_url = self._images.dashboard_url_of(project, pr_number)
-        return comment.comment(pr_number, total, entries, dashboard_url, limit=limit, marker=marker)
+        return comment.comment(pr_number, total, newest, url_of, dashboard_url, limit=limit, marker=marker)
 
     async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
-        images, commits = await self._records.newest_of_shots(project.id, frame.pr_number, MAX_SHOTS)
-        newest = max(images, key=lambda image: image.seq, default=None)
-        shots = [self._shot(image) for image in images]
-        latest = Latest(shots, newest.commit_sha if newest else "", commits)
         if view is View.LATEST:
-            return latest_view(frame, latest)
-        return changes_view(frame, await self._comparisons.latest(project, frame.pr_number), latest)
+            return latest_view(frame, await self._latest(project, frame.pr_number))
+        comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=PICTURED)
+        if shows_latest(comparison):
+            return changes_view(frame, comparison, await self._latest(project, frame.pr_number))
+        return changes_view(frame, comparison)
+
+    async def _latest(self, project: Project, pr_number: int) -> Latest:
+        images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)
+        newest = max(images, key=lambda image: image.seq, default=None)
+        return Latest(list(map(self._shot, images)), newest.commit_sha if newest else "", commits)
 
     def _shot(self, image: Image) -> LatestShot:
         return LatestShot(*image.shot, self._images.url_of(image), image.commit_sha)

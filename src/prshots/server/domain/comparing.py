@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -118,10 +118,15 @@ class Comparisons:
             raise NotFoundError("not found")  # the pull request was closed at the same moment
         return self._reply(project, stored)
 
-    async def latest(self, project: Project, pr_number: int) -> Comparison | None:
-        """Return what is known about the newest commit that was compared."""
+    async def latest(
+        self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
+    ) -> Comparison | None:
+        """Return what is known about the newest commit that was compared.
+
+        Only shots with one of these verdicts have URLs. To sign those of all takes longer than the rest.
+        """
         stored = await self.shown(project, pr_number)
-        return self._reply(project, stored) if stored else None
+        return self._reply(project, stored, with_urls) if stored else None
 
     async def shown(self, project: Project, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
@@ -129,6 +134,11 @@ class Comparisons:
         if stored and self._is_abandoned(stored):
             await self._begin(stored.request)
         return stored
+
+    async def version(self, project: Project, pr_number: int) -> str | None:
+        """Return a text that changes whenever `shown` or the URLs in it do; None if that is not known."""
+        version = await self._records.version(project.id, pr_number)
+        return version and f"{version} {self._images.version_of_urls()}"
 
     async def close(self) -> None:
         """Stop. The next request, of any process, repeats what was running."""
@@ -141,9 +151,12 @@ class Comparisons:
             return False
         return self._clock() - stored.seen_at > STALE_SECONDS
 
-    def _reply(self, project: Project, stored: StoredComparison) -> Comparison:
+    def _reply(
+        self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict] = tuple(Verdict)
+    ) -> Comparison:
         return comparison.reply(
             stored,
+            with_urls=with_urls,
             dashboard_url=self._images.dashboard_url_of(project, stored.request.pr_number),
             url_of=self._images.url_of,
             diff_url_of=self._images.diff_url_of,

@@ -140,23 +140,28 @@ def request_from_json(project_id: str, body: Mapping[str, Any]) -> ComparisonReq
 def reply(
     stored: StoredComparison,
     *,
+    with_urls: Collection[Verdict],
     dashboard_url: str,
     url_of: Callable[[Image], str],
     diff_url_of: Callable[[Image, Image], str],
 ) -> Comparison:
-    """Return what the API says about a comparison. A shot without a verdict yet is left out."""
+    """Return what the API says about a comparison. A shot without a verdict yet is left out.
+
+    A shot with a verdict that is not in `with_urls` has no URLs.
+    """
 
     def compared(shot: PlannedShot, verdict: Verdict) -> ComparedShot:
         image, base = shot.image, shot.base.image if shot.base else None
+        is_signed = verdict in with_urls
         return ComparedShot(
             *shot.shot,
             verdict,
             shot.result.pixels,
             shot.result.regions,
             shot.result.shift,
-            view_url=url_of(image) if image else None,
-            before_url=url_of(base) if base else None,
-            diff_url=diff_url_of(image, base) if image and base and has_diff(shot) else None,
+            view_url=url_of(image) if image and is_signed else None,
+            before_url=url_of(base) if base and is_signed else None,
+            diff_url=diff_url_of(image, base) if is_signed and image and base and has_diff(shot) else None,
             base_commit=shot.base.commit_sha or None if shot.base else None,
             ancestor=shot.base.is_listed if shot.base else True,
             reason=shot.result.reason,

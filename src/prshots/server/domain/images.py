@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 import structlog
 
@@ -20,7 +19,14 @@ from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT
 from prshots.contract.replies import Expired, Uploaded
 from prshots.server.domain.comment import image_markdown
 from prshots.server.domain.expiry import ExpiryOutcome, expire_scheduled
-from prshots.server.domain.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, Project
+from prshots.server.domain.models import (
+    BEFORE_OF_PAIR,
+    NO_PULL_REQUEST,
+    SECONDS_PER_DAY,
+    Image,
+    ListedImage,
+    Project,
+)
 from prshots.server.domain.ports import KeySource, ObjectStore, RateCounter, Records
 from prshots.server.domain.recorded_objects import Recording, store_and_record
 from prshots.server.domain.upload_checks import (
@@ -85,6 +91,16 @@ class Images:
 
     def url_of(self, image: Image) -> str:
         return self._signed(image, image.ext)
+
+    def signing_listed(self) -> Callable[[ListedImage], str]:
+        """Return `url_of` for hundreds of listed images: the keys are looked up only once."""
+        img_url, sign = self._img_url, self._keys.ring().sign
+        return lambda image: img_url + sign(image.id, image.ext, image.url_expires_at, image.kid)
+
+    def version_of_urls(self) -> str:
+        """Return a text that changes whenever the URL of an image can: with the keys, and once a day."""
+        fingerprints = [key.fingerprint for key in self._keys.ring().keys]
+        return f"{self._img_url} {fingerprints} {self._now() // SECONDS_PER_DAY}"
 
     def thumbnail_url_of(self, image: Image) -> str:
         """Return the URL of the thumbnail, which may not exist yet."""
@@ -204,7 +220,7 @@ class Images:
         if checked.before is None:
             return image, None
         before = self.new_image(project, BEFORE_OF_PAIR, checked.before)
-        return replace(image, before_id=before.id), before
+        return image._replace(before_id=before.id), before
 
     def new_image(self, project: Project, pr_number: int, checked: CheckedUpload) -> Image:
         """Return the record of a new image, which is not stored yet."""

@@ -23,6 +23,7 @@ from prshots.server.domain.models import (
     Hit,
     Identity,
     Image,
+    ListedImage,
     LoginState,
     Member,
     Organization,
@@ -65,6 +66,11 @@ class Records(Protocol):
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
         """Return how many images are not scheduled for expiry, and the newest of them in upload order."""
+
+    async def listed_of_pr(
+        self, project_id: str, pr_number: int, newest: int
+    ) -> tuple[int, list[ListedImage]]:
+        """Return the same as `images_of_pr`, with only what the comment says about each image."""
 
     async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
         """Return the newest image of each shot, and how many commits have images."""
@@ -481,6 +487,12 @@ class ComparisonRecords(Protocol):
     async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
         """Return the comparison of the pull request's newest commit that has one."""
 
+    async def version(self, project_id: str, pr_number: int) -> str | None:
+        """Return a text that changes whenever what `shown` returns does, at a fraction of its cost.
+
+        None without a comparison, and while it is running.
+        """
+
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
         """Return the comparison of one commit."""
 
@@ -644,11 +656,14 @@ class ObjectStore(Protocol):
     async def time(self) -> float | None:
         """Return the current time by the store's own clock. None if it cannot tell. Raises StoreError."""
 
-    def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
+    def stored_before(self, cutoff: float, shards: Sequence[str] | None = None) -> AsyncIterator[list[str]]:
         """Yield the keys of all objects last written before `cutoff`, in order and in batches.
 
-        Raises StoreError.
+        `shards` restricts it to ids that begin with these pairs of digits. Raises StoreError.
         """
+
+    async def sizes(self, shard: str) -> dict[str, int]:
+        """Return the size by key of all objects whose ids begin with these two digits. Raises StoreError."""
 
     async def discard_unfinished(self, cutoff: float) -> int:
         """Remove partial writes that a crash left behind before `cutoff`. Raises StoreError."""

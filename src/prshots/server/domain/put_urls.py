@@ -123,8 +123,8 @@ class PutUrls:
 
     async def _put_image(self, putting: Putting, checked: CheckedUpload) -> Uploaded:
         put_url, project = putting.put_url, putting.project
-        image = replace(
-            self._images.new_image(project, put_url.pr_number, checked), before_id=put_url.before_id
+        image = self._images.new_image(project, put_url.pr_number, checked)._replace(
+            before_id=put_url.before_id
         )
         staged = self._staging.stage(image, put_url.place) if not put_url.pr_number else None
         await self._keep(lambda: self._records.use(put_url, image, staged), image, checked)

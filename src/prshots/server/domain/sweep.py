@@ -1,13 +1,14 @@
 """The sweep: deletes images that are due to expire, and files that crashes left behind."""
 
 import contextlib
+import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from prshots.contract.errors import RecordsFullError
-from prshots.contract.object_names import image_id_of
+from prshots.contract.object_names import SHARDS, image_id_of
 from prshots.server.domain.expiry import expire_scheduled
 from prshots.server.domain.ports import (
     BaselineRecords,
@@ -30,6 +31,12 @@ from prshots.server.domain.sign_in import discard_old
 
 BATCH = 4000
 """Small enough that uploads hardly wait for its transaction, large enough that commits cost little."""
+
+LISTED_AT_MOST = 4_000_000
+"""How many objects a sweep lists to find those without a record: a quarter of an hour on S3. In a larger
+store each sweep looks into some folders, at random, or it would not end before the next one."""
+
+OBJECTS_OF_AN_IMAGE = 2  # itself and its thumbnail
 
 GIVING_BACK_SECONDS = 60.0
 """How long a sweep returns free space to the disk. The next one continues."""
@@ -117,7 +124,9 @@ async def sweep(
     installation_id = await records.installation_id()
     report.foreign_store = await store.owner(installation_id) != installation_id
     if not report.foreign_store:
-        await _remove_orphans(records, store, now - LEFTOVER_AGE_SECONDS, report, progress, force=force)
+        shards = _some_shards((await upkeep.stored())[0])
+        listing = store.stored_before(now - LEFTOVER_AGE_SECONDS, shards)
+        await _remove_orphans(records, store, listing, report, progress, force=force)
         report.unfinished = await store.discard_unfinished(now - LEFTOVER_AGE_SECONDS)
     with contextlib.suppress(RecordsFullError):
         report.returned_bytes = await upkeep.give_back_space(GIVING_BACK_SECONDS)
@@ -160,18 +169,18 @@ async def _expire_scheduled(
 async def _remove_orphans(
     records: Records,
     store: ObjectStore,
-    cutoff: float,
+    listing: AsyncIterator[list[str]],
     report: SweepReport,
     progress: Progress,
     *,
     force: bool,
 ) -> None:
-    """Delete files without a record, unless most files have none.
+    """Delete listed files without a record, unless most of them have none.
 
     Ids are random. So the first files, in the order of their ids, are a fair sample of all of them.
     """
     seen, found, held = 0, 0, list[str]()
-    async for keys in store.stored_before(cutoff):
+    async for keys in listing:
         for batch in _in_batches(keys):
             known = await records.known_ids({image_id_of(key) for key in batch})
             held += [key for key in batch if image_id_of(key) not in known]
@@ -192,6 +201,14 @@ async def _remove_orphans(
     elif held:
         await _delete_orphans(store, held, report)
         progress(report)
+
+
+def _some_shards(images: int) -> list[str] | None:
+    """Return which folders to list; None for all."""
+    share = LISTED_AT_MOST / max(1, images * OBJECTS_OF_AN_IMAGE)
+    if share >= 1:
+        return None
+    return random.sample(SHARDS, max(1, int(share * len(SHARDS))))
 
 
 async def _delete_orphans(store: ObjectStore, keys: list[str], report: SweepReport) -> None:

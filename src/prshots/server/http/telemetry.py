@@ -57,8 +57,8 @@ class Observer:
 
     def note(self, scope: Message, status: int, seconds: float) -> None:
         route = self._name_of(scope)
-        metrics.REQUESTS.labels(self._part, route, str(status)).inc()
-        metrics.REQUEST_SECONDS.labels(self._part, route).observe(seconds)
+        metrics.with_labels(metrics.REQUESTS, self._part, route, str(status)).inc()
+        metrics.with_labels(metrics.REQUEST_SECONDS, self._part, route).observe(seconds)
         if self._logs:
             _log.info(
                 "request",

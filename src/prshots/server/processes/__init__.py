@@ -3,20 +3,30 @@
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prshots.contract.errors import SettingsError
-from prshots.server.config.settings import Settings, load_settings
+from prshots.server.lean_imports import not_installed
+
+# For tracebacks in color, and for a kind of threads that we do not use: 6 MB of every process.
+with not_installed("rich", "greenlet"):
+    import structlog  # noqa: F401 - what imports it from now on gets this one
+
+if TYPE_CHECKING:
+    from prshots.server.config.settings import Settings
 
 BACKLOG = 1024
 """How many connections may wait on a listening socket until a worker accepts them."""
 
 
-def settings_of_child() -> Settings:
+def settings_of_child() -> "Settings":
     """Load the supervisor's settings, whose environment its children inherit.
 
     If the file has become invalid since then, exit with one plain line. The log format is in the same file,
     so logging is not set up yet.
     """
+    from prshots.server.config.settings import load_settings  # not in the supervisor, which needs none
+
     config = os.environ.get("PRSHOTS_CONFIG")
     try:
         return load_settings(Path(config) if config else None)

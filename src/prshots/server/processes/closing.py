@@ -13,13 +13,13 @@ Step 1 works on Linux only. Elsewhere a connection that arrives in the last mome
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import starmap
 from pathlib import Path
 
 HANDSHAKE_SECONDS = 0.1
@@ -42,27 +42,37 @@ _SYN, _ACK = 0x02, 0x10
 _FLAGS_OFFSET = 13  # the filter sees a packet from its TCP header on
 _QUEUED_OFFSET = 24  # tcpi_unacked in struct tcp_info: for a listening socket, the connections in its queue
 
+_FILTER_BYTES = 40  # of the program below
 _Instruction = struct.Struct("=HBBI")
-_DROP_NEW_CONNECTIONS = b"".join(
-    _Instruction.pack(*instruction)
-    for instruction in (
-        (0x30, 0, 0, _FLAGS_OFFSET),  # load the byte of flags
-        (0x54, 0, 0, _SYN | _ACK),  # keep these two
-        (0x15, 0, 1, _SYN),  # unless only SYN is set, skip an instruction
-        (0x06, 0, 0, 0),  # drop
-        (0x06, 0, 0, 0xFFFFFFFF),  # pass
-    )
+_DROP_NEW_CONNECTIONS = (
+    (0x30, 0, 0, _FLAGS_OFFSET),  # load the byte of flags
+    (0x54, 0, 0, _SYN | _ACK),  # keep these two
+    (0x15, 0, 1, _SYN),  # unless only SYN is set, skip an instruction
+    (0x06, 0, 0, 0),  # drop
+    (0x06, 0, 0, 0xFFFFFFFF),  # pass
 )
+
+
+class SocketProgram:
+    """Instructions for the kernel's packet filter, kept in memory as long as this object."""
+
+    def __init__(self, instructions: Sequence[tuple[int, int, int, int]]) -> None:
+        import ctypes  # only now: 400 KB of each process
+
+        self._address = ctypes.addressof
+        self._packed = ctypes.create_string_buffer(b"".join(starmap(_Instruction.pack, instructions)))
+        self._count = len(instructions)
+
+    def attach(self, listener: socket.socket, option: int) -> None:
+        program = struct.pack("@HP", self._count, self._address(self._packed))
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            listener.setsockopt(socket.SOL_SOCKET, option, program)
 
 
 def turn_away(listener: socket.socket) -> None:
     """Drop new connection attempts, in every process that shares the socket."""
-    if not _ON_LINUX:
-        return
-    instructions = ctypes.create_string_buffer(_DROP_NEW_CONNECTIONS, len(_DROP_NEW_CONNECTIONS))
-    program = struct.pack("@HP", len(instructions) // _Instruction.size, ctypes.addressof(instructions))
-    with contextlib.suppress(OSError):  # a sandbox may forbid it; then this is like another system
-        listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+    if _ON_LINUX:
+        SocketProgram(_DROP_NEW_CONNECTIONS).attach(listener, _SO_ATTACH_FILTER)
 
 
 async def last_accepted(listener: socket.socket) -> None:
@@ -103,7 +113,7 @@ async def _polled(condition: Callable[[], bool], seconds: float) -> None:
 
 def _turns_away(listener: socket.socket) -> bool:
     try:
-        return bool(listener.getsockopt(socket.SOL_SOCKET, _SO_GET_FILTER, len(_DROP_NEW_CONNECTIONS)))
+        return bool(listener.getsockopt(socket.SOL_SOCKET, _SO_GET_FILTER, _FILTER_BYTES))
     except OSError:
         return False
 

@@ -2,28 +2,31 @@
 
 import asyncio
 import contextlib
-import errno
 import os
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
-from prshots.contract.errors import SettingsError
-from prshots.server.config.settings import Settings
+from prshots.server.adapters.counters.upload_log import create_memory
 from prshots.server.observability.metrics_folder import (
     FOLDER_VARIABLE,
     RESTARTED_VARIABLE,
     SLOT_VARIABLE,
     metrics_folder,
 )
-from prshots.server.processes import BACKLOG
 from prshots.server.processes.closing import turn_away
+from prshots.server.processes.kept_listeners import is_kept
+from prshots.server.processes.listening import listen, share
+
+if TYPE_CHECKING:
+    from prshots.server.config.settings import Settings
 
 BEYOND_GRACE_SECONDS, KILL_SECONDS = 0.6, 0.2
 """How long we wait for children beyond their own time to stop, and after that for killed ones."""
@@ -38,10 +41,6 @@ SWEEP_RETRY_SECONDS = 300.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.05, 5.0
 STEADY_SECONDS = 1.0
 """A worker that was up for this long is restarted immediately. Otherwise the pause doubles each time."""
-
-PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
-"""How long we wait for a port, and between two tries. A service that stops holds it during its grace period,
-the workers of a supervisor that was killed for a moment."""
 
 KEEP_BUFFERS = {"MALLOC_MMAP_THRESHOLD_": str(2 * 1024**2), "MALLOC_TRIM_THRESHOLD_": str(32 * 1024**2)}
 """For glibc's malloc: keep the memory of an upload's chunks for the next upload. Returning it to the kernel
@@ -58,68 +57,52 @@ _log = structlog.get_logger()
 @dataclass(frozen=True)
 class Part:
     name: str
-    listener: socket.socket
     workers: int
+    listeners: Sequence[socket.socket]
+    inherits: tuple[int, ...] = ()
+    """Further descriptors that its workers get."""
+
+    running: set[int] = field(default_factory=set)
 
     @property
     def slots(self) -> list[str]:
         """The names of its workers. A restarted worker keeps the slot of its predecessor."""
         return [f"{self.name}-{number}" for number in range(self.workers)]
 
+    def listener(self, slot: str) -> socket.socket:
+        return self.listeners[self.slots.index(slot) % len(self.listeners)]
 
-def listen(name: str, host: str, port: int, variable: str) -> socket.socket:
-    """Bind the port before anything starts, so that a conflict shows early. Raises SettingsError."""
-    until, has_said = time.monotonic() + PORT_SECONDS, False
-    while True:
+    @contextlib.contextmanager
+    def shared_with(self, slot: str) -> Iterator[None]:
+        """Share the port's connections with this worker too."""
+        number = self.slots.index(slot)
+        self.running.add(number)
+        share(self.listeners, self.running)
         try:
-            return _bound(host, port)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                reason = error.strerror or error
-                raise SettingsError(f"cannot listen on {host}:{port} for {name}: {reason}") from error
-        if time.monotonic() > until:
-            break
-        if not has_said:
-            _log.warning(
-                f"port {port} on {host} is in use, waiting up to {PORT_SECONDS:g} s until it is free"
-            )
-            has_said = True
-        time.sleep(PORT_PAUSE_SECONDS)
-    raise SettingsError(
-        f"port {port} on {host} is in use: stop the program that uses it, or set {variable} to another port"
-    )
+            yield
+        finally:
+            self.running.discard(number)
+            share(self.listeners, self.running)
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    family, _, _, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit this from the listener. Without it, a reply in several pieces, as from the web
-        # component's relay, would wait 40 ms for the client to acknowledge the first one.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    return listener
-
-
-def parts_of(settings: Settings, names: list[str]) -> list[Part]:
-    ports = {
-        "web": (settings.web_port, "PRSHOTS_WEB_PORT"),
-        "api": (settings.api_port, "PRSHOTS_API_PORT"),
-        "delivery": (settings.img_port, "PRSHOTS_IMG_PORT"),
+def parts_of(settings: "Settings", names: list[str]) -> list[Part]:
+    """Return the parts with their ports open. Raises SettingsError."""
+    known = {
+        "web": (settings.web_port, "PRSHOTS_WEB_PORT", 1),
+        "api": (settings.api_port, "PRSHOTS_API_PORT", settings.api_workers),
+        "delivery": (settings.img_port, "PRSHOTS_IMG_PORT", settings.img_workers),
     }
     if names == ["sweep"]:  # beside another component, that one's port shows the sweep's metrics
-        return [Part("sweep", listen("sweep", settings.host, settings.sweep_port, "PRSHOTS_SWEEP_PORT"), 1)]
+        known = {"sweep": (settings.sweep_port, "PRSHOTS_SWEEP_PORT", 1)}
     return [
-        Part(name, listen(name, settings.host, *ports[name]), settings.workers)
-        for name in names
-        if name in ports
+        Part(
+            name,
+            workers,
+            listen(name, settings.host, port, variable, workers),
+            (create_memory(),) if name == "api" and settings.counts_in_memory else (),
+        )
+        for name, (port, variable, workers) in known.items()
+        if name in names
     ]
 
 
@@ -215,7 +198,10 @@ class Supervisor:
             again = {RESTARTED_VARIABLE: "true"} if first_ready.done() else {}
             variables = {SLOT_VARIABLE: slot, **again}
             child = await self._spawn(
-                "worker", part.name, fds=(part.listener.fileno(), ready_write), variables=variables
+                "worker",
+                part.name,
+                fds=(part.listener(slot).fileno(), ready_write, *part.inherits),
+                variables=variables,
             )
         except OSError as error:  # out of memory or processes
             _log.error("worker could not be started", worker=slot, reason=error.strerror)
@@ -230,7 +216,8 @@ class Supervisor:
             if not ended.done() and not first_ready.done():
                 first_ready.set_result(None)
             ready_at = time.monotonic()
-            return await ended, time.monotonic() - ready_at
+            with part.shared_with(slot):
+                return await ended, time.monotonic() - ready_at
 
     async def _run_sweep(self) -> bool:
         """Return whether it succeeded."""
@@ -283,9 +270,10 @@ class Supervisor:
         await asyncio.wait(tasks, timeout=KILL_SECONDS)
 
     def _close(self, parts: Iterable[Part]) -> None:
-        for part in parts:
-            turn_away(part.listener)
-            part.listener.close()
+        for listener in (listener for part in parts for listener in part.listeners):
+            if not is_kept(listener):
+                turn_away(listener)
+            listener.close()
 
     def _signal_all(self, number: signal.Signals) -> None:
         for child in self._children:

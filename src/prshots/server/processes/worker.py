@@ -1,17 +1,20 @@
 """One worker process of one component, which inherits its listening socket from the supervisor.
 
-The supervisor runs `python -P -m prshots.server.processes.worker PART LISTENER_FD READY_FD LIFELINE_FD`. It
-closes READY_FD when it is ready, and stops on SIGTERM.
+The supervisor runs `python -P -m prshots.server.processes.worker PART FDS…`. The descriptors are the
+listening socket, a pipe that the worker closes when it is ready, the memory of the upload counter (API only),
+and the lifeline. The worker stops on SIGTERM.
 """
 
 import asyncio
+import functools
+import gc
 import os
 import resource
 import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 import structlog
@@ -24,6 +27,7 @@ from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
 from prshots.server.processes import BACKLOG, settings_of_child
 from prshots.server.processes.closing import last_accepted, replace_with_deaf, requests_begun
+from prshots.server.processes.kept_listeners import AFTER_WEB_SECONDS, is_kept
 from prshots.server.processes.lifeline import hold
 
 MAX_CONNECTIONS = 16_384
@@ -43,25 +47,31 @@ BUFFER_BYTES, WEB_BUFFER_BYTES = 128 * 1024, 64 * 1024
 that send endless heads use more memory. Web holds each chunk twice: it relays uploads to the API."""
 
 
+Serve = Callable[[Settings, socket.socket, asyncio.Event, int], Awaitable[None]]
+
+GARBAGE_THRESHOLD = 10_000
+"""New objects of the API between two searches for garbage: a few megabytes. Python's default is 700."""
+
+
 def main() -> None:
     part, *fds = sys.argv[1:]
-    listener_fd, ready_fd, lifeline_fd = map(int, fds)
+    listener_fd, ready_fd, *memory_fds, lifeline_fd = map(int, fds)
     hold(lifeline_fd)
     settings = settings_of_child()
     configure_logs(settings.log_format, part)
     metrics.watch_disks({"database": settings.local_database, "images": settings.local_store})
     metrics.WORKER_RESTARTS.labels(part).inc(_is_restart())
     try:
-        serve = {
+        serving: dict[str, Serve] = {
             "web": _serve_web,
-            "api": _serve_api,
+            "api": functools.partial(_serve_api, memory_fds),
             "delivery": _serve_delivery,
             "sweep": _serve_sweep_status,
-        }[part]
+        }
         raise_file_limit()
         with socket.socket(fileno=listener_fd) as listener:
             listener.setblocking(False)
-            uvloop.run(_run(lambda stop: serve(settings, listener, stop, ready_fd)))
+            uvloop.run(_run(lambda stop: serving[part](settings, listener, stop, ready_fd)))
     except PrshotsError as error:
         structlog.get_logger().error(f"cannot start: {error}")
         sys.exit(1)
@@ -120,17 +130,31 @@ async def _leave(listener: socket.socket, stop_accepting: Callable[[], None], se
     await asyncio.sleep(settings.drain_seconds)
     until = time.monotonic() + settings.grace_seconds
     port = listener.getsockname()[1]
-    await last_accepted(listener)
+    if not is_kept(listener):
+        await last_accepted(listener)
+    elif port != settings.web_port:  # web's last requests go to the API
+        await asyncio.sleep(min(AFTER_WEB_SECONDS, settings.grace_seconds / 2))
     stop_accepting()
     listener.close()
     await requests_begun(port)
     return max(0.0, until - time.monotonic())
 
 
-async def _serve_api(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
+async def _serve_api(
+    memory_fds: Sequence[int],
+    settings: Settings,
+    listener: socket.socket,
+    stop: asyncio.Event,
+    ready_fd: int,
+) -> None:
     from prshots.server.wiring import api
 
-    await _serve_on_granian(api(settings, is_restart=_is_restart()), settings, listener, stop, ready_fd)
+    app = api(settings, is_restart=_is_restart(), counter_memory=next(iter(memory_fds), None))
+    # The program itself never becomes garbage, and requests leave few cycles. Searching both as often as
+    # Python does by default takes a few percent of an upload's time.
+    gc.freeze()
+    gc.set_threshold(GARBAGE_THRESHOLD)
+    await _serve_on_granian(app, settings, listener, stop, ready_fd)
 
 
 async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:

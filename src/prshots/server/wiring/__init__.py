@@ -13,6 +13,7 @@ from prshots.server.wiring.engines import (
     migrate_database,
     open_counter,
     open_database,
+    open_for_move,
     open_reader,
     open_records,
     open_store,
@@ -21,6 +22,7 @@ from prshots.server.wiring.engines import (
     opened_projects,
     opened_trusts,
     rewrite_database,
+    store_identity,
 )
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "migrate_database",
     "open_counter",
     "open_database",
+    "open_for_move",
     "open_reader",
     "open_records",
     "open_store",
@@ -44,5 +47,6 @@ __all__ = [
     "opened_sign_in",
     "opened_trusts",
     "rewrite_database",
+    "store_identity",
     "web",
 ]

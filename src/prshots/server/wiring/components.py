@@ -147,12 +147,13 @@ class _LazyIssuers:
         return CiIssuers(self._addresses)
 
 
-def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
+def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | None = None) -> ErrorBoundary:
     """Build the API, even if its engines are down. Raises SettingsError; RecordsError for a broken file.
 
-    A worker that restarts does not give up over a broken file: it must answer something.
+    A worker that restarts does not give up over a broken file: it must answer something. `counter_memory` is
+    the descriptor of the memory in which its supervisor's workers count together.
     """
-    from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
+    from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
     from prshots.server.adapters.sql.put_urls import SqlPutUrls
@@ -177,7 +178,7 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
     from prshots.server.wiring.shared_keys import SharedKeys
 
     opening = DatabaseOpening(settings)
-    store, counter = open_store(settings), open_counter(settings)
+    store, counter = open_store(settings), open_counter(settings, counter_memory)
     database = opening.begin(refuses_a_broken_file=not is_restart)
     records = SqlRecords(database)
     shared_keys = None if settings.on_sqlite else SharedKeys(awaited_keys(settings), database)
@@ -194,7 +195,11 @@ def api(settings: Settings, *, is_restart: bool = False) -> ErrorBoundary:
         on_expired=metrics.EXPIRED.labels("request").inc,
     )
     # Workers of their own, so that a thumbnail never waits for a comparison.
-    accounts, pictures, comparing = Projects(records), PictureWorkers(), PictureWorkers(COMPARING)
+    accounts, pictures, comparing = (
+        Projects(records),
+        PictureWorkers(Limits().shared_by(settings.api_workers)),
+        PictureWorkers(COMPARING.shared_by(settings.api_workers)),
+    )
     thumbnails = Thumbnails(records=records, store=store, render=pictures.thumbnail)
     baseline_records, comparison_records = SqlBaselines(database), SqlComparisons(database)
     comparisons = Comparisons(

@@ -11,9 +11,12 @@ from prshots.server.domain.signing import KeyRing
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from sqlalchemy import Engine
+
     from prshots.server.adapters.keys import KeyFile
     from prshots.server.adapters.sql.database import Database
     from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
+    from prshots.server.adapters.sql.migrate import Migration
     from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.config.settings import Settings
     from prshots.server.domain.keyless import Trusts
@@ -84,13 +87,11 @@ def open_database(settings: Settings) -> Database:
     return database
 
 
-def migrate_database(settings: Settings) -> tuple[str | None, str]:
-    """Migrate the database. Return the schema versions before and after. Raises like `open_database`."""
-    from prshots.server.adapters.sql.schema import SCHEMA_VERSION
-
-    database, before = _opened_database(settings)
+def migrate_database(settings: Settings) -> Migration:
+    """Migrate the database. Return the schema before and after. Raises like `open_database`."""
+    database, migration = _opened_database(settings)
     database.engine.dispose()
-    return before, SCHEMA_VERSION
+    return migration
 
 
 def rewrite_database(settings: Settings) -> tuple[int, int]:
@@ -111,7 +112,7 @@ def rewrite_database(settings: Settings) -> tuple[int, int]:
     return before, settings.database_path.stat().st_size
 
 
-def _opened_database(settings: Settings) -> tuple[Database, str | None]:
+def _opened_database(settings: Settings) -> tuple[Database, Migration]:
     database = database_to_migrate(settings)
     try:
         return database, migrate_opened(database, settings)
@@ -120,21 +121,24 @@ def _opened_database(settings: Settings) -> tuple[Database, str | None]:
         raise
 
 
-def database_to_migrate(settings: Settings) -> Database:
+def database_to_migrate(settings: Settings, *, for_move: bool = False) -> Database:
     """Return the database, created but not migrated. Raises like `open_database`."""
     try:
-        return _database(settings)
+        return _database(settings, for_move=for_move)
     except OSError as error:
         raise RecordsError(f"cannot open {settings.database_place}: {error.strerror}") from error
 
 
-def migrate_opened(database: Database, settings: Settings) -> str | None:
-    """Migrate the database. Return the schema version it had. Raises RecordsError."""
+def migrate_opened(database: Database, settings: Settings) -> Migration:
+    """Migrate the database. Raises RecordsError."""
     from prshots.server.adapters.sql.database import translating
     from prshots.server.adapters.sql.migrate import migrate
+    from prshots.server.adapters.sql.move_state import require_usable
 
     try:
         with translating():
+            with database.engine.connect() as connection:
+                require_usable(connection, store_identity(settings))
             return migrate(database.engine)
     except SchemaTooNewError:
         raise
@@ -151,15 +155,30 @@ def database_as_it_is(settings: Settings) -> Database:
     return _database(settings)
 
 
-def _database(settings: Settings) -> Database:
+def _database(settings: Settings, *, for_move: bool = False) -> Database:
+    from prshots.server.adapters.sql.write_refusal import say_store
+
     if settings.on_sqlite:
         from prshots.server.adapters.sql.database import Database, open_sqlite
 
-        return Database(open_sqlite(settings.database_path))
-    with _extra("postgresql"):
-        from prshots.server.adapters.sql.postgresql import open_postgresql
+        database = Database(open_sqlite(settings.database_path))
+    else:
+        with _extra("postgresql"):
+            from prshots.server.adapters.sql.postgresql import MOVING, open_postgresql
 
-    return open_postgresql(settings.database_url)
+        database = open_postgresql(settings.database_url, MOVING if for_move else None)
+    say_store(database.engine, store_identity(settings))
+    return database
+
+
+def open_for_move(settings: Settings) -> Engine:
+    """Open the database as it is, with the patience for large transactions. Raises RecordsError."""
+    return database_to_migrate(settings, for_move=True).engine
+
+
+def store_identity(settings: Settings) -> str:
+    """Return the store's location as a move notes it."""
+    return settings.store_place.rstrip("/")
 
 
 @contextlib.contextmanager
@@ -200,15 +219,19 @@ def open_reader(settings: Settings) -> FileReader | RemoteReader:
         return DiskReader(settings.store_path)
     with _extra("cloud"):
         from prshots.server.adapters.objects.cloud import CloudReader
+        from prshots.server.adapters.objects.hot_copies import HotReader
 
-    return CloudReader(settings.store_url)
+    if not settings.img_cache_bytes:
+        return CloudReader(settings.store_url)
+    return HotReader(settings.store_url, settings.img_cache_bytes)
 
 
-def open_counter(settings: Settings) -> RateCounter:
-    from prshots.server.adapters.counters.memory import MemoryCounter
+def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
+    """Open the counter. One in memory is shared by the processes that pass the same descriptor."""
+    if settings.counts_in_memory:
+        from prshots.server.adapters.counters.memory import MemoryCounter
 
-    if settings.counter_url == "memory://":
-        return MemoryCounter(settings.uploads_per_minute)
+        return MemoryCounter(settings.uploads_per_minute, memory=memory)
     with _extra("redis"):
         from prshots.server.adapters.counters.redis import RedisCounter
 

@@ -4,7 +4,7 @@ import threading
 
 import structlog
 
-from prshots.contract.errors import RecordsError, SchemaTooNewError
+from prshots.contract.errors import RecordsBusyError, RecordsError, SchemaTooNewError
 from prshots.server.adapters.sql.database import Database
 from prshots.server.config.settings import Settings
 from prshots.server.wiring.engines import database_to_migrate, migrate_opened
@@ -60,7 +60,8 @@ class DatabaseOpening:
         try:
             migrate_opened(self.database, self._settings)
         except RecordsError as error:
-            if raises and not isinstance(error, SchemaTooNewError):
+            # While another worker migrates, the database is busy.
+            if raises and not isinstance(error, SchemaTooNewError | RecordsBusyError):
                 raise
             self.database.not_open = str(error)
             self._log_once(error)

@@ -232,9 +232,27 @@ async def _wait(answer: "asyncio.Future[Hit | None]", patience: Sequence[float])
     for seconds in patience:
         is_late = True
         while is_late and not answer.done():
-            await asyncio.wait({answer}, timeout=seconds)
+            await _done_or_timeout(answer, seconds)
             step_began, previous = loop.time(), step_began
             is_late = step_began - previous > 2 * seconds and step_began - began < BUSY_SECONDS
+
+
+async def _done_or_timeout(answer: "asyncio.Future[Hit | None]", seconds: float) -> None:
+    """Do what `asyncio.wait` does for one future, in half of its time."""
+    loop = asyncio.get_running_loop()
+    woken: asyncio.Future[None] = loop.create_future()
+
+    def wake(_: object = None) -> None:
+        if not woken.done():
+            woken.set_result(None)
+
+    timer = loop.call_later(seconds, wake)
+    answer.add_done_callback(wake)
+    try:
+        await woken
+    finally:
+        timer.cancel()
+        answer.remove_done_callback(wake)
 
 
 class _OneConnection(ConnectionPool):

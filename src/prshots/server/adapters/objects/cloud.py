@@ -35,7 +35,11 @@ WRITING = Limits(silence_seconds=STREAM_SECONDS, total_seconds=STORE_SECONDS)
 """For everything else. The store is silent while a large image is on its way, so only the deadline counts."""
 
 CHUNK_BYTES = 64 * 1024
-"""The minimum read size. A slow reader of an image takes no more memory than this."""
+"""The minimum read size of a large image. A slow reader of it takes no more memory than this."""
+
+AT_ONCE_BYTES = 256 * 1024
+"""Up to this size an object is read in one go, which takes less time than in chunks. Most screenshots are
+smaller."""
 
 PAGE = 1000
 """Names per page of a list, the maximum of every cloud."""
@@ -88,8 +92,12 @@ class CloudReader:
             async with asyncio.timeout(self._limits.total_seconds):
                 return await self._found(key, part)
 
-    async def _found(self, key: str, part: range | None = None) -> "GetResult | None":
+    async def _found(
+        self, key: str, part: range | None = None, unless_tag: str | None = None
+    ) -> "GetResult | None":
         options: GetOptions = {"range": (part.start, part.stop)} if part else {}
+        if unless_tag is not None:  # then it may raise NotModifiedError
+            options["if_none_match"] = unless_tag
         try:
             return await obstore.get_async(self._client, key, options=options)
         except FileNotFoundError as error:
@@ -98,6 +106,13 @@ class CloudReader:
             return None
 
     async def _chunks(self, found: "GetResult") -> AsyncGenerator[bytes, None]:
+        start, end = found.range
+        if end - start <= AT_ONCE_BYTES:
+            with self._outage.watching("chunk"), _translating():
+                async with asyncio.timeout(self._limits.total_seconds):
+                    content = await found.bytes_async()
+            yield bytes(content)
+            return
         stream = found.stream(min_chunk_size=CHUNK_BYTES)
         while True:
             with self._outage.watching("chunk"), _translating():
@@ -180,8 +195,24 @@ class CloudStore(CloudReader):
             raise StoreError(f"the store has lost {OWNER_MARK} right after it was written")
         return mark.decode("utf-8", errors="replace")
 
-    async def stored_before(self, cutoff: float) -> AsyncIterator[list[str]]:
-        pages = obstore.list(self._client, chunk_size=PAGE)
+    async def stored_before(
+        self, cutoff: float, shards: Sequence[str] | None = None
+    ) -> AsyncIterator[list[str]]:
+        for shard in [None] if shards is None else sorted(shards):
+            async for page in self._listed(shard):
+                yield [entry["path"] for entry in page if entry["last_modified"].timestamp() < cutoff]
+
+    async def sizes(self, shard: str) -> dict[str, int]:
+        return {entry["path"]: entry["size"] async for page in self._listed(shard) for entry in page}
+
+    async def discard_unfinished(self, cutoff: float) -> int:
+        """Do nothing: the store itself discards incomplete PUTs."""
+        del cutoff
+        return 0
+
+    async def _listed(self, shard: str | None) -> "AsyncIterator[list[ObjectMeta]]":
+        """Yield the images and what belongs to them, page by page."""
+        pages = obstore.list(self._client, prefix=shard, chunk_size=PAGE)
         while True:
             with self._asking("list"):
                 try:
@@ -189,12 +220,7 @@ class CloudStore(CloudReader):
                         page = await anext(pages)
                 except StopAsyncIteration:
                     return
-            yield [entry["path"] for entry in page if _is_ours(entry, cutoff)]
-
-    async def discard_unfinished(self, cutoff: float) -> int:
-        """Do nothing: the store itself discards incomplete PUTs."""
-        del cutoff
-        return 0
+            yield [entry for entry in page if ORIGIN_KEY.fullmatch(entry["path"])]
 
     async def _claim(self, claimant: str) -> None:
         with self._asking("put"):
@@ -239,10 +265,6 @@ class _ObjectRefusedError(StoreError):
 
 class _SomeFailedError(_ObjectRefusedError):
     """Some of the objects in one request could not be deleted."""
-
-
-def _is_ours(entry: "ObjectMeta", cutoff: float) -> bool:
-    return ORIGIN_KEY.fullmatch(entry["path"]) is not None and entry["last_modified"].timestamp() < cutoff
 
 
 def _is_about_one_object(error: BaseException) -> bool:

@@ -15,6 +15,7 @@ from obstore.exceptions import BaseError
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from prshots.contract.errors import SettingsError
+from prshots.server.config.values import is_this_machine
 
 if TYPE_CHECKING:  # obstore has these for type checkers only
     from obstore.store import AzureConfig, ClientConfig, RetryConfig, S3Config
@@ -105,7 +106,11 @@ def _s3(address: _Address, limits: Limits) -> S3Store:
     is_virtual = addressing == "virtual"
     if endpoint and is_virtual:
         endpoint = endpoint.replace("://", f"://{address.bucket}.")
-    config: S3Config = {"virtual_hosted_style_request": is_virtual}
+    config: S3Config = {
+        "virtual_hosted_style_request": is_virtual,
+        # TLS already protects the body, as the machine itself does: a second hash of it would be for nothing.
+        "unsigned_payload": endpoint is None or _is_protected(endpoint),
+    }
     if endpoint:
         config["endpoint"] = endpoint
     if region:
@@ -117,6 +122,12 @@ def _s3(address: _Address, limits: Limits) -> S3Store:
         client_options=_client(limits, endpoint),
         retry_config=_retries(limits),
     )
+
+
+def _is_protected(endpoint: str) -> bool:
+    """Return whether nobody between us and the store can change what we send."""
+    parts = urlsplit(endpoint)
+    return parts.scheme == "https" or is_this_machine(parts.hostname or "")
 
 
 def _gs(address: _Address, limits: Limits) -> GCSStore:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
 from prshots.server.adapters.pictures import pair_results
@@ -32,6 +32,10 @@ class Limits:
     idle_seconds: float = 60.0
     niceness: int = 0
     """Greater than 0, others of this machine that need a processor go first."""
+
+    def shared_by(self, processes: int) -> "Limits":
+        """Return the limits for each of several API processes. Each has at least one worker."""
+        return replace(self, workers=max(1, self.workers // processes))
 
 
 COMPARING = Limits(

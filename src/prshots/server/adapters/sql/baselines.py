@@ -198,7 +198,8 @@ class SqlBaselines:
         self, project_id: str, branch: str, commit_sha: str, after: ShotKey | None, limit: int
     ) -> list[Image]:
         newest = _images_of_commit(project_id, branch, commit_sha)
-        query = select(*IMAGE).where(images.c.seq.in_(newest)).order_by(*_IMAGE_SHOT).limit(limit)
+        mine = images.c.project_id == project_id  # so that only its partition is read
+        query = select(*IMAGE).where(mine, images.c.seq.in_(newest)).order_by(*_IMAGE_SHOT).limit(limit)
         if after is not None:
             query = query.where(tuple_(*_IMAGE_SHOT) > tuple_(*after))
         rows = await self._database.read(lambda connection: connection.execute(query).all())
@@ -231,7 +232,9 @@ def _images_of_commit(project_id: str, branch: str, commit_sha: str) -> Select[A
 
 def _baseline_commit(connection: Connection, row: Any) -> BaselineCommit:  # noqa: ANN401 - a row of the table
     of_commit = _images_of_commit(row.project_id, row.branch, row.commit_sha)
-    sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(images.c.seq.in_(of_commit))
+    mine = images.c.project_id == row.project_id
+    sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0))
+    sums = sums.where(mine, images.c.seq.in_(of_commit))
     shots, size = connection.execute(sums).one()
     return BaselineCommit(
         row.branch, row.commit_sha, bool(row.complete), row.created_at, shots, int(size), row.seq

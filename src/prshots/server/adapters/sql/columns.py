@@ -2,21 +2,22 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import func, literal_column
+from sqlalchemy import Connection, Select, func, literal_column
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.schema import images, organizations, projects, pulls, tokens, users
-from prshots.server.domain.models import Image, Project, PullRequest, UploadToken, User
+from prshots.server.domain.models import Image, ListedImage, Project, PullRequest, UploadToken, User
 
 # Version 0.1.0 recorded "impossible", without the reason. The API finds the reason at the next view.
 _THUMBNAIL = func.nullif(images.c.thumbnail, literal_column("'impossible'")).label("thumbnail")
-IMAGE = [_THUMBNAIL if field.name == "thumbnail" else images.c[field.name] for field in fields(Image)]
+IMAGE = [_THUMBNAIL if name == "thumbnail" else images.c[name] for name in Image._fields]
+LISTED_IMAGE = [images.c[name] for name in ListedImage._fields]
 TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
 USER = [users.c[field.name] for field in fields(User)]
 PULL = [pulls.c[field.name] for field in fields(PullRequest)]
@@ -40,6 +41,16 @@ OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 LONG_LIVED = tokens.c.expires_at.is_(None)
 
 _FOREIGN_KEY = "23503"  # PostgreSQL's code for a missing row that another one refers to
+
+
+def driver_rows(
+    connection: Connection, query: Select[Any], parameters: Mapping[str, object]
+) -> list[tuple[Any, ...]]:
+    """Return the rows as the driver gives them: with hundreds, wrapping takes half as long as reading."""
+    result = connection.execute(query, parameters)
+    rows = list(result.cursor.fetchall())
+    result.close()
+    return rows
 
 
 def project_from(row: Sequence[Any]) -> Project:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
 
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows
 from prshots.server.adapters.sql.schema import images
 from prshots.server.domain.models import Image
 
@@ -15,6 +15,7 @@ OF_PR = (
     images.c.project_id == bindparam("project_id"),
     images.c.pr_number == bindparam("pr_number"),
 )
+_ACTIVE_WITH_IDS = select(*IMAGE).where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
 _later = images.alias()
 _is_replaced = (
     select(_later.c.seq)
@@ -56,7 +57,6 @@ def active_images(connection: Connection, image_ids: Collection[str]) -> dict[st
     ordered, active = sorted(image_ids), {}
     for start in range(0, len(ordered), _IMAGES_AT_ONCE):
         some = ordered[start : start + _IMAGES_AT_ONCE]
-        for row in connection.execute(select(*IMAGE).where(images.c.id.in_(some), ACTIVE)):
-            image = Image(*row)
+        for image in map(Image._make, driver_rows(connection, _ACTIVE_WITH_IDS, {"image_ids": some})):
             active[image.id] = image
     return active

@@ -21,8 +21,9 @@ from sqlalchemy import (
 
 from prshots.contract.errors import NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, project_gone_as
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows, project_gone_as
 from prshots.server.adapters.sql.compared_images import OF_PR, active_images, at_commit, pairs_at
+from prshots.server.adapters.sql.comparison_versions import NEWEST, version_of
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import compared_shots, comparisons, images, pair_results
@@ -45,6 +46,7 @@ _LOCK_IMAGES = (
     .order_by(images.c.id)
     .with_for_update(read=True)
 )
+_RESULT = ("verdict", "pixels", "regions", "shift", "reason")
 _NEWEST_SEQ = select(func.max(images.c.seq)).where(*OF_PR)
 _SHOT_RESULT = (
     update(compared_shots)
@@ -54,8 +56,14 @@ _SHOT_RESULT = (
             for name in ("project_id", "pr_number", "commit_sha", "name", "viewport", "theme")
         )
     )
-    .values({name: bindparam(name) for name in ("verdict", "pixels", "regions", "shift", "reason")})
+    .values({name: bindparam(name) for name in _RESULT})
 )
+_SHOTS = select(
+    *(
+        compared_shots.c[name]
+        for name in ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
+    )
+).where(*(compared_shots.c[name] == bindparam(name) for name in ("project_id", "pr_number", "commit_sha")))
 _KEEP_PAIR = text(
     "INSERT INTO pair_results (project_id, before_sha256, after_sha256, engine, verdict, pixels, regions, "
     "shift, reason, created_at) VALUES (:project_id, :before_sha256, :after_sha256, :engine, :verdict, "
@@ -136,13 +144,17 @@ class SqlComparisons:
             known = {}
             for start in range(0, len(wanted), _PAIRS_AT_ONCE):
                 some = wanted[start : start + _PAIRS_AT_ONCE]
-                query = select(pair_results).where(
+                query = select(
+                    pair_results.c.before_sha256,
+                    pair_results.c.after_sha256,
+                    *(pair_results.c[name] for name in _RESULT),
+                ).where(
                     pair_results.c.project_id == project_id,
                     pair_results.c.engine == engine,
                     tuple_(pair_results.c.before_sha256, pair_results.c.after_sha256).in_(some),
                 )
-                for row in connection.execute(query):
-                    known[row.before_sha256, row.after_sha256] = _result(row)
+                for before, after, *result in connection.execute(query):
+                    known[before, after] = _result(*result)
             return known
 
         return await self._database.read(read) if wanted else {}
@@ -216,22 +228,19 @@ class SqlComparisons:
         return Image(*row) if row else None
 
     async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
-        newest = (
-            select(comparisons)
-            .where(comparisons.c.project_id == project_id, comparisons.c.pr_number == pr_number)
-            .order_by(comparisons.c.first_seq.desc(), comparisons.c.started_at.desc())
-            .limit(1)
-        )
-        return await self._first(newest)
+        return await self._first(NEWEST, project_id=project_id, pr_number=pr_number)
+
+    async def version(self, project_id: str, pr_number: int) -> str | None:
+        return await self._database.read(lambda connection: version_of(connection, project_id, pr_number))
 
     async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
         return await self._first(
             select(comparisons).where(*_this(comparisons, project_id, pr_number, commit_sha))
         )
 
-    async def _first(self, query: Select[Any]) -> StoredComparison | None:
+    async def _first(self, query: Select[Any], **parameters: object) -> StoredComparison | None:
         def read(connection: Connection) -> StoredComparison | None:
-            row = connection.execute(query).first()
+            row = connection.execute(query, parameters).first()
             return _stored(connection, row) if row else None
 
         return await self._database.read(read)
@@ -335,14 +344,9 @@ def _result_row(result: ShotResult) -> dict[str, object]:
     }
 
 
-def _result(row: Any) -> ShotResult:  # noqa: ANN401 - a row of either table
-    return ShotResult(
-        Verdict(row.verdict) if row.verdict else None,
-        row.pixels,
-        [tuple(region) for region in json.loads(row.regions)],
-        row.shift,
-        row.reason,
-    )
+def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: str) -> ShotResult:
+    found = [] if regions == "[]" else [tuple(region) for region in json.loads(regions)]
+    return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
 
 
 def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
@@ -354,24 +358,20 @@ def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN4
         tuple(json.loads(row.commits)),
         bool(row.complete),
     )
-    query = select(compared_shots).where(
-        *_this(compared_shots, row.project_id, row.pr_number, row.commit_sha)
-    )
-    found = connection.execute(query).all()
+    of_commit = {"project_id": row.project_id, "pr_number": row.pr_number, "commit_sha": row.commit_sha}
+    found = driver_rows(connection, _SHOTS, of_commit)
     active = active_images(
-        connection, {key for each in found for key in (each.image_id, each.base_id) if key}
+        connection, {key for image_id, base_id, *_ in found for key in (image_id, base_id) if key}
     )
     shots = [
         PlannedShot(
-            ShotKey(each.name, each.viewport, each.theme),
-            active.get(each.image_id),
-            Base(base, each.base_commit or "", bool(each.ancestor))
-            if (base := active.get(each.base_id))
-            else None,
-            _result(each),
+            ShotKey(*shot),
+            active.get(image_id),
+            Base(base, base_commit or "", bool(ancestor)) if (base := active.get(base_id)) else None,
+            _result(verdict, pixels, regions, shift, reason),
         )
-        for each in found
-        if each.image_id is None or each.image_id in active
+        for image_id, base_id, base_commit, ancestor, verdict, pixels, regions, shift, reason, *shot in found
+        if image_id is None or image_id in active
     ]
     return StoredComparison(
         request,

@@ -18,9 +18,17 @@ from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsureError
+from prshots.contract.errors import (
+    MovedError,
+    RecordsBusyError,
+    RecordsError,
+    RecordsFullError,
+    RecordsUnsureError,
+)
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import create_private_file, make_private_folder
+from prshots.server.adapters.sql.prepared import compiled_text
+from prshots.server.adapters.sql.writer_turn import WriterTurn
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 from prshots.server.observability.outages import Outage
 
@@ -33,6 +41,8 @@ SQLite reports first."""
 LOOK_UP, READ, WRITE = (DATABASE_SECONDS.labels(operation) for operation in ("look_up", "read", "write"))
 _FAILURES = ENGINE_FAILURES.labels("database")
 _DISK_FULL = "53100"  # PostgreSQL's code for it
+MOVED = "PRMOV"
+"""The code with which a trigger of `prshots move` refuses a write on PostgreSQL. SQLite has its own code."""
 
 T = TypeVar("T")
 
@@ -86,7 +96,8 @@ def _switch_to_wal(cursor: DBAPICursor) -> None:
 class Database:
     """Runs work on SQLite: look-ups on the event loop, everything else in threads.
 
-    There is one writer thread, so that our own writes never wait for each other inside SQLite.
+    There is one writer thread, and writing processes take turns, so that our own writes never wait for each
+    other inside SQLite.
     `postgresql.py` has the same interface for a server.
     """
 
@@ -103,8 +114,9 @@ class Database:
         self.call_seconds = call_seconds
         self.outage = Outage("database unavailable", "database is back")
         self._looking_up = _PermanentConnection(engine)
-        self._texts: dict[Select[Any], tuple[str, list[str]]] = {}
+        self._texts: dict[Select[Any], tuple[str, Sequence[str] | None]] = {}
         self._writing = _PermanentConnection(engine.execution_options(writes=True))
+        self._turn = WriterTurn(Path(engine.url.database or ""))  # nobody takes it on PostgreSQL
         self._readers = ThreadPoolExecutor(readers, thread_name_prefix="records-read")
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="records-write")
 
@@ -122,16 +134,15 @@ class Database:
             self._looking_up.connection() as connection,
         ):
             cursor = connection.connection.cursor()
-            cursor.execute(text, [parameters[name] for name in names])
+            cursor.execute(text, [parameters[name] for name in names or ()])
             row = cursor.fetchone()
             cursor.close()
             return row
 
-    def _as_text(self, query: Select[Any]) -> tuple[str, list[str]]:
+    def _as_text(self, query: Select[Any]) -> tuple[str, Sequence[str] | None]:
         """Return the query's SQL and the names of its parameters in order. Compiled only once."""
         if query not in self._texts:
-            compiled = query.compile(self.engine)
-            self._texts[query] = compiled.string, list(compiled.positiontup or ())
+            self._texts[query] = compiled_text(query, self.engine.dialect)
         return self._texts[query]
 
     async def read(self, work: Callable[[Connection], T]) -> T:
@@ -151,6 +162,7 @@ class Database:
         self._writers.shutdown()
         self._looking_up.close()
         self._writing.close()
+        self._turn.close()
         self.engine.dispose()
 
     def _require_open(self) -> None:
@@ -162,7 +174,7 @@ class Database:
             return work(connection)
 
     def _write(self, work: Callable[[Connection], T]) -> T:
-        with self._writing.connection() as connection, connection.begin():
+        with self._turn, self._writing.connection() as connection, connection.begin():
             return work(connection)
 
     async def _in_thread(
@@ -230,6 +242,8 @@ def translating() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
+        if _is_moved(error.orig):  # not from SQLAlchemy's error: this is no conflict of the data
+            raise MovedError(_reason(error.orig)) from error.orig
         raise _ours(error.orig) from error
     except sqlite3.Error as error:
         raise _ours(error) from error
@@ -246,7 +260,14 @@ def _ours(error: BaseException | None) -> RecordsError:
     sqlite_code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the primary code
     if sqlite_code == sqlite3.SQLITE_FULL or getattr(error, "sqlstate", None) == _DISK_FULL:
         return RecordsFullError("the disk of the database is full")
-    return RecordsError(f"the database did not answer: {_reason(error)}")
+    kind = RecordsBusyError if sqlite_code == sqlite3.SQLITE_BUSY else RecordsError
+    return kind(f"the database did not answer: {_reason(error)}")
+
+
+def _is_moved(error: BaseException | None) -> bool:
+    """Return whether a trigger of `prshots move` refused a write. No other trigger refuses anything."""
+    sqlite_code = getattr(error, "sqlite_errorcode", 0)
+    return sqlite_code == sqlite3.SQLITE_CONSTRAINT_TRIGGER or getattr(error, "sqlstate", None) == MOVED
 
 
 def _reason(error: BaseException | None) -> str:

@@ -7,42 +7,38 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, func, select, text
 
 from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.found_schema import FoundSchema, found_schema
 from prshots.server.adapters.sql.key_fingerprints import fingerprints_in
-from prshots.server.adapters.sql.migrate import schema_version
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION, images, installation
+from prshots.server.adapters.sql.schema import images, installation
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`version` is None if there are no tables yet. The rest is only known for our own schema version.
+    """The installation and its keys are only known if we may work with the schema.
 
     `dead` is the number of images by kid whose URLs are signed with a key that we do not have. `fingerprints`
     are those of the registered signing keys, by kid.
     """
 
-    version: str | None
+    schema: FoundSchema
     clock_ahead: float
     installation_id: str = ""
     dead: dict[str, int] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def is_ours(self) -> bool:
-        return self.version == SCHEMA_VERSION
 
 
 async def condition_of(database: Database, known_kids: Collection[str]) -> Condition:
     """Raise RecordsError if the database does not answer."""
 
     def ask(connection: Connection) -> Condition:
-        version, ahead = schema_version(connection), _clock_ahead(connection)
-        if version != SCHEMA_VERSION:
-            return Condition(version, ahead)
+        schema, ahead = found_schema(connection), _clock_ahead(connection)
+        if not schema.is_usable:
+            return Condition(schema, ahead)
         signed = select(images.c.kid, func.count()).where(images.c.kid.not_in(known_kids))
         rows = connection.execute(signed.group_by(images.c.kid)).all()
         dead: dict[str, int] = {kid: number for kid, number in rows}  # noqa: C416 - dict() would not be typed
         installation_id = connection.execute(select(installation.c.id)).scalar_one()
-        return Condition(version, ahead, installation_id, dead, fingerprints_in(connection))
+        return Condition(schema, ahead, installation_id, dead, fingerprints_in(connection))
 
     return await database.read(ask)
 

@@ -193,6 +193,7 @@ class SqlOverview:
         query = (
             select(*IMAGE, page.c.commits, _first_commit_with_these_bytes())
             .select_from(page.join(images, images.c.seq == page.c.seq))
+            .where(images.c.project_id == project_id)  # so that only its partition is read
             .order_by(*place)
         )
         return [_shot(row) for row in await self._rows(query)]

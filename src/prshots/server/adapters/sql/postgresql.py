@@ -36,6 +36,11 @@ ATTEMPTS = 4
 MIGRATION_LOCK = 0x7072_7368_6F74_7301
 """The number of the advisory lock for migrations. Any number works, as long as nothing else uses it."""
 
+MIGRATION_POLL_SECONDS = 0.02
+MIGRATION_LOCK_SECONDS = 1.5
+"""How long a migration waits for a table. Everybody else who needs the table waits behind it for as long.
+More than the 1 s after which PostgreSQL makes autovacuum give way."""
+
 REPORT_SECONDS = 0.5
 """How long before its deadline a call stops waiting for the server, to end with a known outcome."""
 
@@ -53,6 +58,10 @@ class Timeouts:
     statement: float = 9  # a query takes too long; the server cancels it
     call: float = DATABASE_SECONDS  # the deadline for everything, also waiting for a thread and retries
     idle_in_transaction: float = 30  # one of our processes hangs; the server releases its locks
+
+
+MOVING = Timeouts(connect=5, statement=50, call=60, idle_in_transaction=900)
+"""For `prshots move`, whose transactions hold thousands of rows, and wait for images to be copied."""
 
 
 def open_postgresql(url: str, timeouts: Timeouts | None = None) -> Database:
@@ -112,13 +121,23 @@ def _parameters(url: str, timeouts: Timeouts) -> dict[str, Any]:
 
 
 def _lock_for_migration(connection: Connection) -> None:
-    """Let one process migrate at a time, without a timeout. The connection is not reused."""
+    """Let one process migrate at a time, without a timeout. The connection is not reused.
+
+    It asks again and again: a query that waited would have a snapshot, and an index that is built while
+    others write waits until every older snapshot is gone. Such an index needs no timeout for locks, because
+    nobody waits behind it.
+    """
     driver_connection: Any = connection.connection.driver_connection
     driver_connection.patience = math.inf
     connection.detach()
-    connection.execute(text("SET LOCAL statement_timeout = 0"))
-    connection.execute(text("SET LOCAL lock_timeout = 0"))
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+    is_outside = connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT"
+    scope, kind = ("SESSION", "") if is_outside else ("LOCAL", "_xact")
+    lock_milliseconds = 0 if is_outside else int(MIGRATION_LOCK_SECONDS * 1000)
+    connection.execute(text(f"SET {scope} statement_timeout = 0"))
+    connection.execute(text(f"SET {scope} lock_timeout = {lock_milliseconds}"))
+    ask = text(f"SELECT pg_try_advisory{kind}_lock(:lock)")
+    while not connection.execute(ask, {"lock": MIGRATION_LOCK}).scalar_one():
+        time.sleep(MIGRATION_POLL_SECONDS)
 
 
 class NoAnswerError(psycopg.OperationalError):

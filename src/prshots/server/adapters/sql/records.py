@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import NotFoundError, RecordsError, RecordsUnsureError, UnauthorizedError
@@ -14,12 +14,14 @@ from prshots.server.adapters.sql.baseline_rows import Pointer, forget_images, po
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     IMAGE,
+    LISTED_IMAGE,
     LONG_LIVED,
     PROJECT,
     PROJECTS,
     SCHEDULED,
     TOKEN,
     conflict_as,
+    driver_rows,
     image_row,
     project_from,
     project_gone_as,
@@ -28,6 +30,7 @@ from prshots.server.adapters.sql.comparison_rows import remove_comparisons
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.prepared import Prepared
 from prshots.server.adapters.sql.row_locks import lock_project, lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.schema import (
     baseline_commits,
@@ -48,7 +51,7 @@ from prshots.server.adapters.sql.schema import (
 )
 from prshots.server.adapters.sql.totals import count_added, count_closed, count_removed
 from prshots.server.adapters.sql.trusts import remove_trusts
-from prshots.server.domain.models import Image, Project, ThumbnailState, UploadToken
+from prshots.server.domain.models import Image, ListedImage, Project, ThumbnailState, UploadToken
 
 # Queries of every request are built once, because building them costs more than running them.
 _PROJECT_OF_TOKEN = (
@@ -65,24 +68,32 @@ _ACTIVE_OF_PR = (
     ACTIVE,
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
-_NEWEST_OF_PR = select(*IMAGE).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_NEWEST_OF_PR, _LISTED_OF_PR = (
+    select(*columns).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+    for columns in (IMAGE, LISTED_IMAGE)
+)
 _SEQS_OF_SHOTS = (
     select(func.max(images.c.seq))
     .where(*_ACTIVE_OF_PR)
     .group_by(images.c.name, images.c.viewport, images.c.theme)
     .limit(bindparam("limit"))
 )
-_NEWEST_OF_SHOTS = select(*IMAGE).where(images.c.seq.in_(_SEQS_OF_SHOTS))
+# The project says it again, here and below: if the table is partitioned, only its partition is read.
+_NEWEST_OF_SHOTS = select(*IMAGE).where(
+    images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS)
+)
 _COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*_ACTIVE_OF_PR)
 _CLOSED_PULL = select(pulls.c.closed_at).where(
     pulls.c.project_id == bindparam("project_id"),
     pulls.c.pr_number == bindparam("pr_number"),
     pulls.c.closed_at.is_not(None),
 )
-_ADD_IMAGES = insert(images)
+_ADD_IMAGES = Prepared(insert(images))
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
 _SCHEDULE = scheduling(_GIVEN_IDS)
-_MARK = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)))
+_MARK = scheduling(
+    images.c.project_id == bindparam("of_project"), images.c.seq.in_(bindparam("seqs", expanding=True))
+)
 _REMOVE = (
     delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
 )
@@ -178,13 +189,26 @@ class SqlRecords:
         return [Image(*row) for row in rows]
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
+        count, rows = await self._newest_of_pr(_NEWEST_OF_PR, project_id, pr_number, newest)
+        return count, list(map(Image._make, rows))
+
+    async def listed_of_pr(
+        self, project_id: str, pr_number: int, newest: int
+    ) -> tuple[int, list[ListedImage]]:
+        count, rows = await self._newest_of_pr(_LISTED_OF_PR, project_id, pr_number, newest)
+        return count, list(map(ListedImage._make, rows))
+
+    async def _newest_of_pr(
+        self, query: Select[Any], project_id: str, pr_number: int, newest: int
+    ) -> tuple[int, list[tuple[Any, ...]]]:
+        """Return how many images there are, and the rows of the newest in upload order."""
         of_pr = {"project_id": project_id, "pr_number": pr_number}
 
-        def both(connection: Connection) -> tuple[int, list[Image]]:
-            found = [Image(*row) for row in connection.execute(_NEWEST_OF_PR, of_pr | {"newest": newest})]
-            cut_off = len(found) == newest
-            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
-            return count, found[::-1]
+        def both(connection: Connection) -> tuple[int, list[tuple[Any, ...]]]:
+            rows = driver_rows(connection, query, of_pr | {"newest": newest})
+            cut_off = len(rows) == newest
+            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(rows)
+            return count, rows[::-1]
 
         return await self._database.read(both)
 
@@ -192,8 +216,8 @@ class SqlRecords:
         of_pr = {"project_id": project_id, "pr_number": pr_number}
 
         def both(connection: Connection) -> tuple[list[Image], int]:
-            found = [Image(*row) for row in connection.execute(_NEWEST_OF_SHOTS, of_pr | {"limit": limit})]
-            return found, connection.execute(_COMMITS_OF_PR, of_pr).scalar_one()
+            rows = driver_rows(connection, _NEWEST_OF_SHOTS, of_pr | {"limit": limit})
+            return list(map(Image._make, rows)), connection.execute(_COMMITS_OF_PR, of_pr).scalar_one()
 
         return await self._database.read(both)
 
@@ -241,9 +265,8 @@ class SqlRecords:
             for project_id, policy, retain_days in with_due:
                 for rule in due_in(policy, retain_days, now):
                     if marked < limit:
-                        marked += _mark(
-                            connection, some_due(connection, project_id, rule, limit - marked), now
-                        )
+                        due = some_due(connection, project_id, rule, limit - marked)
+                        marked += _mark(connection, project_id, due, now)
             return marked
 
         return await self._database.write(mark) if with_due else 0
@@ -351,7 +374,7 @@ class SqlRecords:
         def retire(connection: Connection) -> int:
             remove_trusts(connection, trusts.c.project_id == project_id)
             connection.execute(revoking)
-            _mark(connection, connection.execute(some).scalars().all(), now)
+            _mark(connection, project_id, connection.execute(some).scalars().all(), now)
             if not _has_images(connection, project_id):
                 return 0
             return connection.execute(total).scalar() or 1
@@ -433,7 +456,7 @@ def _name_taken(project: Project) -> str:
 
 
 def _add(connection: Connection, arrived: list[Image], baselines: Sequence[Pointer] = ()) -> None:
-    connection.execute(_ADD_IMAGES, [image_row(image) for image in arrived])
+    _ADD_IMAGES.run(connection, [image_row(image) for image in arrived])
     count_added(connection, arrived)
     point_baselines(connection, baselines)
 
@@ -448,5 +471,6 @@ def _has_images(connection: Connection, project_id: str) -> bool:
     return connection.execute(one).first() is not None
 
 
-def _mark(connection: Connection, seqs: Sequence[int], now: int) -> int:
-    return schedule_images(connection, _MARK, {"seqs": seqs, "now": now}) if seqs else 0
+def _mark(connection: Connection, project_id: str, seqs: Sequence[int], now: int) -> int:
+    marks: dict[str, object] = {"of_project": project_id, "seqs": seqs, "now": now}
+    return schedule_images(connection, _MARK, marks) if seqs else 0

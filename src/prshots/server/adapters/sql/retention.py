@@ -115,7 +115,11 @@ _UNUSED = (
     .with_for_update(skip_locked=True, of=images)
 )
 # Decided again once the images are locked: until then, another transaction may have referred to one.
-_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), _IS_UNUSED)
+_SCHEDULE = scheduling(
+    images.c.project_id == bindparam("of_project"),
+    images.c.seq.in_(bindparam("seqs", expanding=True)),
+    _IS_UNUSED,
+)
 
 
 async def release(database: Database, now: int, limit: int) -> int:
@@ -164,4 +168,5 @@ def _trim_some(connection: Connection, branch: _Branch, after: int) -> int | Non
 
 def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
     unused = connection.execute(_UNUSED, {"project_id": project_id, "most": most}).scalars().all()
-    return schedule_images(connection, _SCHEDULE, {"seqs": unused, "now": now}) if unused else 0
+    marks: dict[str, object] = {"of_project": project_id, "seqs": unused, "now": now}
+    return schedule_images(connection, _SCHEDULE, marks) if unused else 0

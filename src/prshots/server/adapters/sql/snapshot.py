@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database import BUSY_SECONDS, translating
+from prshots.server.adapters.sql.found_schema import FIRST_THAT_SAYS, FoundSchema
 
 
 class SnapshotImage(NamedTuple):
@@ -35,10 +36,12 @@ class Snapshot:
                 self.close()
                 raise
 
-    @property
-    def schema_version(self) -> str:
+    def schema(self) -> FoundSchema:
         """Raise RecordsError if this is not a prshots database."""
-        return self._one("SELECT version_num FROM alembic_version")
+        version = self._one("SELECT version_num FROM alembic_version")
+        if version < FIRST_THAT_SAYS:
+            return FoundSchema(version)
+        return FoundSchema(version, self._one("SELECT oldest_schema FROM installation"))
 
     @property
     def installation_id(self) -> str:
@@ -69,6 +72,14 @@ class Snapshot:
         with translating():
             if "diff_base" in self._columns():
                 self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
+
+    def forget_move(self) -> None:
+        """Remove what `prshots move` has put there: a restored database accepts writes, and moves nowhere."""
+        ours = "SELECT type, name FROM sqlite_master WHERE name LIKE 'move!_%' ESCAPE '!' ORDER BY type DESC"
+        with translating():
+            for kind, name in self._copy.execute(ours).fetchall():  # triggers come before tables
+                if kind in {"trigger", "table"}:
+                    self._copy.execute(f"DROP {kind} {name}")
 
     def close(self) -> None:
         self._copy.close()

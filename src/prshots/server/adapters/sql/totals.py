@@ -11,36 +11,43 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, text, update
 
+from prshots.server.adapters.sql.prepared import Prepared
 from prshots.server.adapters.sql.schema import project_totals, pulls
 from prshots.server.domain.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
 # closed pull request reopens it, because its new image is not marked as closed. The images of baselines
 # have no pull request (number 0), so there is none to open. A before (number -1) counts with its bytes only.
-_COUNT_PULLS = text(
-    "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
-    "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, :opened) "
-    "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
-    "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
-    "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL, "
-    "opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE excluded.opened END"
+_COUNT_PULLS = Prepared(
+    text(
+        "INSERT INTO pulls (project_id, pr_number, images, bytes, last_upload_at, last_commit, opened) "
+        "VALUES (:project_id, :pr_number, :images, :bytes, :last_upload_at, :last_commit, :opened) "
+        "ON CONFLICT (project_id, pr_number) DO UPDATE SET "
+        "images = pulls.images + excluded.images, bytes = pulls.bytes + excluded.bytes, "
+        "last_upload_at = excluded.last_upload_at, last_commit = excluded.last_commit, closed_at = NULL, "
+        "opened = CASE WHEN pulls.closed_at IS NULL THEN 0 ELSE excluded.opened END"
+    )
 )
-_COUNT_DAYS = text(
-    "INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
-    "VALUES (:project_id, :day, :uploads, :bytes) "
-    "ON CONFLICT (project_id, day) DO UPDATE SET "
-    "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
+_COUNT_DAYS = Prepared(
+    text(
+        "INSERT INTO uploads_by_day (project_id, day, uploads, bytes) "
+        "VALUES (:project_id, :day, :uploads, :bytes) "
+        "ON CONFLICT (project_id, day) DO UPDATE SET "
+        "uploads = uploads_by_day.uploads + excluded.uploads, bytes = uploads_by_day.bytes + excluded.bytes"
+    )
 )
 # Runs after `_COUNT_PULLS`, which has locked the pull request's row and set `opened`.
-_COUNT_TOTALS = text(
-    "INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at) "
-    "SELECT project_id, :images, :bytes, opened, last_upload_at FROM pulls "
-    "WHERE project_id = :project_id AND pr_number = :pr_number "
-    "ON CONFLICT (project_id) DO UPDATE SET "
-    "images = project_totals.images + excluded.images, bytes = project_totals.bytes + excluded.bytes, "
-    "open_pulls = project_totals.open_pulls + excluded.open_pulls, "
-    "last_upload_at = CASE WHEN excluded.last_upload_at > project_totals.last_upload_at "
-    "THEN excluded.last_upload_at ELSE project_totals.last_upload_at END"
+_COUNT_TOTALS = Prepared(
+    text(
+        "INSERT INTO project_totals (project_id, images, bytes, open_pulls, last_upload_at) "
+        "SELECT project_id, :images, :bytes, opened, last_upload_at FROM pulls "
+        "WHERE project_id = :project_id AND pr_number = :pr_number "
+        "ON CONFLICT (project_id) DO UPDATE SET "
+        "images = project_totals.images + excluded.images, bytes = project_totals.bytes + excluded.bytes, "
+        "open_pulls = project_totals.open_pulls + excluded.open_pulls, "
+        "last_upload_at = CASE WHEN excluded.last_upload_at > project_totals.last_upload_at "
+        "THEN excluded.last_upload_at ELSE project_totals.last_upload_at END"
+    )
 )
 _UNCOUNT_PULLS = (
     update(pulls)
@@ -81,9 +88,9 @@ def count_added(connection: Connection, arrived: Iterable[Image]) -> None:
         {"project_id": key[0], "day": key[1], "uploads": _count(by_day[key]), "bytes": _bytes(by_day[key])}
         for key in sorted(by_day)
     ]
-    connection.execute(_COUNT_PULLS, of_pulls)
-    connection.execute(_COUNT_DAYS, of_days)
-    connection.execute(_COUNT_TOTALS, of_pulls)
+    _COUNT_PULLS.run(connection, of_pulls)
+    _COUNT_DAYS.run(connection, of_days)
+    _COUNT_TOTALS.run(connection, of_pulls)
 
 
 def count_removed(connection: Connection, removed: Iterable[Sequence[Any]]) -> int:
@@ -121,8 +128,8 @@ def count_moved(
         "opened": 1,
     }
     connection.execute(_UNCOUNT_PULLS, from_none | {"gone": len(moved), "freed": _bytes(moved)})
-    connection.execute(_COUNT_PULLS, arriving)
-    connection.execute(_COUNT_TOTALS, arriving | {"images": 0, "bytes": 0})
+    _COUNT_PULLS.run(connection, [arriving])
+    _COUNT_TOTALS.run(connection, [arriving | {"images": 0, "bytes": 0}])
 
 
 def count_closed(connection: Connection, project_id: str, pr_number: int, now: int) -> None:

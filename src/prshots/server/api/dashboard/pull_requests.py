@@ -63,6 +63,10 @@ async def show_comparison(call: Call, project: Project, number: int) -> LatestCo
     return {"comparison": views.comparison_view(stored, call.services.images) if stored else None}
 
 
+async def version_of_comparison(call: Call, project: Project, number: int) -> str | None:
+    return await call.services.comparisons.version(project, number)
+
+
 async def comment(call: Call, project: Project, number: int) -> CommentView:
     markdown = await call.services.comments.plain(project, number)
     return {"markdown": markdown, "html": await asyncio.to_thread(_rendered, markdown)}
@@ -85,7 +89,7 @@ async def expire(call: Call, project: Project, number: int) -> ExpiredView:
 ROUTES = (
     project_route("GET", "/pulls", list_pull_requests),
     pull_request_route("GET", "", show_pull_request),
-    pull_request_route("GET", "/comparison", show_comparison),
+    pull_request_route("GET", "/comparison", show_comparison, version_of_comparison),
     pull_request_route("GET", "/comment", comment),
     pull_request_route("POST", "/expire", expire),
 )

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from prshots import __version__
 from prshots.contract.errors import InvalidInputError, NotFoundError, PrshotsError
 from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
@@ -118,6 +119,9 @@ Answer = View | Response
 Handler = Callable[[Call], Awaitable[Answer]]
 ProjectHandler = Callable[[Call, Project], Awaitable[Answer]]
 PullRequestHandler = Callable[[Call, Project, int], Awaitable[Answer]]
+Version = Callable[[Call, Project, int], Awaitable[str | None]]
+"""Returns a text that changes with the answer and costs much less; None if only the answer can tell."""
+
 SignedIn = Callable[[Request], Awaitable[User]]
 RequireOwnOrigin = Callable[[Request], None]
 
@@ -141,11 +145,25 @@ def project_route(
     return DashboardRoute(method, f"/projects/{{project_id}}{path}", with_project, status)
 
 
-def pull_request_route(method: Method, path: str, handler: PullRequestHandler) -> DashboardRoute:
-    """Make a route below a pull request. The handler gets the project and the number."""
+def pull_request_route(
+    method: Method, path: str, handler: PullRequestHandler, version: Version | None = None
+) -> DashboardRoute:
+    """Make a route below a pull request. The handler gets the project and the number.
+
+    With a `version`, it is not even called if the page already has this version of its answer.
+    """
 
     async def with_number(call: Call, project: Project) -> Answer:
-        return await handler(call, project, call.pr_number())
+        number = call.pr_number()
+        # Read before the answer: if that is newer, the page gets it once more, instead of never.
+        found = await version(call, project, number) if version else None
+        if found is None:
+            return await handler(call, project, number)
+        tag = _tag(f"{__version__} {found}".encode())
+        if _has(call.request, tag):
+            return _unchanged(tag)
+        answer = await handler(call, project, number)
+        return answer if isinstance(answer, Response) else _tagged(_json(answer), HTTPStatus.OK, tag)
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
 
@@ -185,9 +203,31 @@ def _require_storable_address(request: Request) -> None:
 
 def _response(request: Request, content: View, status: HTTPStatus) -> Response:
     """Reply with an ETag: an open page polls every few seconds, and usually nothing has changed."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
-    tag = hashlib.sha256(body).hexdigest()[:32]
-    headers = {"Cache-Control": "no-store", "ETag": f'"{tag}"'}
-    if request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag):
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    return Response(body, status, headers, media_type="application/json")
+    body = _json(content)
+    tag = _tag(body)
+    return _unchanged(tag) if _has(request, tag) else _tagged(body, status, tag)
+
+
+def _json(content: View) -> bytes:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _tag(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _has(request: Request, tag: str) -> bool:
+    """Return whether the page already has the answer with this tag."""
+    return request.method in _SAFE_METHODS and names_tag(request.headers.get("if-none-match", ""), tag)
+
+
+def _unchanged(tag: str) -> Response:
+    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=_headers(tag))
+
+
+def _tagged(body: bytes, status: HTTPStatus, tag: str) -> Response:
+    return Response(body, status, _headers(tag), media_type="application/json")
+
+
+def _headers(tag: str) -> dict[str, str]:
+    return {"Cache-Control": "no-store", "ETag": f'"{tag}"'}

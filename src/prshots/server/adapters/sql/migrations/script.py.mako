@@ -5,6 +5,8 @@ from alembic import op
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
+step = "expand"
+oldest = ${repr(down_revision)}
 
 
 def upgrade() -> None:

@@ -1,0 +1,144 @@
+"""Delivery's copies of the images that are asked for most, so that their bytes do not leave the store again.
+
+A deleted image must be gone everywhere at once, and no replica tells another. So a copy is no answer: every
+request asks the store, with the copy's ETag, and the copy is sent only if the store says for this very
+request that the object still exists and is unchanged. Copies are in memory, because delivery writes nothing.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from obstore.exceptions import NotModifiedError
+
+from prshots.server.adapters.objects.cloud import READING, CloudReader
+from prshots.server.adapters.objects.cloud_client import Limits
+from prshots.server.domain.ports import ObjectStream
+from prshots.server.observability.metrics import CACHED_READS
+
+if TYPE_CHECKING:  # obstore has it for type checkers only
+    from obstore import GetResult
+
+LARGEST = 8
+"""An object larger than this part of the limit is not kept, because it would displace too many others."""
+
+
+_HITS, _MISSES = CACHED_READS.labels("hit"), CACHED_READS.labels("miss")
+
+
+class _Answer(Enum):
+    UNCHANGED = auto()
+
+
+UNCHANGED: Final = _Answer.UNCHANGED
+
+
+class Copy(NamedTuple):
+    tag: str
+    content: bytes
+
+
+class HotCopies:
+    """Copies by key. With those that are still arriving they take up to `limit` bytes."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._copies: dict[str, Copy] = {}  # the least recently used first
+        self.bytes = 0
+
+    def get(self, key: str) -> Copy | None:
+        copy = self._copies.pop(key, None)
+        if copy is not None:
+            self._copies[key] = copy
+        return copy
+
+    def drop(self, key: str) -> None:
+        copy = self._copies.pop(key, None)
+        if copy is not None:
+            self.bytes -= len(copy.content)
+
+    def takes(self, size: int) -> bool:
+        return size <= self._limit // LARGEST
+
+    def reserve(self, size: int) -> bool:
+        """Make room. Return False if what is arriving already takes all of it."""
+        while self.bytes + size > self._limit and self._copies:
+            self.drop(next(iter(self._copies)))
+        if self.bytes + size > self._limit:
+            return False
+        self.bytes += size
+        return True
+
+    def release(self, size: int) -> None:
+        self.bytes -= size
+
+    def keep(self, key: str, copy: Copy) -> None:
+        """Keep a copy whose size is reserved."""
+        self.drop(key)
+        self._copies[key] = copy
+
+
+class HotReader(CloudReader):
+    """A CloudReader that keeps copies."""
+
+    def __init__(self, url: str, limit: int, limits: Limits = READING) -> None:
+        super().__init__(url, limits)
+        self.copies = HotCopies(limit)
+
+    async def stream(self, key: str, part: range | None = None) -> ObjectStream | None:
+        found: GetResult | Literal[_Answer.UNCHANGED] | None
+        copy = self.copies.get(key)
+        if copy is None:
+            found = await self._get(key, part)
+        else:
+            found = await self._get_unless(copy.tag, key, part)
+            if found is UNCHANGED:
+                _HITS.inc()
+                content = copy.content if part is None else copy.content[part.start : part.stop]
+                return ObjectStream(len(copy.content), _at_once(content))
+            self.copies.drop(key)  # deleted or replaced
+        if found is None:
+            return None
+        _MISSES.inc()
+        size, tag, chunks = found.meta["size"], found.meta["e_tag"], self._chunks(found)
+        if part is None and tag and self.copies.takes(size):
+            chunks = self._keeping(key, tag, size, chunks)
+        return ObjectStream(size, chunks)
+
+    async def _get_unless(
+        self, tag: str, key: str, part: range | None
+    ) -> "GetResult | Literal[_Answer.UNCHANGED] | None":
+        with self._asking("get"):
+            async with asyncio.timeout(self._limits.total_seconds):
+                try:
+                    return await self._found(key, part, tag)
+                except NotModifiedError:
+                    return UNCHANGED
+
+    async def _keeping(
+        self, key: str, tag: str, size: int, chunks: AsyncGenerator[bytes, None]
+    ) -> AsyncGenerator[bytes, None]:
+        """Pass the chunks on, and keep a copy if all of them arrive."""
+        async with contextlib.aclosing(chunks):
+            if not self.copies.reserve(size):
+                async for chunk in chunks:
+                    yield chunk
+                return
+            content: bytes | None = None
+            try:
+                taken = []
+                async for chunk in chunks:
+                    taken.append(chunk)
+                    yield chunk
+                content = b"".join(taken)
+            finally:
+                if content is None or len(content) != size:
+                    self.copies.release(size)
+                else:
+                    self.copies.keep(key, Copy(tag, content))
+
+
+async def _at_once(content: bytes) -> AsyncGenerator[bytes, None]:
+    yield content

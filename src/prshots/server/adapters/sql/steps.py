@@ -1,0 +1,86 @@
+"""The migrations as steps, and indexes that are built while others write.
+
+A migration from 0011 on says in its module what it is:
+
+- `step`: "expand" if it only adds, "contract" if it takes away what no running process uses any more.
+- `oldest`: the oldest schema whose processes may run on the database afterwards.
+- `builds_indexes`: True if it only creates indexes on existing tables, with `create_index` from here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, text
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+_IS_VALID = text(
+    "SELECT i.indisvalid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+    "WHERE c.relname = :name AND c.relnamespace = current_schema()::regnamespace"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A migration. Without a `kind` it is from before 0011, when an upgrade needed a stop."""
+
+    revision: str
+    kind: str
+    oldest: str
+    builds_indexes: bool
+
+
+def steps_of(config: "Config") -> list[Step]:
+    """Return all steps, the first one first."""
+    from alembic.script import ScriptDirectory
+
+    scripts = reversed(list(ScriptDirectory.from_config(config).walk_revisions()))
+    return [_step(script.module) for script in scripts]
+
+
+def _step(module: Any) -> Step:  # noqa: ANN401 - Alembic loads it by its path
+    return Step(
+        module.revision,
+        getattr(module, "step", ""),
+        getattr(module, "oldest", ""),
+        getattr(module, "builds_indexes", False),
+    )
+
+
+def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
+    """Return the steps to take in the next transaction. Raises LookupError for an unknown version.
+
+    Nobody uses an empty database, so it takes all of them. Steps from before 0011 are all or nothing. Later
+    ones are taken one at a time, so that no transaction locks two tables.
+    """
+    if version is None:
+        return list(steps)
+    if version not in {step.revision for step in steps}:
+        raise LookupError(version)
+    left = [step for step in steps if step.revision > version]
+    return [step for step in left if not step.kind] or left[:1]
+
+
+def create_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's
+    """Create an index in a migration. On PostgreSQL, uploads go on while it is built.
+
+    The migration says `builds_indexes = True` and does nothing else, because it runs outside of a
+    transaction. A kill leaves an invalid index. The next start drops it and builds it again.
+    """
+    from alembic import op
+
+    connection = op.get_bind()
+    if not _is_outside_transaction(connection):
+        op.create_index(name, table, columns, **options)
+        return
+    is_valid = connection.execute(_IS_VALID, {"name": name}).scalar()
+    if is_valid is False:
+        op.drop_index(name, table, postgresql_concurrently=True)
+    if not is_valid:
+        op.create_index(name, table, columns, postgresql_concurrently=True, **options)
+
+
+def _is_outside_transaction(connection: Connection) -> bool:
+    return connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT"

@@ -1,0 +1,55 @@
+"""Which bytes of an image a request asks for: If-None-Match, HEAD, Range and If-Range."""
+
+import re
+from typing import NamedTuple
+
+from prshots.server.delivery.replies import Reply, Request, error_reply
+from prshots.server.http.headers import names_tag
+
+PARTIAL = 206
+# Thirty digits exceed the size of any file, and int() accepts them.
+_RANGE = re.compile(r"bytes=([0-9]{0,30})-([0-9]{0,30})", re.IGNORECASE)
+
+
+class Bytes(NamedTuple):
+    """A reply with this range of the image's bytes."""
+
+    status: int
+    fields: str
+    part: range
+
+
+def conditional(request: Request, tag: str, size: int, fields: str) -> Reply | Bytes:
+    headers = request.headers
+    if "if-none-match" in headers and names_tag(headers["if-none-match"], tag):
+        return Reply(304, fields, b"", "not_modified")
+    if request.method == "HEAD":  # a range is defined for GET only
+        return Reply(200, f"{fields}Content-Length: {size}\r\n", b"", "sent")
+    if "range" in headers and headers.get("if-range", f'"{tag}"') == f'"{tag}"':
+        asked = _RANGE.fullmatch(headers["range"])
+        if asked is not None and (part := _part(asked[1], asked[2], size)) is not None:
+            return part_of(part, size, fields) if part else _none(size)
+    return whole(size, fields)
+
+
+def whole(size: int, fields: str) -> Bytes:
+    return Bytes(200, f"{fields}Content-Length: {size}\r\n", range(size))
+
+
+def _part(first: str, last: str, size: int) -> range | None:
+    """Return the requested range; empty if it is beyond the end, None if the header is invalid."""
+    if not first:
+        return range(max(0, size - int(last)), size) if last else None
+    if last and int(last) < int(first):
+        return None
+    return range(int(first), min(size, int(last) + 1) if last else size)
+
+
+def part_of(part: range, size: int, fields: str) -> Bytes:
+    content_range = f"Content-Range: bytes {part.start}-{part.stop - 1}/{size}\r\n"
+    return Bytes(PARTIAL, f"{fields}{content_range}Content-Length: {len(part)}\r\n", part)
+
+
+def _none(size: int) -> Reply:
+    extra = f"Content-Range: bytes */{size}\r\n"
+    return error_reply(416, "range not satisfiable", extra, result="unsatisfiable")

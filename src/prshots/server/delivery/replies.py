@@ -1,0 +1,68 @@
+"""A request for an image, and the reply to it: what `decision.py` decides about and `connection.py` sends."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from typing import Any, NamedTuple
+
+from prshots.server.domain.ports import OpenObject
+
+
+class Request(NamedTuple):
+    """The target is exactly as the client sent it. Header names are lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+
+
+class FileSlice(NamedTuple):
+    """A part of an open file. The receiver must close the file."""
+
+    file: OpenObject
+    offset: int
+    length: int
+
+
+class PlainFile(NamedTuple):
+    """A reply that is a 200 with a whole file. The receiver must close the file."""
+
+    fields: str
+    file: OpenObject
+
+
+class Streamed(NamedTuple):
+    """`length` bytes that arrive from a remote store in chunks. The receiver must close `chunks`."""
+
+    chunks: AsyncGenerator[bytes, None]
+    length: int
+
+
+class Reply(NamedTuple):
+    """`fields` are the header lines, each with its line end.
+
+    `result` is the outcome of a request for an image, as the metrics count it; "" for any other request.
+    """
+
+    status: int
+    fields: str
+    body: bytes | FileSlice | Streamed
+    result: str = ""
+
+
+Pending = Callable[[], Coroutine[Any, Any, Reply]]
+"""Gets the reply from a remote store. It never raises."""
+
+
+def json_reply(status: int, content: Mapping[str, Any], extra_fields: str = "", result: str = "") -> Reply:
+    body = json.dumps(content, separators=(",", ":")).encode()
+    fields = (
+        "Content-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n"
+        "Cache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n"
+    )
+    return Reply(status, fields + extra_fields, body, result)
+
+
+def error_reply(status: int, message: str, extra_fields: str = "", result: str = "") -> Reply:
+    return json_reply(status, {"error": message}, extra_fields, result)

@@ -1,0 +1,94 @@
+"""The dry run: how much there is, how long it takes, and whether both targets can be used."""
+
+import secrets
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from prshots.contract.object_names import origin_key
+from prshots.server import wiring
+from prshots.server.adapters.sql.row_copies import count_rows, digest, page_after
+from prshots.server.adapters.sql.schema import images
+from prshots.server.move.objects import run_all
+from prshots.server.move.opening import opened_source
+from prshots.server.move.plan import Plan, existing_database, require_unused_database, require_unused_store
+from prshots.server.move.source import SourceDatabase
+from prshots.server.move.target import TABLES
+
+SAMPLE = 200
+"""How many images are copied to learn how long one takes. Their copies are deleted again."""
+
+WRITE_FACTOR = 8
+"""A rule of thumb: to copy and check a row takes about so many times as long as to read and hash it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    rows: int
+    """0 if the records stay."""
+    images: int
+    """0 if the images stay."""
+    bytes: int
+    seconds: float
+    sampled: int
+    """How many images were copied for it."""
+
+
+async def estimate(plan: Plan) -> Estimate:
+    """Check that the targets answer and are unused, and measure.
+
+    Raises MoveError, RecordsError, StoreError.
+    """
+    with opened_source(plan.source) as source:
+        rows, row_seconds = _measured_rows(source) if plan.moves_database else (0, 0.0)
+        if plan.moves_database and (engine := existing_database(plan.target)):
+            try:
+                require_unused_database(engine, plan.target)
+            finally:
+                engine.dispose()
+        if not plan.moves_store:
+            return Estimate(rows, 0, 0, row_seconds, 0)
+        with source.snapshot() as snapshot:
+            sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).select_from(images)
+            count, size = snapshot.execute(sums).one()
+        sampled, seconds = await _measured_objects(plan, source)
+    image_seconds = seconds * count / sampled if sampled else 0.0
+    return Estimate(rows, count, int(size), row_seconds + image_seconds, sampled)
+
+
+def _measured_rows(source: SourceDatabase) -> tuple[int, float]:
+    """Return the number of rows, and how long copying and checking them takes."""
+    with source.snapshot() as snapshot:
+        total = sum(count_rows(snapshot, table) for table in TABLES)
+        began = time.perf_counter()
+        page = page_after(snapshot, images, ())
+        digest(page)
+    seconds = time.perf_counter() - began
+    return total, WRITE_FACTOR * seconds * total / len(page) if page else 0.0
+
+
+async def _measured_objects(plan: Plan, source: SourceDatabase) -> tuple[int, float]:
+    """Copy some images under other names, and delete the copies. Return how many, and how long it took."""
+    from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
+    try:
+        await require_unused_store(to_store, plan.target, source.installation_id())
+        with source.snapshot() as snapshot:
+            some = snapshot.execute(
+                select(images.c.id, images.c.ext).order_by(images.c.id).limit(SAMPLE)
+            ).all()
+        copies = {origin_key(image_id, ext): origin_key(secrets.token_hex(16), ext) for image_id, ext in some}
+
+        async def copy(key: str) -> None:
+            if data := await from_store.read(key):
+                await to_store.put(copies[key], [data])
+
+        began = time.perf_counter()
+        try:
+            await run_all(copy, list(copies))
+            return len(copies), time.perf_counter() - began
+        finally:
+            await to_store.delete(copies.values())
+    finally:
+        from_store.close()
+        to_store.close()

@@ -1,0 +1,198 @@
+"""Copies images between stores: finds what the target lacks or has too much of, shard by shard.
+
+Only a listing of both stores says what is there. So a killed move has nothing to remember: the next one lists
+again, and copies the rest.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from prshots.contract.errors import MoveError, StoreError, StoreFullError
+from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
+from prshots.server.domain.ports import ObjectStore
+from prshots.server.move.report import MoveReport
+
+AT_ONCE = 48
+"""Objects under way. A store far away answers each after many milliseconds, but many at a time."""
+
+BYTES_AT_ONCE = 64 * 1024**2
+"""How much of them is in memory at most, unless a single one is larger."""
+
+ATTEMPTS = 5
+"""How often an object is tried, with a pause that doubles. A short outage must not end a long copy."""
+
+Wanted = dict[str, str | None]
+"""The keys of the objects that the target should have, with the SHA-256 where it is recorded."""
+
+T = TypeVar("T")
+
+
+def wanted_objects(images: Sequence[Sequence[Any]]) -> Wanted:
+    """Return the objects of these images: id, ext, sha256, thumbnail, diff_base."""
+    wanted: Wanted = {}
+    for image_id, ext, sha256, thumbnail, diff_base in images:
+        wanted[origin_key(image_id, ext)] = sha256
+        if thumbnail == "made":
+            wanted[origin_key(image_id, THUMBNAIL_EXT)] = None
+        if diff_base is not None:
+            wanted[origin_key(image_id, DIFF_EXT)] = None
+    return wanted
+
+
+class ObjectCopies:
+    """Copies objects, and notes in the report what it did. Raises StoreError when it gives up."""
+
+    def __init__(
+        self,
+        source: ObjectStore,
+        target: ObjectStore,
+        report: MoveReport,
+        is_active: Callable[[Collection[str]], set[str]],
+    ) -> None:
+        """`is_active` returns which of the images with these keys are neither deleted nor about to be."""
+        self._source, self._target = source, target
+        self._report = report
+        self._is_active = is_active
+        self._room = _Room(BYTES_AT_ONCE)
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self.compared: set[str] = set()
+        """The shards that this run has compared. Changes of the others will be seen when it does."""
+
+    async def compare(
+        self, shards: Sequence[str], wanted: Wanted, progress: Callable[[int], None] = lambda _: None
+    ) -> None:
+        """Make the target's shards equal to the wanted objects. `wanted` was read before."""
+        there = await self._sizes(self._source, shards)
+        copied = await self._sizes(self._target, shards)
+        surplus = copied.keys() - wanted.keys()
+        await self._delete(surplus)
+        # What only the source's list lacks is tried, too: it may be newer than the list.
+        lacking = [key for key in wanted if key not in copied or copied[key] != there.get(key)]
+        progress(len(wanted) - len(lacking))
+
+        async def copy(key: str) -> None:
+            await self._copy(key, wanted[key], there.get(key, 0))
+            progress(1)
+
+        await run_all(copy, lacking)
+        self.compared.update(shards)
+        self._report.files += len(wanted)
+
+    async def verify(self, wanted: Wanted) -> None:
+        """Read these objects back, and compare them with the recorded hash or the original."""
+
+        async def verify(key: str) -> None:
+            sha256 = wanted[key]
+            if sha256 is None or key in self._report.damaged:
+                original = await self._reading(self._source, key)
+                sha256 = None if original is None else hashlib.sha256(original).hexdigest()
+            copy = await self._reading(self._target, key)
+            if (None if copy is None else hashlib.sha256(copy).hexdigest()) != sha256 and (
+                key in self._still_wanted([key])
+            ):
+                raise MoveError(f"the copy of {key} differs: delete it from the target, and move again")
+
+        await run_all(verify, [key for key in wanted if key not in self._report.missing])
+
+    async def follow(self, changed: Mapping[str, str], wanted: Wanted) -> None:
+        """Bring the objects of changed images up to date: their ids and extensions, and what is wanted now.
+
+        A thumbnail or a difference may have new bytes. So their old copies go first.
+        """
+        main = {origin_key(image_id, ext) for image_id, ext in changed.items()}
+        all_keys = {key for image_id, ext in changed.items() for key in origin_keys(image_id, ext)}
+        await self._delete(all_keys - (main & wanted.keys()))
+        ours = [key for key in wanted if key[:2] in self.compared]
+
+        async def copy(key: str) -> None:
+            if key not in main or not await self._trying(lambda: self._target.exists(key)):
+                await self._copy(key, wanted[key], 0)
+
+        await run_all(copy, ours)
+
+    async def _copy(self, key: str, sha256: str | None, size: int) -> None:
+        async with self._slots, self._room.for_bytes(size):
+            data = await self._reading(self._source, key)
+            if data is None:
+                self._note_missing([key])
+                return
+            if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+                self._report.damaged[key] = None
+            await self._trying(lambda: self._target.put(key, [data]))
+        self._report.objects += 1
+        self._report.bytes += len(data)
+
+    def _note_missing(self, keys: Sequence[str]) -> None:
+        """Note what is missing, unless it was deleted since: an expiry marks the record first."""
+        if keys:
+            self._report.missing |= dict.fromkeys(self._still_wanted(keys))
+
+    def _still_wanted(self, keys: Sequence[str]) -> list[str]:
+        active = self._is_active(keys)
+        return [key for key in keys if key in active]
+
+    async def _reading(self, store: ObjectStore, key: str) -> bytes | None:
+        return await self._trying(lambda: store.read(key))
+
+    async def _sizes(self, store: ObjectStore, shards: Sequence[str]) -> dict[str, int]:
+        found = await asyncio.gather(*(self._trying(partial(store.sizes, shard)) for shard in shards))
+        return {key: size for sizes in found for key, size in sizes.items()}
+
+    async def _delete(self, keys: Collection[str]) -> None:
+        async def delete() -> None:
+            if failed := await self._target.delete(keys):
+                raise StoreError(f"{len(failed)} objects could not be deleted from the target")
+
+        if keys:
+            await self._trying(delete)
+
+    async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
+        for attempt in range(1, ATTEMPTS):
+            try:
+                return await work()
+            except StoreFullError:
+                raise
+            except StoreError:
+                await asyncio.sleep(0.25 * 2**attempt)
+        return await work()
+
+
+class _Room:
+    """Bounds the bytes in memory. One object that is larger than all of it goes alone."""
+
+    def __init__(self, size: int) -> None:
+        self._size = self._left = size
+        self._changed = asyncio.Condition()
+
+    @contextlib.asynccontextmanager
+    async def for_bytes(self, count: int) -> AsyncIterator[None]:
+        count = min(count, self._size)
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._left >= count)
+            self._left -= count
+        try:
+            yield
+        finally:
+            async with self._changed:
+                self._left += count
+                self._changed.notify_all()
+
+
+async def run_all(work: Callable[[str], Any], keys: Sequence[str]) -> None:
+    """Run the work for all keys, a bounded number at a time. The first error ends all of it."""
+    left = iter(keys)
+
+    async def worker() -> None:
+        for key in left:
+            await work(key)
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(min(AT_ONCE, len(keys))):
+                tasks.create_task(worker())
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None

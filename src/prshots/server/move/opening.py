@@ -1,0 +1,106 @@
+"""Opens both ends of a move, and begins it or finds the one that was begun."""
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Iterator
+from dataclasses import dataclass, field
+
+from prshots.contract.errors import MoveError, RecordsError
+from prshots.contract.object_names import image_id_of
+from prshots.server import wiring
+from prshots.server.adapters.sql.move_state import MoveState
+from prshots.server.adapters.sql.row_copies import images_with
+from prshots.server.config.settings import Settings
+from prshots.server.domain.ports import ObjectStore
+from prshots.server.move.objects import ObjectCopies, wanted_objects
+from prshots.server.move.plan import (
+    Plan,
+    require_source,
+    require_unused_database,
+    require_unused_store,
+)
+from prshots.server.move.report import MoveReport
+from prshots.server.move.source import SourceDatabase
+from prshots.server.move.target import TargetDatabase
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What a move works on. `target` and `objects` are None if the records or the images stay."""
+
+    plan: Plan
+    source: SourceDatabase
+    target: TargetDatabase | None
+    objects: ObjectCopies | None
+    to_store: ObjectStore | None
+    report: MoveReport = field(default_factory=MoveReport)
+
+
+@contextlib.contextmanager
+def opened_source(settings: Settings) -> Iterator[SourceDatabase]:
+    """Open the database that the settings name. Raises MoveError, RecordsError."""
+    if settings.on_sqlite and not settings.database_path.exists():
+        raise RecordsError(f"there is no database at {settings.database_path}")
+    engine = wiring.open_for_move(settings)
+    try:
+        require_source(engine, settings)
+        yield SourceDatabase(engine)
+    finally:
+        engine.dispose()
+
+
+@contextlib.asynccontextmanager
+async def opened_ends(plan: Plan) -> AsyncIterator[Ends]:
+    """Open everything, and let no other move run. Raises MoveError, RecordsError, SettingsError."""
+    async with contextlib.AsyncExitStack() as stack:
+        source = stack.enter_context(opened_source(plan.source))
+        stack.enter_context(source.locked(plan.source))
+        report, target, objects, to_store = MoveReport(), None, None, None
+        if plan.moves_database:
+            target = TargetDatabase(wiring.open_for_move(plan.target))
+            stack.callback(target.engine.dispose)
+        if plan.moves_store:
+            from_store, to_store = wiring.open_store(plan.source), wiring.open_store(plan.target)
+            stack.callback(from_store.close)
+            stack.callback(to_store.close)
+            objects = ObjectCopies(from_store, to_store, report, lambda keys: _active(source, keys))
+        yield Ends(plan, source, target, objects, to_store, report)
+
+
+async def begin_or_continue(ends: Ends) -> MoveState:
+    """Return the state of this move. Raises MoveError if the targets are in use, or another move is begun."""
+    state = ends.source.state()
+    if state is None or _is_past(state, ends.plan):
+        await require_unused(ends)
+        state = ends.source.begin(ends.plan)
+    if state.phase == "filling":
+        raise MoveError("`prshots move` has not finished filling this database: finish or cancel that first")
+    if not ends.plan.is_of(state):
+        what = "is under way" if state.phase == "copying" else "is done"
+        raise MoveError(
+            f"a move that sets {state.where_to} {what}: give the same options, or run `prshots move --cancel`"
+        )
+    if state.phase == "copying" and ends.to_store:
+        installation_id = ends.source.installation_id()
+        if await ends.to_store.owner(installation_id) != installation_id:
+            raise MoveError(f"{ends.plan.store_place} belongs to another installation now: name another one")
+    return state
+
+
+async def require_unused(ends: Ends) -> None:
+    """Raise MoveError if a target has data already. Changes nothing."""
+    if ends.target:
+        require_unused_database(ends.target.engine, ends.plan.target)
+    if ends.to_store:
+        await require_unused_store(ends.to_store, ends.plan.target, ends.source.installation_id())
+
+
+def _is_past(state: MoveState, plan: Plan) -> bool:
+    """Return whether this was a move of the store that is done: the database is in use."""
+    return state.phase == "moved" and not state.database_place and not plan.is_of(state)
+
+
+def _active(source: SourceDatabase, keys: Collection[str]) -> set[str]:
+    """Return those of the keys that active images have now."""
+    with source.snapshot() as snapshot:
+        active = images_with(snapshot, {image_id_of(key) for key in keys})
+    return wanted_objects(active).keys() & set(keys)

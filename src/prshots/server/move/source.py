@@ -1,0 +1,192 @@
+"""The database that the data comes from: the log of changes, snapshots, and the stop of writes."""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine, select, text
+
+from prshots.contract.errors import MoveError, RecordsError
+from prshots.server.adapters.sql.change_log import (
+    Changes,
+    count_changes,
+    forget,
+    install_log,
+    remove_log,
+    silence_log,
+)
+from prshots.server.adapters.sql.database import translating
+from prshots.server.adapters.sql.move_state import MoveState, drop_state, read_state, write_state
+from prshots.server.adapters.sql.schema import images, installation, metadata
+from prshots.server.adapters.sql.write_refusal import install_refusal, remove_refusal
+from prshots.server.config.settings import Settings
+from prshots.server.move.plan import Plan
+
+MOVE_LOCK = 0x7072_7368_6F74_7302
+"""The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
+
+ATTEMPTS = 5
+"""How often a write is attempted that waits too long for other writers."""
+
+HOLD_ATTEMPTS = 30
+"""How often the writers are asked to stop. Each attempt holds them up for less than a second."""
+
+T = TypeVar("T")
+
+
+class SourceDatabase:
+    """All methods raise RecordsError if the database does not answer."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._is_postgresql = engine.dialect.name == "postgresql"
+
+    @contextlib.contextmanager
+    def locked(self, settings: Settings) -> Iterator[None]:
+        """Let no other move run. The lock ends with this process. Raises MoveError."""
+        busy = MoveError(f"another `prshots move` is using {settings.database_place}: wait until it ends")
+        if not self._is_postgresql:
+            folder = os.open(settings.database_path.absolute().parent, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise busy from None
+            else:
+                yield
+            finally:
+                os.close(folder)
+            return
+        with translating():
+            connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            with connection:
+                asking = text("SELECT pg_try_advisory_lock(:lock)")
+                if not connection.execute(asking, {"lock": MOVE_LOCK}).scalar_one():
+                    raise busy
+                yield
+                connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": MOVE_LOCK})
+
+    def installation_id(self) -> str:
+        with translating(), self.engine.connect() as connection:
+            return str(connection.execute(select(installation.c.id)).scalar_one())
+
+    def state(self) -> MoveState | None:
+        with translating(), self.engine.connect() as connection:
+            return read_state(connection)
+
+    def begin(self, plan: Plan) -> MoveState:
+        """Start to log changes."""
+        state = MoveState.begin(secrets.token_hex(16), "copying", plan.database_place, plan.store_place)
+
+        def begin(connection: Connection) -> None:
+            drop_state(connection)  # of a move of the store that is done
+            write_state(connection, state)
+            install_log(connection, metadata.sorted_tables if plan.moves_database else [images])
+
+        self._write(begin)
+        return state
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Read everything as of one moment. Blocks no writer."""
+        with translating(), self.engine.connect() as connection:
+            if self._is_postgresql:
+                connection = connection.execution_options(  # noqa: PLW2901 - the same one
+                    isolation_level="REPEATABLE READ", postgresql_readonly=True
+                )
+            else:
+                connection.exec_driver_sql("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    def forget(self, changes: Changes, state: MoveState) -> None:
+        """Note that these changes are in the target, and how far the copy is."""
+
+        def write(connection: Connection) -> None:
+            forget(connection, changes.entries)
+            write_state(connection, state)
+
+        self._write(write)
+
+    def waiting_changes(self) -> int:
+        with translating(), self.engine.connect() as connection:
+            return count_changes(connection)
+
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[Connection]:
+        """Hold all writers. What was committed before is seen, and nothing is committed until the end.
+
+        Reads go on. A writer waits, and gets an error after its own timeout.
+        """
+        with translating(), self._hold() as connection:
+            yield connection
+
+    def switch(self, connection: Connection, state: MoveState) -> None:
+        """Refuse all writes from now on, in the transaction that holds the writers."""
+        silence_log(connection, metadata.sorted_tables)
+        write_state(connection, state)
+        install_refusal(connection, state)
+
+    def clean_up(self) -> None:
+        """Drop the log after a switch, unless readers hold it up: it does nothing any more."""
+
+        def drop(connection: Connection) -> None:
+            self._be_impatient(connection)
+            remove_log(connection, metadata.sorted_tables)
+
+        with contextlib.suppress(RecordsError):
+            self._write(drop)
+
+    def cancel(self) -> MoveState | None:
+        """Remove everything that a move has put into this database. Return what it was."""
+        state = self.state()
+
+        def cancel(connection: Connection) -> None:
+            remove_log(connection, metadata.sorted_tables)
+            remove_refusal(connection)
+            drop_state(connection)
+
+        if state is not None:
+            self._write(cancel)
+        return state
+
+    @contextlib.contextmanager
+    def _hold(self) -> Iterator[Connection]:
+        for attempt in range(HOLD_ATTEMPTS):
+            connection = self.engine.execution_options(writes=True).connect()
+            try:
+                transaction = connection.begin()
+                if self._is_postgresql:
+                    self._be_impatient(connection)
+                    names = ", ".join(table.name for table in metadata.sorted_tables)
+                    connection.exec_driver_sql(f"LOCK TABLE {names} IN EXCLUSIVE MODE")
+            except Exception:
+                connection.close()
+                if attempt == HOLD_ATTEMPTS - 1:
+                    raise
+                time.sleep(0.2)  # they have waited for us as long as we have for them
+                continue
+            with connection, transaction:
+                yield connection
+            return
+
+    def _be_impatient(self, connection: Connection) -> None:
+        """Give up a lock before PostgreSQL looks for deadlocks, after 1 s: it might end a writer instead."""
+        if self._is_postgresql:
+            connection.exec_driver_sql("SET LOCAL lock_timeout = '700ms'")
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        for attempt in range(ATTEMPTS):
+            try:
+                with translating(), self.engine.execution_options(writes=True).begin() as connection:
+                    return work(connection)
+            except RecordsError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(0.2)
+        raise AssertionError

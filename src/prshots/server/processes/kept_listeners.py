@@ -1,0 +1,36 @@
+"""Listening sockets that systemd opens and keeps open, so that a restart refuses no connection.
+
+systemd passes them from descriptor 3 on, says how many in LISTEN_FDS, and to which process in LISTEN_PID.
+While the service restarts, connections wait in the queue of the socket.
+"""
+
+import os
+import socket
+
+FIRST_FD = 3
+
+AFTER_WEB_SECONDS = 1.0
+"""How long the other components accept connections after web. What comes later waits for the next workers."""
+
+
+def kept_listener(port: int) -> socket.socket | None:
+    """Return systemd's socket for this port, if it has one."""
+    for fd in _fds_for(os.getpid()):
+        listener = socket.socket(fileno=fd)
+        if listener.family in {socket.AF_INET, socket.AF_INET6} and listener.getsockname()[1] == port:
+            # As for our own sockets: see `listening._bound`.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return listener
+        listener.detach()
+    return None
+
+
+def is_kept(listener: socket.socket) -> bool:
+    """Return whether systemd keeps it open. The supervisor's children have it under the same number."""
+    return any(listener.fileno() in _fds_for(pid) for pid in (os.getpid(), os.getppid()))
+
+
+def _fds_for(pid: int) -> range:
+    if os.environ.get("LISTEN_PID") != str(pid):
+        return range(0)
+    return range(FIRST_FD, FIRST_FD + int(os.environ.get("LISTEN_FDS", "0")))

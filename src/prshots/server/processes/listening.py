@@ -1,0 +1,92 @@
+"""Opens the ports of the components, and shares the connections of one between its workers.
+
+If all workers accepted from one socket, the first to wake up would take all connections of a burst and keep
+them: of two delivery workers, one did nothing. So on Linux each worker has its own socket on the port, and
+the kernel picks one for each connection, at random among those that run. The supervisor holds all sockets:
+connections in the queue of a worker that dies wait for its successor.
+"""
+
+import contextlib
+import errno
+import socket
+import sys
+import time
+from collections.abc import Collection, Sequence
+
+import structlog
+
+from prshots.contract.errors import SettingsError
+from prshots.server.processes import BACKLOG
+from prshots.server.processes.closing import SocketProgram
+from prshots.server.processes.kept_listeners import kept_listener
+
+PORT_SECONDS, PORT_PAUSE_SECONDS = 10.0, 0.1
+"""How long we wait for a port, and between two tries. A service that stops holds it during its grace period,
+the workers of a supervisor that was killed for a moment."""
+
+_ON_LINUX = sys.platform == "linux"
+_SO_ATTACH_REUSEPORT_CBPF = 51  # the socket module has no name for it
+_RANDOM_NUMBER = 0xFFFFF000 + 56  # what a filter loads from here is not a part of the packet
+
+_log = structlog.get_logger()
+
+
+def listen(name: str, host: str, port: int, variable: str, workers: int = 1) -> list[socket.socket]:
+    """Bind the port before anything starts, so that a conflict shows early. Raises SettingsError.
+
+    Return a socket for each worker, or one for all.
+    """
+    if kept := kept_listener(port):
+        return [kept]
+    until, has_said = time.monotonic() + PORT_SECONDS, False
+    while True:
+        try:
+            return _bound(host, port, workers if _ON_LINUX else 1)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                reason = error.strerror or error
+                raise SettingsError(f"cannot listen on {host}:{port} for {name}: {reason}") from error
+        if time.monotonic() > until:
+            break
+        if not has_said:
+            _log.warning(
+                f"port {port} on {host} is in use, waiting up to {PORT_SECONDS:g} s until it is free"
+            )
+            has_said = True
+        time.sleep(PORT_PAUSE_SECONDS)
+    raise SettingsError(
+        f"port {port} on {host} is in use: stop the program that uses it, or set {variable} to another port"
+    )
+
+
+def _bound(host: str, port: int, count: int) -> list[socket.socket]:
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(socket.socket(family, socket.SOCK_STREAM)) for _ in range(count)]
+        for listener in listeners:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Connections inherit this from the listener. Without it, a reply in several pieces, as from the
+            # web component's relay, would wait 40 ms for the client to acknowledge the first one.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listeners[0].bind(address)  # alone, so that another service on the port is an error
+        for listener in listeners if count > 1 else ():
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        for listener in listeners[1:]:
+            listener.bind(address)
+        for listener in listeners:
+            listener.listen(BACKLOG)
+        stack.pop_all()
+        return listeners
+
+
+def share(listeners: Sequence[socket.socket], running: Collection[int]) -> None:
+    """Give new connections to the running workers only, each with the same probability."""
+    if len(listeners) == 1 or not running:
+        return
+    choose = [(0x20, 0, 0, _RANDOM_NUMBER), (0x94, 0, 0, len(running))]  # load it; its remainder
+    for remainder, number in enumerate(sorted(running)):
+        choose += [(0x15, 0, 1, remainder), (0x06, 0, 0, number)]  # unless equal, skip one; return the number
+    choose += [(0x06, 0, 0, min(running))]
+    SocketProgram(choose).attach(listeners[0], _SO_ATTACH_REUSEPORT_CBPF)

@@ -1,0 +1,446 @@
+"""`prshots move` between every pair of engines, in this process. Processes and kills are in tests/e2e/test_move_command.py."""
+
+import hashlib
+import secrets
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from prshots.contract.errors import InvalidInputError, MovedError, MoveError, RecordsError
+from prshots.contract.object_names import OWNER_MARK, origin_key
+from prshots.server import wiring
+from prshots.server.adapters.sql.change_log import changes_in
+from prshots.server.adapters.sql.move_state import read_state
+from prshots.server.adapters.sql.schema import images, metadata
+from prshots.server.backup.restoring import restore
+from prshots.server.backup.writing import back_up
+from prshots.server.config.settings import Settings
+from prshots.server.domain.models import Image, Project
+from prshots.server.move import moving
+from prshots.server.move.estimate import estimate
+from prshots.server.move.moving import move
+from prshots.server.move.opening import opened_source
+from prshots.server.move.plan import Plan, settings_to_use
+from prshots.server.move.report import MoveReport, Progress
+from support.engine_servers import PostgreSQL, SeaweedFS
+from support.stores_and_records import a_pair, a_project, a_token, an_image, put_migrated_sqlite
+
+
+@pytest.fixture
+def place(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Settings]:
+    """Return new settings for a database and a store of a kind."""
+
+    def make(kind: str) -> Settings:
+        folder = tmp_path / secrets.token_hex(4)
+        if kind == "embedded":
+            return Settings(data_dir=folder)
+        postgresql: PostgreSQL = request.getfixturevalue("postgresql")
+        seaweedfs: SeaweedFS = request.getfixturevalue("seaweedfs")
+        for name, value in seaweedfs.credentials.items():
+            monkeypatch.setenv(name, value)
+        return Settings(
+            data_dir=folder,
+            database_url=postgresql.new_database(),
+            store_url=seaweedfs.store_url(seaweedfs.new_bucket(), "shots"),
+        )
+
+    return make
+
+
+def _bytes_of(image: Image) -> bytes:
+    return image.id.encode() * 10
+
+
+class _Shop:
+    """An installation with some images, and what a service does to it."""
+
+    def __init__(self, settings: Settings, project: Project | None = None) -> None:
+        self.settings = settings
+        self.project = project or a_project()
+        if settings.on_sqlite and not settings.database_path.exists():
+            settings.data_dir.mkdir(parents=True, exist_ok=True)
+            put_migrated_sqlite(settings.data_dir)
+        self.store = wiring.open_store(settings)
+        self.records = wiring.open_records(settings)
+
+    async def fill(self, count: int) -> list[Image]:
+        await self.store.owner(await self.records.installation_id())
+        await self.records.add_project(self.project)
+        await self.records.add_token(a_token(self.project))
+        added = [await self.upload() for _ in range(count)]
+        after, before = a_pair(self.project)
+        for image in (after, before):
+            await self.store.put(image.key, [_bytes_of(image)])
+        await self.records.add_image(after, "", before)
+        return [*added, after, before]
+
+    async def upload(self, **changes: object) -> Image:
+        image = an_image(self.project, **changes)
+        data = _bytes_of(image)
+        image = image._replace(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+        await self.store.put(image.key, [data])
+        await self.records.add_image(image)
+        return image
+
+    async def thumbnail(self, image: Image) -> None:
+        await self.store.put(origin_key(image.id, "thumb.webp"), [secrets.token_bytes(9)])
+        assert await self.records.set_thumbnail(image.id, "made")
+
+    async def delete(self, image: Image) -> None:
+        await self.records.schedule([image.id], 1)
+        await self.store.delete(image.keys)
+        await self.records.remove_images([image.id])
+
+    async def close(self) -> None:
+        await self.records.close()
+        self.store.close()
+
+
+def _rows(settings: Settings) -> dict[str, list[tuple[object, ...]]]:
+    engine = wiring.open_for_move(settings)
+    try:
+        with engine.connect() as connection:
+            return {
+                table.name: [
+                    tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key))
+                ]
+                for table in metadata.sorted_tables
+            }
+    finally:
+        engine.dispose()
+
+
+async def _objects(settings: Settings) -> dict[str, bytes | None]:
+    store = wiring.open_store(settings)
+    try:
+        shards = [f"{number:02x}" for number in range(256)]
+        keys = [key for shard in shards for key in await store.sizes(shard)]
+        return {key: await store.read(key) for key in [*keys, OWNER_MARK]}
+    finally:
+        store.close()
+
+
+def _plan(source: Settings, target: Settings) -> Plan:
+    return Plan.of(source, target.database_url, target.store_url)
+
+
+async def _move(
+    plan: Plan, during: Callable[[Progress], None] = lambda _: None, **options: bool
+) -> MoveReport:
+    return await move(plan, during, **options)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("embedded", "embedded"),
+        *(
+            pytest.param(*pair, marks=pytest.mark.slow)
+            for pair in (("embedded", "shared"), ("shared", "embedded"), ("shared", "shared"))
+        ),
+    ],
+)
+async def test_moves_everything_that_changes_meanwhile_too(
+    one: str, other: str, place: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = place(one), place(other)
+    shop = _Shop(source)
+    filled = await shop.fill(12)
+    await shop.thumbnail(filled[0])
+    await shop.delete(filled[1])
+    following, seen = moving.Moving._follow, []
+
+    async def follow(self: moving.Moving) -> None:
+        """Change something before every round."""
+        step = len(seen)
+        seen.append(step)
+        if step in {0, 3, 6, 9}:
+            await shop.delete(filled[2 + len(late)])
+            late.append(await shop.upload(name=f"late {step}"))
+            await shop.thumbnail(late[-1])
+            await shop.thumbnail(filled[0])  # new bytes of the same size
+        await following(self)
+
+    late: list[Image] = []
+    monkeypatch.setattr(moving.Moving, "_follow", follow)
+    report = await _move(_plan(source, target), verify=True)
+    assert len(late) == 4
+    assert _rows(source) == _rows(target)
+    expected = await _objects(source)
+    assert await _objects(target) == expected
+    assert len(expected) == 12 + 2 - 1 - 4 + 4 * 2 + 1 + 1
+    assert report.changes > 4
+    assert not report.missing
+    assert not report.damaged
+    await shop.close()
+    # The target is in use: its next numbers are higher. The source refuses.
+    moved = _Shop(target, shop.project)
+    newest = await moved.upload()
+    engine = wiring.open_for_move(target)
+    with engine.connect() as connection:
+        assert read_state(connection) is None
+        seqs = dict(connection.execute(select(images.c.id, images.c.seq)).all())
+    engine.dispose()
+    assert max(seqs.values()) == seqs[newest.id]
+    await moved.close()
+    with pytest.raises(MovedError, match="the data was moved: set PRSHOTS_DATABASE_URL to "):
+        wiring.open_database(source)
+    assert (await _move(_plan(source, target))).was_done
+
+
+@asynccontextmanager
+async def _running(settings: Settings, images: int = 3) -> AsyncIterator[tuple[_Shop, list[Image]]]:
+    shop = _Shop(settings)
+    try:
+        yield shop, await shop.fill(images)
+    finally:
+        await shop.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["embedded", "shared"])
+async def test_moves_the_store_alone_and_refuses_processes_that_use_the_old_one(
+    kind: str, place: Callable[[str], Settings]
+) -> None:
+    source, other = place(kind), place(kind)
+    async with _running(source) as (shop, added):
+        plan = Plan.of(source, None, other.store_url)
+        await _move(plan)
+        assert await _objects(plan.target) == await _objects(source)
+        with pytest.raises(
+            MovedError, match=f"the images were moved: set PRSHOTS_STORE_URL to {plan.store_place}"
+        ):
+            await shop.upload()
+        assert (await shop.store.read(added[0].key)) is not None  # reads go on
+        await shop.records.add_token(a_token(shop.project))  # and what has no bytes
+        with pytest.raises(MovedError, match="the images were moved"):
+            wiring.open_database(source)
+        now = _Shop(plan.target, shop.project)
+        await now.delete(added[0])
+        await now.upload()
+        # And on: the next move starts from there.
+        third = Plan.of(plan.target, None, place(kind).store_url)
+        await _move(third)
+        assert await _objects(third.target) == await _objects(plan.target)
+        with pytest.raises(MovedError):
+            await now.upload()
+        await now.close()
+
+
+@pytest.mark.slow
+async def test_moves_the_database_alone(place: Callable[[str], Settings]) -> None:
+    source, other = place("embedded"), place("embedded")
+    async with _running(source) as (shop, _):
+        plan = Plan.of(source, other.database_url, None)
+        report = await _move(plan)
+        assert _rows(source) == _rows(plan.target)
+        assert report.objects == 0
+        assert report.tables["images"] == 5
+        with pytest.raises(MovedError, match="the data was moved: set PRSHOTS_DATABASE_URL to "):
+            await shop.upload()
+        with pytest.raises(MovedError):  # not a conflict with another project's name
+            await shop.records.add_project(a_project())
+
+
+@pytest.mark.slow
+async def test_continues_after_an_error_without_copying_again(place: Callable[[str], Settings]) -> None:
+    source, target = place("embedded"), place("embedded")
+    async with _running(source, 6) as (shop, added):
+        plan = _plan(source, target)
+
+        for phase in (
+            "Copying records",
+            "Copying images",
+            "Checking records",
+            "Checking images",
+            "Catching up",
+        ):
+
+            def interrupt(so_far: Progress, phase: str = phase) -> None:
+                if so_far.phase == phase:
+                    raise RecordsError("the server is gone")
+
+            with pytest.raises(RecordsError, match="the server is gone"):
+                await _move(plan, interrupt)
+            await shop.thumbnail(added[1])
+        with pytest.raises(MovedError, match="has not finished filling this database"):
+            wiring.open_database(target)
+        with pytest.raises(MoveError, match="is under way: give the same options, or run"):
+            await _move(_plan(source, place("embedded")))
+        await shop.delete(added[0])
+        late = await shop.upload()
+        report = await _move(plan)
+        assert report.objects == 2  # only the new one and the last thumbnail
+        assert report.files == 9
+        assert _rows(source) == _rows(target)
+        copied = await _objects(target)
+        assert late.key in copied
+        assert added[0].key not in copied
+
+
+@pytest.mark.slow
+async def test_a_stop_that_takes_too_long_is_given_up(
+    place: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = place("embedded"), place("embedded")
+    monkeypatch.setattr(moving, "STOP_SECONDS", 0.0)
+    monkeypatch.setattr(moving, "LAST_STOP_SECONDS", 0.0)
+    async with _running(source) as (shop, _):
+        with pytest.raises(MoveError, match="nothing was switched: run the same command again"):
+            await _move(_plan(source, target))
+        await shop.upload()
+        monkeypatch.setattr(moving, "LAST_STOP_SECONDS", 3600.0)
+        await _move(_plan(source, target))
+        assert _rows(source) == _rows(target)
+
+
+@pytest.mark.slow
+async def test_an_upgrade_in_between_ends_the_move(place: Callable[[str], Settings]) -> None:
+    source, target = place("embedded"), place("embedded")
+    async with _running(source):
+
+        def upgrade(so_far: Progress) -> None:
+            if so_far.phase == "Catching up":
+                with closing(sqlite3.connect(source.database_path)) as database, database:
+                    database.execute("UPDATE alembic_version SET version_num = '9999'")
+
+        with pytest.raises(MoveError, match="the database has schema 9999, from a newer version of prshots"):
+            await _move(_plan(source, target), upgrade)
+        with closing(sqlite3.connect(source.database_path)) as database, database:
+            assert database.execute("SELECT phase FROM move_state").fetchall() == [("copying",)]
+
+
+@pytest.mark.slow
+def test_a_change_that_is_committed_late_is_not_forgotten(place: Callable[[str], Settings]) -> None:
+    """PostgreSQL numbers entries before they are committed. An earlier one can appear after a later one."""
+    settings, target = place("shared"), place("shared")
+    wiring.open_database(settings).engine.dispose()
+    adding = "INSERT INTO organizations (id, name) VALUES ('{0}', '{0}')"
+    with opened_source(settings) as source:
+        state = source.begin(_plan(settings, target))
+        with source.engine.begin() as slow:
+            slow.exec_driver_sql(adding.format("slow"))
+            with source.engine.begin() as fast:
+                fast.exec_driver_sql(adding.format("fast"))
+            with source.snapshot() as snapshot:
+                seen = changes_in(snapshot)
+            assert seen.keys == {"organizations": {("fast",)}}
+        source.forget(seen, state)
+        with source.snapshot() as snapshot:
+            assert changes_in(snapshot).keys == {"organizations": {("slow",)}}
+        source.cancel()
+
+
+@pytest.mark.slow
+async def test_reports_what_is_broken_at_the_source(place: Callable[[str], Settings]) -> None:
+    source, target = place("embedded"), place("embedded")
+    async with _running(source) as (shop, added):
+        await shop.store.delete([added[0].key])
+        await shop.store.put(added[1].key, [b"other bytes"])
+        report = await _move(_plan(source, target), verify=True)
+        assert list(report.missing) == [added[0].key]
+        assert list(report.damaged) == [added[1].key]
+        assert (await _objects(target))[added[1].key] == b"other bytes"
+
+
+async def test_refuses_a_target_in_use(place: Callable[[str], Settings]) -> None:
+    source, used, free = place("embedded"), place("embedded"), place("embedded")
+    async with _running(source), _running(used):
+        before = _rows(used), await _objects(used)
+        with pytest.raises(MoveError, match="has data already"):
+            await _move(_plan(source, used))
+        with pytest.raises(MoveError, match="has data already"):
+            await estimate(_plan(source, used))
+        with pytest.raises(MoveError, match=r"belongs to another installation|has images already"):
+            await _move(Plan.of(source, free.database_url, used.store_url))
+        assert before == (_rows(used), await _objects(used))
+        wiring.open_database(source).engine.dispose()  # no move has begun
+
+
+@pytest.mark.slow
+async def test_only_one_move_at_a_time(place: Callable[[str], Settings]) -> None:
+    source, target = place("embedded"), place("embedded")
+    async with _running(source):
+        plan = _plan(source, target)
+        with (
+            opened_source(source) as held,
+            held.locked(source),
+            pytest.raises(MoveError, match="another `prshots move` is using"),
+        ):
+            await _move(plan)
+        await _move(plan)
+
+
+@pytest.mark.slow
+async def test_cancel_gives_the_source_back(place: Callable[[str], Settings]) -> None:
+    source, target = place("embedded"), place("embedded")
+    async with _running(source) as (shop, _):
+        await _move(_plan(source, target))
+        with opened_source(source) as opened:
+            assert opened.cancel() is not None
+            assert opened.cancel() is None
+        await shop.upload()
+        with opened_source(source) as opened, opened.engine.connect() as connection:
+            left = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE name LIKE 'move%'").all()
+        assert left == []
+
+
+@pytest.mark.slow
+async def test_a_backup_of_a_database_that_was_moved_accepts_writes(
+    place: Callable[[str], Settings], tmp_path: Path
+) -> None:
+    source, target, restored = place("embedded"), place("embedded"), place("embedded")
+    async with _running(source) as (shop, added):
+        wiring.key_source(source)
+        await _move(Plan.of(source, target.database_url, None))
+        await shop.store.delete([added[0].key])  # so that the backup changes its copy of the records
+        back_up(source, tmp_path / "backup.tar")
+    restore(restored, tmp_path / "backup.tar")
+    again = _Shop(restored, shop.project)
+    await again.upload()
+    await again.close()
+
+
+async def test_a_dry_run_changes_nothing(place: Callable[[str], Settings]) -> None:
+    source, target = place("embedded"), place("embedded")
+    async with _running(source):
+        found = await estimate(_plan(source, target))
+        assert (found.images, found.sampled) == (5, 5)
+        assert found.rows > 5
+        assert found.seconds > 0
+        assert not target.database_path.exists()
+        assert await _objects(target) == {OWNER_MARK: None}
+        wiring.open_database(source).engine.dispose()
+
+
+def test_the_addresses_to_use_have_no_password(tmp_path: Path) -> None:
+    source = Settings(data_dir=tmp_path)
+    plan = Plan.of(source, "postgresql://prshots:s3cr3t%40@db:5432/prshots?sslmode=require", "s3://shots/a")
+    assert settings_to_use(plan) == {
+        "PRSHOTS_DATABASE_URL": "postgresql://prshots:…@db:5432/prshots?sslmode=require",
+        "PRSHOTS_STORE_URL": "s3://shots/a",
+    }
+
+
+@pytest.mark.parametrize(
+    ("database", "store", "told"),
+    [
+        (None, None, "give --to-database, --to-store or both"),
+        ("mysql://x", None, "--to-database: got 'mysql://"),
+        (None, "ftp://x", "--to-store: got 'ftp://"),
+        ("sqlite:///{0}/prshots.db", None, "--to-database: the records are in .* already"),
+        (None, "file://{0}/images", "--to-store: the images are in .* already"),
+    ],
+)
+def test_says_what_is_wrong_with_an_address(
+    database: str | None, store: str | None, told: str, tmp_path: Path
+) -> None:
+    database, store = (url and url.format(tmp_path) for url in (database, store))
+    with pytest.raises(InvalidInputError, match=told):
+        Plan.of(Settings(data_dir=tmp_path), database, store)

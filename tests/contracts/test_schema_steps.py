@@ -1,0 +1,251 @@
+"""Each migration from 0011 on leaves a database that processes of the version before can use."""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Self
+
+import psycopg
+import pytest
+import structlog
+from sqlalchemy import Engine
+
+from prshots.server.adapters.sql import migrate as migrating
+from prshots.server.adapters.sql.database import open_sqlite
+from prshots.server.adapters.sql.found_schema import FIRST_THAT_SAYS, FoundSchema
+from prshots.server.adapters.sql.migrate import MIGRATIONS, migrate
+from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
+from prshots.server.adapters.sql.steps import Step, next_steps, steps_of
+from support.engine_servers import PostgreSQL
+from support.migrations import (
+    NEXT_VERSION,
+    become_next_version,
+    next_migration,
+    upgrade_to,
+    with_next_migration,
+)
+from support.previous_release import columns_of_previous_release
+from support.schema_rules import Sent, broken_rules, schema_of
+from support.stores_and_records import ENGINES
+from support.waiting import wait_until
+
+OURS = {table.name: set(table.columns.keys()) for table in metadata.sorted_tables}
+STEPS = steps_of(migrating._config())
+NEW_STEPS = [step for step in STEPS if step.revision >= FIRST_THAT_SAYS]
+
+ADDING = """op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
+op.create_table(
+    "notes_of_projects",
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id", ondelete="CASCADE")),
+)
+op.add_column("images", sa.Column("note", sa.Text))
+op.add_column("images", sa.Column("size_class", sa.Integer, nullable=False, server_default="0"))
+"""
+
+BREAKING = {
+    "an expand step removes put_urls": 'op.drop_table("put_urls")',
+    "an expand step removes images.diff_base": 'op.drop_column("images", "diff_base")',
+    "an expand step removes images.kid": 'op.alter_column("images", "kid", new_column_name="key_id")',
+    "an expand step removes the index images_paired": 'op.drop_index("images_paired", "images")',
+    "images gets a unique that rows": 'op.create_index("u", "images", ["name"], unique=True)',
+    "builds an index of images while uploads wait": 'op.create_index("i", "images", ["name"])',
+    "notes refers to projects without ON DELETE": """op.create_table(
+    "notes",
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id")),
+)""",
+    "several tables at once": 'op.add_column("projects", sa.Column("note", sa.Text))',
+}
+BREAKING_ON_POSTGRESQL = {
+    "images.note is required": 'op.add_column("images", sa.Column("note", sa.Text, nullable=False))',
+    "images.size changes": 'op.alter_column("images", "size", type_=sa.SmallInteger)',
+    "images.before_id changes": 'op.alter_column("images", "before_id", nullable=False)',
+    "images gets a check that rows": 'op.create_check_constraint("c", "images", "size > 0")',
+    "images gets a foreign key that rows": (
+        'op.create_foreign_key("f", "images", "projects", ["name"], ["id"])'
+    ),
+}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
+    if request.param == "sqlite":
+        made = open_sqlite(tmp_path / "prshots.db")
+    else:
+        made = open_postgresql(request.getfixturevalue(request.param).new_database()).engine
+    yield made
+    made.dispose()
+
+
+def broken_by(engine: Engine, step: Step, migrations: Path, used: dict[str, set[str]]) -> list[str]:
+    """Take a step on a database that has the schema before it, and return which rules it breaks."""
+    before, sent = schema_of(engine), Sent()
+    sent.listen(engine)
+    upgrade_to(engine, step.revision, migrations)
+    return broken_rules(step.kind, before, schema_of(engine), sent, used)
+
+
+def test_every_step_keeps_the_rules(engine: Engine, tmp_path: Path) -> None:
+    upgrade_to(engine, next(step.revision for step in reversed(STEPS) if step not in NEW_STEPS))
+    is_contract = any(step.kind == "contract" for step in NEW_STEPS)
+    used = columns_of_previous_release(tmp_path) if is_contract else {}
+    for step in NEW_STEPS:
+        assert broken_by(engine, step, MIGRATIONS, used) == [], step.revision
+
+
+def test_every_step_says_what_it_is_and_who_may_run_beside_it() -> None:
+    for before, step in pairwise(STEPS):
+        if step not in NEW_STEPS:
+            assert (step.kind, step.oldest) == ("", "")
+            continue
+        assert step.kind in {"expand", "contract"}
+        assert before.oldest <= step.oldest <= before.revision, f"{step.revision} needs a stop"
+        if step.builds_indexes:  # it is not a transaction, so it cannot change who may run
+            assert (step.kind, step.oldest) == ("expand", before.oldest)
+
+
+def test_an_expand_step_may_add(tmp_path: Path) -> None:
+    assert broken_by_scratch(open_sqlite(tmp_path / "prshots.db"), tmp_path, next_migration(ADDING)) == []
+
+
+def test_an_expand_step_that_breaks_the_version_before_is_found(engine: Engine, tmp_path: Path) -> None:
+    breaking = BREAKING | (BREAKING_ON_POSTGRESQL if engine.dialect.name == "postgresql" else {})
+    found = "\n".join(broken_by_scratch(engine, tmp_path, next_migration("\n".join(breaking.values()))))
+    assert [words for words in breaking if words not in found] == [], found
+
+
+def test_a_contract_step_only_removes_what_the_version_before_does_not_use(tmp_path: Path) -> None:
+    source = next_migration('op.drop_table("put_urls")\nop.drop_table("staged")', step="contract")
+    used = {name: columns for name, columns in OURS.items() if name != "put_urls"}
+    broken = broken_by_scratch(open_sqlite(tmp_path / "prshots.db"), tmp_path, source, used)
+    assert broken == ["staged is removed, but the version before uses it"]
+
+
+def broken_by_scratch(
+    engine: Engine, folder: Path, source: str, used: dict[str, set[str]] | None = None
+) -> list[str]:
+    migrate(engine)
+    migrations = with_next_migration(folder, source)
+    kind = "contract" if 'step = "contract"' in source else "expand"
+    step = Step(NEXT_VERSION, kind, SCHEMA_VERSION, builds_indexes=False)
+    return broken_by(engine, step, migrations, used if used is not None else OURS)
+
+
+class Probe:
+    """A client that keeps reading and writing the images, and notes how long it waits at most."""
+
+    def __init__(self, url: str) -> None:
+        self._url, self._stop, self.longest, self.done = url, threading.Event(), 0.0, 0
+        self._thread = threading.Thread(target=self._work)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(60)
+
+    def _work(self) -> None:
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            while not self._stop.wait(0.02):
+                began = time.monotonic()
+                connection.execute("UPDATE images SET scheduled_at = 1 WHERE id = 'none'")
+                self.longest = max(self.longest, time.monotonic() - began)
+                self.done += 1
+
+
+@pytest.mark.slow
+def test_a_step_behind_a_long_transaction_lets_uploads_pass(
+    postgresql: PostgreSQL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ALTER TABLE` queues behind the reader, and everybody else behind it. It must give up and try again."""
+    url = postgresql.new_database()
+    engine = open_postgresql(url).engine
+    migrate(engine)
+    become_next_version(monkeypatch, with_next_migration(tmp_path, next_migration(ADDING)))
+    monkeypatch.setattr(migrating, "RETRY_SECONDS", 0.2)
+    with psycopg.connect(url, application_name="nightly-dump") as reading, Probe(url) as probe:
+        reading.execute("SELECT count(*) FROM images")
+        with structlog.testing.capture_logs() as logged, ThreadPoolExecutor(1) as thread:
+            migrated = thread.submit(migrate, engine)
+            wait_until(lambda: logged, "the migration to say that it waits")
+            before = probe.done
+            wait_until(lambda: probe.done > before + 5, "writes to go on")
+            assert not migrated.done()
+            reading.rollback()
+            assert migrated.result(timeout=90).now == FoundSchema(NEXT_VERSION, SCHEMA_VERSION)
+    assert "of nightly-dump, open for" in logged[0]["oldest_transaction"]
+    print(f"a write waited {probe.longest:.1f} s at most")
+    engine.dispose()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left_by_a_kill", ["nothing", "an invalid index", "a valid index"])
+def test_an_index_is_built_while_others_write(
+    postgresql: PostgreSQL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_by_a_kill: str
+) -> None:
+    url = postgresql.new_database()
+    engine = open_postgresql(url).engine
+    migrate(engine)
+    body = 'create_index("images_by_name", "images", ["name"])'
+    source = next_migration(body, more="builds_indexes = True\n")
+    become_next_version(monkeypatch, with_next_migration(tmp_path, source))
+    sent = Sent()
+    sent.listen(engine)
+    with psycopg.connect(url, autocommit=True) as other:
+        if left_by_a_kill != "nothing":
+            other.execute("CREATE INDEX images_by_name ON images (name)")
+        if left_by_a_kill == "an invalid index":
+            other.execute(
+                "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'images_by_name'::regclass"
+            )
+        with psycopg.connect(url) as writing, ThreadPoolExecutor(2) as threads:
+            writing.execute("UPDATE images SET scheduled_at = 1 WHERE id = 'none'")
+            migrating_twice = [threads.submit(migrate, engine) for _ in range(2)]
+            if left_by_a_kill != "a valid index":
+                wait_until(lambda: "CONCURRENTLY" in "".join(sent.statements), "the index to be built")
+                other.execute("UPDATE images SET scheduled_at = 1 WHERE id = 'none'")  # does not wait
+            writing.commit()
+            assert {each.result(timeout=90).now.version for each in migrating_twice} == {NEXT_VERSION}
+        valid = other.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = 'images_by_name'::regclass"
+        ).fetchone()
+        locks = other.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone()
+    assert (valid, locks) == ((True,), (0,))
+    concurrently = [statement.split()[0] for statement in sent.statements if "CONCURRENTLY" in statement]
+    expected = {"nothing": ["CREATE"], "an invalid index": ["DROP", "CREATE"], "a valid index": []}
+    assert concurrently == expected[left_by_a_kill]
+    engine.dispose()
+
+
+@pytest.mark.slow
+def test_an_index_of_a_new_or_embedded_database_is_built_in_the_transaction(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = next_migration(
+        'create_index("images_by_name", "images", ["name"])', more="builds_indexes = True\n"
+    )
+    become_next_version(monkeypatch, with_next_migration(tmp_path, source))
+    if engine.dialect.name == "sqlite":
+        upgrade_to(engine, SCHEMA_VERSION)
+    assert migrate(engine).now.version == NEXT_VERSION
+    assert "images_by_name" in schema_of(engine)["images"].indexes
+
+
+def test_steps_from_before_0011_are_one_transaction_and_later_ones_are_one_each() -> None:
+    steps = [Step(f"{n:04}", "expand" if n > 10 else "", "0010", builds_indexes=False) for n in range(1, 14)]
+
+    def taken(version: str | None) -> list[str]:
+        return [step.revision for step in next_steps(steps, version)]
+
+    assert taken(None)[-1] == "0013"
+    assert (taken("0001")[0], taken("0001")[-1]) == ("0002", "0010")
+    assert (taken("0010"), taken("0011"), taken("0012")) == (["0011"], ["0012"], ["0013"])
+    with pytest.raises(LookupError):
+        taken("0000")

@@ -1,0 +1,54 @@
+"""Kill -9 of `prshots move` under load, there and back. `make drill DRILL=move` moves 100,000 images."""
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from drills.move import MoveDrill, running_movable_site
+from support.service import Service
+
+
+@pytest.mark.slow
+def test_the_command_says_what_it_does_and_what_to_set(tmp_path: Path) -> None:
+    service, new = Service(tmp_path), tmp_path / "new"
+    service.run("project", "create", "demo")
+    target = ("--to-database", f"sqlite:///{new}/prshots.db", "--to-store", f"file://{new}/images")
+    tried = service.run("move", "--dry-run", *target).stdout
+    assert "This is an estimate" in tried
+    assert "Nothing was moved." in tried
+    assert not new.exists()
+    moved = service.run("move", *target)
+    assert "Copying records …" in moved.stderr
+    assert "Moved 3 rows and 0 files.\n" in moved.stdout
+    assert "Writes stopped for " in moved.stdout
+    assert f"  PRSHOTS_DATABASE_URL=sqlite:///{new}/prshots.db\n" in moved.stdout
+    assert f"  PRSHOTS_STORE_URL=file://{new}/images\n" in moved.stdout
+    assert f"Signing keys: keep {service.data_dir}/signing-keys" in moved.stdout
+    assert "This move is done." in service.run("move", *target).stdout
+    where = f"the data was moved: set PRSHOTS_DATABASE_URL to {new}/prshots.db and PRSHOTS_STORE_URL to"
+    assert where in service.run("project", "list", check=False).stderr
+    ended = service.run_as_process("serve")
+    assert ended.returncode == 1
+    assert where in ended.stderr
+    assert "accepts writes again" in service.run("move", "--cancel").stderr
+    service.run("project", "create", "other")
+    refused = service.run("move", *target, check=False)
+    assert refused.returncode == 1
+    assert "name an empty database" in refused.stderr
+    moved_service = Service(tmp_path, {"DATABASE_URL": target[1], "STORE_URL": target[3]})
+    assert "demo" in moved_service.run("project", "list").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_killed_move_loses_nothing(tmp_path: Path) -> None:
+    seed = int(os.environ.get("KILL_SEED", "0")) or random.randrange(1, 10**9)
+    print(f"KILL_SEED={seed}")  # pytest shows it when the test fails
+    with running_movable_site(tmp_path) as (site, postgresql, seaweedfs):
+        drill = MoveDrill(site, postgresql, seaweedfs, images=60, kills=2, seed=seed)
+        result = drill.run()
+    assert drill.wrong == []
+    assert result.count == 2
+    assert result.figures["uploads acknowledged"] > 5

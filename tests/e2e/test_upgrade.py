@@ -1,0 +1,245 @@
+"""Upgrades without a stop: processes of three versions serve the same installation under load.
+
+The previous release serves. This version starts beside it and migrates. The previous one stops. Then the next version,
+which is this one with one more migration, migrates under the processes of this one.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.engine_servers import SeaweedFS
+from support.migrations import NEXT_VERSION, next_migration, source_of_next_release
+from support.previous_release import REFUSES_NEWER_SCHEMAS, source_of_previous_release
+from support.service import PRSHOTS, SHA, Service, png
+from support.service_processes import is_ready, kill, part_pids, serve
+from support.upload_load import UploadLoad
+from support.waiting import wait_until
+
+TESTS = Path(__file__).parents[1]
+SOME = 15
+"""How many replies are enough to say that a version serves."""
+
+NEXT_MIGRATION = next_migration(
+    """op.add_column("images", sa.Column("note", sa.Text, nullable=False, server_default="none"))
+op.create_table(
+    "notes",
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("project_id", sa.String(32), sa.ForeignKey("projects.id", ondelete="CASCADE")),
+)"""
+)
+
+
+@dataclass
+class Installation:
+    """The old and the new processes of one installation, on other ports but with the same engines."""
+
+    old: Service
+    new: Service
+    old_source: Path
+
+    @property
+    def old_env(self) -> dict[str, str]:
+        return self.old.env | {"PYTHONPATH": str(self.old_source)}
+
+    def start_old(self) -> None:
+        serve(self.old, env=self.old_env)
+        self.old.wait_until_up()
+
+    def token_from_old(self) -> str:
+        """Create a project with the old version: this one would migrate."""
+        code = (
+            "from pathlib import Path; from support.service import Service; "
+            f"print(Service(Path({str(self.old.folder)!r}), {self.old.settings!r}).new_token())"
+        )
+        env = self.old_env | {"PYTHONPATH": f"{self.old_source}{os.pathsep}{TESTS}"}
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=90,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+@pytest.fixture(params=["embedded", "shared"])
+def installation(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Installation]:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    settings = {"UPLOADS_PER_MINUTE": "1000000", "GRACE_SECONDS": "20"}
+    if request.param == "shared":
+        settings |= shared_engines(request, monkeypatch)
+    settings["DATA_DIR"] = str(tmp_path / "data")
+    source = source_of_previous_release(tmp_path)
+    made = Installation(
+        *(Service(tmp_path / name, dict(settings)) for name in ("old", "new")), old_source=source
+    )
+    yield made
+    for service in (made.old, made.new):
+        if service.process is not None:
+            service.stop()
+
+
+def shared_engines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    seaweedfs: SeaweedFS = request.getfixturevalue("seaweedfs")
+    for name, value in seaweedfs.credentials.items():
+        monkeypatch.setenv(name, value)
+    return {
+        "DATABASE_URL": request.getfixturevalue("postgresql").new_database(),
+        "STORE_URL": seaweedfs.store_url(seaweedfs.new_bucket()),
+        "COUNTER_URL": request.getfixturevalue("valkey").url,
+    }
+
+
+@dataclass
+class Load(UploadLoad):
+    """Clients that tolerate a 503 from these ports, and from no other."""
+
+    may_refuse: frozenset[int] = frozenset()
+
+    def _expect(self, response: httpx.Response, *statuses: int) -> bool:
+        if response.status_code == 503 and response.request.url.port in self.may_refuse:
+            raise httpx.RemoteProtocolError("refused, as this version may")
+        return super()._expect(response, *statuses)
+
+
+@dataclass
+class Baselines:
+    """A client that uploads baselines beside the other clients, and remembers them."""
+
+    load: Load
+    uploaded: list[tuple[str, str]] = field(default_factory=list)
+
+    def run(self, stop: threading.Event) -> None:
+        headers = {"Authorization": f"Bearer {self.load.token}"}
+        with httpx.Client(headers=headers, timeout=60, trust_env=False) as client:
+            while not stop.wait(0.1):
+                image = png(2000)
+                digest = hashlib.sha256(image).hexdigest()
+                fields = {"name": digest, "branch": "main", "commit_sha": SHA, "viewport": "1280x800"}
+                files = {"image": ("shot.png", image, "image/png")}
+                try:
+                    reply = client.post(f"{self.load.addresses[-1]}/v1/baseline", data=fields, files=files)
+                except httpx.TransportError:
+                    continue
+                if reply.status_code == 200:
+                    self.uploaded.append((reply.json()["view_url"], digest))
+                else:  # its requests go to the newest version
+                    self.load.wrong.append(f"baseline: {reply.status_code} {reply.text[:200]}")
+
+    def lost(self, address: str) -> list[str]:
+        with httpx.Client(trust_env=False, timeout=60) as client:
+            replies = [
+                (client.get(address + httpx.URL(url).raw_path.decode()), digest)
+                for url, digest in self.uploaded
+            ]
+        return [
+            str(reply.url)
+            for reply, digest in replies
+            if (reply.status_code, hashlib.sha256(reply.content).hexdigest()) != (200, digest)
+        ]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_processes_of_three_versions_serve_side_by_side(installation: Installation, tmp_path: Path) -> None:
+    old, new = installation.old, installation.new
+    installation.start_old()
+    load = Load(
+        installation.token_from_old(),
+        33,
+        [old.base_url, old.web_url],
+        [old.img_url],
+        sizes=(100, 5_000, 70_000),
+    )
+    baselines = Baselines(load)
+
+    def some_more() -> None:
+        enough = load.replies + SOME
+        wait_until(lambda: load.replies > enough or load.wrong, "the service to answer")
+        assert load.wrong == []
+
+    def upgrade() -> None:
+        some_more()
+        start_new_beside_old(installation)
+        load.addresses = [old.base_url, old.web_url, new.web_url, new.base_url]
+        load.image_addresses = [old.img_url, new.img_url]
+        some_more()
+        kill(part_pids(old)["delivery"])
+        some_more()
+        kill_old_api(old, load)
+        some_more()
+        load.addresses, load.image_addresses = [new.web_url, new.base_url], [new.img_url]
+        assert old.stop() == 0
+        some_more()
+        migrate_with_next_version(new, tmp_path)
+        some_more()
+        kill(part_pids(new)["api"])
+        wait_until(
+            lambda: is_ready(new.base_url), lambda: f"the worker to work on a newer schema:\n{new.log}"
+        )
+        some_more()
+
+    load.run_during(upgrade, baselines.run)
+    assert load.wrong == []
+    with httpx.Client(trust_env=False, timeout=60) as client:
+        for shot in load.shots:
+            load.read(client, shot)
+    assert load.wrong == []
+    assert baselines.lost(new.img_url) == []
+    assert (len(load.gone) > 0, len(load.kept) > 0, len(baselines.uploaded) > 0) == (True, True, True)
+    for command in ("sweep", "check"):  # check compares the totals with the records, and these with the store
+        new.run(command)
+    assert "Traceback" not in old.log + new.log
+    print(
+        f"{load.replies} replies, {len(load.shots)} uploads, {len(load.gone)} deleted, {len(baselines.uploaded)} baselines"
+    )
+
+
+def start_new_beside_old(installation: Installation) -> None:
+    old, new = installation.old, installation.new
+    serve(new)
+    new.wait_until_up()
+    for address in (new.base_url, old.base_url, old.img_url):
+        wait_until(lambda address=address: is_ready(address), lambda: new.log)
+
+
+def kill_old_api(old: Service, load: Load) -> None:
+    """Kill its worker. Schema 0010 does not know that it may run on a newer one, and answers 503: clients retry."""
+    if REFUSES_NEWER_SCHEMAS:
+        load.may_refuse = frozenset({old.api_port, old.web_port})
+    kill(part_pids(old)["api"])
+    if not REFUSES_NEWER_SCHEMAS:
+        wait_until(lambda: is_ready(old.base_url), lambda: old.log)
+        return
+    wait_until(lambda: "from a newer version of prshots" in old.log, lambda: old.log)
+    assert is_ready(old.img_url)
+
+
+def migrate_with_next_version(new: Service, folder: Path) -> None:
+    source = source_of_next_release(folder, NEXT_MIGRATION)
+    done = subprocess.run(
+        [PRSHOTS, "migrate"],
+        env=new.env | {"PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"to {NEXT_VERSION}. Processes of the old version keep working: restart them one after" in done.stderr
+    )
