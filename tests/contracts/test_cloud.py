@@ -4,6 +4,9 @@ import asyncio
 import contextlib
 import re
 import secrets
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -303,6 +306,32 @@ async def test_claiming_a_store_without_conditional_put_fails() -> None:
 
     with answering(answer) as url, pytest.raises(StoreError, match="501 NotImplemented"):
         await CloudStore(url, PATIENT).owner("somebody")
+
+
+GIVES_UP = """
+import asyncio, os, sys
+from prshots.server.adapters.objects.cloud import CloudStore
+
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # on one core, the store's threads lag behind
+
+async def read() -> None:
+    store = CloudStore(sys.argv[1])
+    reading = [asyncio.create_task(store.read(f"{number:032x}.png")) for number in range(40)]
+    await asyncio.wait(reading, timeout=0.3)
+
+asyncio.run(read())
+sys.exit("no answer")
+"""
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_process_that_gives_up_on_the_store_prints_only_what_it_has_to_say() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as silent:
+        url = f"s3://bucket?endpoint=http://127.0.0.1:{silent.getsockname()[1]}&region=us-east-1"
+        ended = subprocess.run(
+            [sys.executable, "-c", GIVES_UP, url], capture_output=True, text=True, check=False, timeout=60
+        )
+    assert (ended.returncode, ended.stderr) == (1, "no answer\n")
 
 
 @pytest.mark.usefixtures("credentials")

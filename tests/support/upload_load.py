@@ -43,6 +43,10 @@ class Shot:
     is_promised: bool = False  # a delete failed, with the promise that the sweep finishes it
     before: tuple[str, str] | None = None  # the URL and the SHA-256 of its before
 
+    @property
+    def urls(self) -> list[str]:
+        return [self.view_url, *([self.before[0]] if self.before else [])]
+
 
 @dataclass
 class UploadLoad:

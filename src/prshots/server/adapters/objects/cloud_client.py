@@ -4,7 +4,10 @@ The URL never contains credentials. They come from where each cloud's own tools 
 file that it names, or the role of the machine.
 """
 
+import atexit
+import os
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -66,6 +69,18 @@ def open_client(url: str, limits: Limits) -> Client:
         raise SettingsError(f"PRSHOTS_STORE_URL: {error}; it takes {form}{listed}") from None
     except BaseError as error:
         raise SettingsError(f"PRSHOTS_STORE_URL: {first_line(error)}") from None
+
+
+@atexit.register
+def _silence_panics() -> None:
+    """Close the standard error of a process that ends.
+
+    obstore's threads live a moment longer than Python. One that still waits for a call that timed out would
+    print half a page about its panic.
+    """
+    if sys.stderr:
+        sys.stderr.flush()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def first_line(error: BaseException) -> str:
