@@ -44,7 +44,7 @@ NOT_LOADED = {
     },
     "web": {"sqlalchemy", "alembic"},
     "api": {"alembic", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "prshots.server.api.openapi"},
-    "delivery": {"sqlalchemy", "starlette", "granian"},
+    "delivery": {"sqlalchemy", "starlette"},
 }
 
 

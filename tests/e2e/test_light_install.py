@@ -15,7 +15,7 @@ from support.client_installs import install_client
 from support.client_installs import run_client as run
 from support.service import PNG, SHA, Service, png
 
-OF_THE_SERVER = ["starlette", "sqlalchemy", "structlog", "granian", "PIL", "numpy"]
+OF_THE_SERVER = ["starlette", "sqlalchemy", "structlog", "uvloop", "PIL", "numpy"]
 
 
 @pytest.fixture(scope="module")

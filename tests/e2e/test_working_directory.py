@@ -13,7 +13,7 @@ from support.service_processes import wait_for_first_sweep
 from support.waiting import wait_until
 
 SOURCES = Path(prshots.__file__).parent
-NAMES = ("structlog", "typer", "uvloop", "granian", "sqlalchemy", "httpx", "runpy", "prshots")
+NAMES = ("structlog", "typer", "uvloop", "httptools", "sqlalchemy", "httpx", "runpy", "prshots")
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
 """Closing a listening socket that several processes share."""
 
 import errno
-import os
 import socket
 import sys
 from collections.abc import Iterator
 
 import pytest
 
-from prshots.server.processes.closing import last_accepted, replace_with_deaf, requests_begun, turn_away
+from prshots.server.processes.closing import last_accepted, requests_begun, turn_away
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can drop connection attempts")
 
@@ -46,21 +45,6 @@ async def test_the_queue_is_accepted_and_later_attempts_are_dropped_then_refused
         accepted.close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(address)
-
-
-async def test_a_descriptor_in_use_becomes_deaf(listener: socket.socket) -> None:
-    address = listener.getsockname()
-    in_use = os.dup(listener.fileno())
-    listener.close()
-    with socket.create_connection(address):  # it still listens
-        pass
-    replace_with_deaf(in_use)
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(address)
-    with socket.socket(fileno=in_use) as deaf:
-        deaf.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            deaf.accept()
 
 
 async def test_without_clients_there_is_nothing_to_wait_for(

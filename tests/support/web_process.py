@@ -14,7 +14,7 @@ import uvloop
 
 from prshots.server.config.settings import load_settings
 from prshots.server.observability.logs import configure_logs
-from prshots.server.processes.worker import _serve_on_granian
+from prshots.server.processes.worker import WEB_READ_AHEAD, _serve_app
 from prshots.server.web.app import create_web
 
 
@@ -32,7 +32,7 @@ async def main(port: str, files: str, api_url: str) -> None:
     with socket.create_server(("127.0.0.1", int(port))) as listener:
         listener.setblocking(False)
         ready_fd = os.open(os.devnull, os.O_RDONLY)
-        await _serve_on_granian(app, load_settings(), listener, stop, ready_fd)
+        await _serve_app(app, load_settings(), listener, stop, ready_fd, read_ahead=WEB_READ_AHEAD)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """The public API: translates HTTP requests into calls of the services, and their results into replies."""
 
-import contextlib
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -53,12 +52,6 @@ def create_api(
     log_requests: bool = False,
 ) -> ErrorBoundary:
     """Build the API. `for_people` are the routes for sign-in and the dashboard."""
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        yield
-        await close()
-
     slots = BodySlots(max_image_bytes)
     routes = [
         *_public_routes(services, slots, max_image_bytes),
@@ -73,7 +66,7 @@ def create_api(
         llms_route(base_url, web_url),
     ]
     observer = Observer("api", names_of(routes), logs=log_requests)
-    return ErrorBoundary(Router(routes, redirect_slashes=False, lifespan=lifespan), readiness, observer.note)
+    return ErrorBoundary(Router(routes, redirect_slashes=False), readiness, observer.note, close)
 
 
 def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:

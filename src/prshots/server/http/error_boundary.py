@@ -87,6 +87,10 @@ def error_reply(error: errors.PrshotsError) -> tuple[int, str, dict[str, str]]:
     return status, message or str(error), HEADERS.get(status, {})
 
 
+async def _nothing_to_close() -> None:
+    pass
+
+
 class ErrorBoundary:
     """Wraps an app: gives each request an id, turns errors into replies, and reads refused bodies on.
 
@@ -100,8 +104,10 @@ class ErrorBoundary:
         app: App,
         readiness: Readiness | None = None,
         observe: Observe = lambda _scope, _status, _seconds: None,
+        close: Callable[[], Awaitable[None]] = _nothing_to_close,
     ) -> None:
         self._app, self._observe = app, observe
+        self.close = close
         self._readiness = readiness or Readiness({})
 
     def drain(self) -> None:
@@ -109,9 +115,6 @@ class ErrorBoundary:
         self._readiness.is_stopping = True
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
         began = time.perf_counter()
         request_id = _take_request_id(scope)
         body = scope[_BODY] = _Body(scope, receive)

@@ -30,8 +30,8 @@ LONGEST_SECONDS = 2.0
 second for web, and does not turn clients away when somebody stops only one of its workers."""
 
 FIRST_BYTE_SECONDS = 0.5
-"""How long a client may take from connecting to the first byte of its request. Granian closes a connection
-without one when it stops."""
+"""How long a client may take from connecting to the first byte of its request. A connection without one is
+closed when its worker stops."""
 
 POLL_SECONDS = 0.01
 _OWN_DESCRIPTORS = Path("/proc/self/fd")
@@ -88,21 +88,6 @@ async def last_accepted(listener: socket.socket) -> None:
 async def requests_begun(port: int) -> None:
     """Wait until every client has had time to send the first byte of its request."""
     await _polled(lambda: not _has_clients(port), FIRST_BYTE_SECONDS)
-
-
-def replace_with_deaf(fd: int) -> None:
-    """Close a listening socket that another library accepts from, which must not notice.
-
-    Its descriptor becomes a socket that nobody can connect to. If the socket were shut down, the library
-    would spin: accepting fails each time, and it tries again.
-    """
-    with socket.socket(fileno=os.dup(fd)) as listener, socket.socket(listener.family) as deaf:
-        host, _port, *rest = listener.getsockname()
-        deaf.bind((host, 0, *rest))
-        turn_away(deaf)
-        deaf.listen(1)
-        deaf.setblocking(False)
-        os.dup2(deaf.fileno(), fd, inheritable=False)
 
 
 async def _polled(condition: Callable[[], bool], seconds: float) -> None:

@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvloop
@@ -25,10 +25,14 @@ from prshots.server.config.settings import Settings
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.observability.metrics_folder import RESTARTED_VARIABLE
-from prshots.server.processes import BACKLOG, settings_of_child
-from prshots.server.processes.closing import last_accepted, replace_with_deaf, requests_begun
+from prshots.server.processes import settings_of_child
+from prshots.server.processes.closing import last_accepted, requests_begun
 from prshots.server.processes.kept_listeners import AFTER_WEB_SECONDS, is_kept
 from prshots.server.processes.lifeline import hold
+
+if TYPE_CHECKING:
+    from prshots.server.http.asgi_server import ClosableApp
+    from prshots.server.http.socket_server import SocketServer
 
 MAX_CONNECTIONS = 16_384
 """Open connections of one worker. More wait until one closes."""
@@ -39,13 +43,9 @@ FILES_PER_CONNECTION = 2
 
 OTHER_FILES = 256
 
-HEAD_SECONDS = 10
-"""How long a request's head may take. Granian closes idle connections after the same time."""
-
-BUFFER_BYTES, WEB_BUFFER_BYTES = 128 * 1024, 64 * 1024
-"""The largest head, and the largest chunk of a body. With less, large uploads take longer; with more, clients
-that send endless heads use more memory. Web holds each chunk twice: it relays uploads to the API."""
-
+READ_AHEAD, WEB_READ_AHEAD = 128 * 1024, 64 * 1024
+"""How much of a body is read at a time. With less, large uploads take longer. Web holds each part twice: it
+relays uploads to the API."""
 
 Serve = Callable[[Settings, socket.socket, asyncio.Event, int], Awaitable[None]]
 
@@ -116,13 +116,9 @@ async def _serve_delivery(
     from prshots.server.wiring import delivery
 
     decision, readiness = delivery(settings)
-    server = DeliveryServer(decision, listener, readiness)
-    server.start()
-    os.close(ready_fd)
-    await stop.wait()
-    server.drain()
-    seconds_left = await _leave(listener, server.stop_accepting, settings)
-    await server.stop(seconds_left)
+    await _serve_until_stopped(
+        DeliveryServer(decision, listener, readiness), settings, listener, stop, ready_fd
+    )
 
 
 async def _leave(listener: socket.socket, stop_accepting: Callable[[], None], settings: Settings) -> float:
@@ -154,14 +150,13 @@ async def _serve_api(
     # Python does by default takes a few percent of an upload's time.
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
-    await _serve_on_granian(app, settings, listener, stop, ready_fd)
+    await _serve_app(app, settings, listener, stop, ready_fd)
 
 
 async def _serve_web(settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int) -> None:
     from prshots.server.wiring import web
 
-    app = web(settings)
-    await _serve_on_granian(app, settings, listener, stop, ready_fd, buffer_bytes=WEB_BUFFER_BYTES)
+    await _serve_app(web(settings), settings, listener, stop, ready_fd, read_ahead=WEB_READ_AHEAD)
 
 
 async def _serve_sweep_status(
@@ -169,60 +164,34 @@ async def _serve_sweep_status(
 ) -> None:
     from prshots.server.processes.sweep_status import sweep_status
 
-    await _serve_on_granian(sweep_status(), settings, listener, stop, ready_fd)
+    await _serve_app(sweep_status(), settings, listener, stop, ready_fd)
 
 
-class App(Protocol):
-    """An ASGI app that can announce its shutdown."""
-
-    def drain(self) -> None: ...
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None: ...  # noqa: ANN401 - ASGI is untyped
-
-
-async def _serve_on_granian(
-    app: App,
+async def _serve_app(
+    app: "ClosableApp",
     settings: Settings,
     listener: socket.socket,
     stop: asyncio.Event,
     ready_fd: int,
     *,
-    buffer_bytes: int = BUFFER_BYTES,
+    read_ahead: int = READ_AHEAD,
 ) -> None:
-    from granian._granian import SocketHolder
-    from granian.constants import HTTPModes, Interfaces
-    from granian.http import HTTP1Settings
-    from granian.server.embed import Server
+    from prshots.server.http.asgi_server import AsgiServer
 
-    accepts_from = os.dup(listener.fileno())  # Granian's own, which it closes at the end
-
-    class InheritedSocketServer(Server):
-        """Granian on the inherited socket. By default every worker would bind its own."""
-
-        def _init_shared_socket(self) -> None:
-            # Its stubs lack the holder's arguments, and give the attribute the type of its first value, None.
-            self._shd = SocketHolder(accepts_from, False, BACKLOG)  # type: ignore[call-arg, assignment]
-
-    server = InheritedSocketServer(
-        app,
-        interface=Interfaces.ASGI,
-        http=HTTPModes.http1,
-        websockets=False,
-        log_enabled=False,
-        backpressure=most_connections(),  # by default 128, which anyone could fill with idle connections
-        http1_settings=HTTP1Settings(header_read_timeout=HEAD_SECONDS * 1000, max_buffer_size=buffer_bytes),
+    await _serve_until_stopped(
+        AsgiServer(app, listener, most_connections(), read_ahead), settings, listener, stop, ready_fd
     )
-    serving = asyncio.create_task(server.serve())
+
+
+async def _serve_until_stopped(
+    server: "SocketServer", settings: Settings, listener: socket.socket, stop: asyncio.Event, ready_fd: int
+) -> None:
+    server.start()
     os.close(ready_fd)
-    await asyncio.wait([serving, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED)
-    app.drain()
-    if not serving.done():
-        seconds_left = await _leave(listener, lambda: replace_with_deaf(accepts_from), settings)
-        server.stop()  # type: ignore[no-untyped-call]  # closes idle connections, finishes requests in progress
-        await asyncio.wait([serving], timeout=seconds_left)
-    if not serving.done():
-        os._exit(0)  # a client never finishes sending, and Granian's threads would wait for it forever
-    await serving
+    await stop.wait()
+    server.drain()
+    seconds_left = await _leave(listener, server.stop_accepting, settings)
+    await server.stop(seconds_left)
 
 
 if __name__ == "__main__":

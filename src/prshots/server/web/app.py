@@ -18,7 +18,7 @@ from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import NO_STORE, Observer, service_routes
 from prshots.server.web.files import ASSETS, WebFile, choose_file, file_response, load_files
-from prshots.server.web.relay import Relay, resumable
+from prshots.server.web.relay import Relay
 
 RELAYED = (b"/v1/", b"/auth/")
 METHODS = ("GET", "HEAD")
@@ -94,16 +94,12 @@ class Web:
         self.drain = self._boundary.drain
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-            return
-
         async def send_finished(message: Message) -> None:
             if message["type"] == "http.response.start" and not message.pop("relayed", False):
                 message["headers"] = [*message["headers"], *self._headers]
             await send(message)
 
-        await self._boundary(scope, resumable(receive), send_finished)
+        await self._boundary(scope, receive, send_finished)
 
     async def _answer(self, scope: Message, receive: Receive, send: Send) -> None:
         await self._app_for(scope)(scope, receive, send)
@@ -123,12 +119,8 @@ class Web:
             raise HTTPException(404, headers=NO_STORE)
         raise HTTPException(503, NOT_BUILT, NO_STORE)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
+    async def close(self) -> None:
         self._relay.close()
-        await send({"type": "lifespan.shutdown.complete"})
 
     def _name_of(self, scope: Message) -> str:
         """Return the request's route label in the metrics: a few labels cover all paths."""

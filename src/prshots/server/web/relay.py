@@ -74,20 +74,6 @@ def outgoing_request(scope: Message, prefix: bytes = b"") -> tuple[h11.Request, 
     return h11.Request(method=scope["method"], target=target, headers=headers), has_body
 
 
-def resumable(receive: Receive) -> Receive:
-    """Make `receive` safe to cancel: the next call gets the message that a cancelled one waited for."""
-    pending: asyncio.Future[Message] | None = None
-
-    async def receive_or_resume() -> Message:
-        nonlocal pending
-        pending = pending or asyncio.ensure_future(receive())
-        message = await asyncio.shield(pending)
-        pending = None
-        return message
-
-    return receive_or_resume
-
-
 class Relay:
     """An ASGI app that forwards requests to the API. Its `receive` must be safe to cancel."""
 

@@ -1,0 +1,269 @@
+"""One client connection of an ASGI app: one request at a time, and a task for each.
+
+A body goes to the app as the bytes objects that the kernel filled. What a client sends during a reply waits.
+"""
+
+import asyncio
+import contextlib
+import json
+import math
+import socket
+from typing import Protocol
+
+import structlog
+
+from prshots.server.http.error_boundary import App
+from prshots.server.http.exchange import Exchange
+from prshots.server.http.request_heads import MAX_HEAD_BYTES, BadHeadError, RequestHead
+
+HEAD_READ_BYTES = 16 * 1024
+IDLE_SECONDS = 10.0
+"""Clients connect for a run of uploads, or for a page. Longer would let idle ones take all the places."""
+
+HEAD_SECONDS = 10.0
+"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
+
+STALLED_SECONDS = 60.0
+"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
+
+LINGER_SECONDS = 5.0
+LINGER_BYTES = 4 * 1024 * 1024
+"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
+connection, and the client may then lose the reply."""
+
+_log = structlog.get_logger()
+
+
+class Server(Protocol):
+    """What a connection needs from the server that accepted it."""
+
+    loop: asyncio.AbstractEventLoop
+    now: float
+    date_field: str
+    is_stopping: bool
+    app: App
+    read_ahead: int
+
+    def forget(self, connection: "AsgiConnection") -> None: ...
+
+
+class AsgiConnection:
+    def __init__(self, server: Server, sock: socket.socket) -> None:
+        self._server, self._sock = server, sock
+        self._head = RequestHead()
+        self._received = b""
+        self._parsed = 0  # how many bytes of it the head has seen
+        self._exchange: Exchange | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._unsent: bytes | memoryview = b""
+        self._written: asyncio.Future[None] | None = None
+        self._is_reading, self._is_lingering, self.is_closed = True, False, False
+        self._may_discard = LINGER_BYTES
+        self.deadline = server.now + IDLE_SECONDS
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # already reset
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        server.loop.add_reader(sock, self._on_readable)
+
+    # Reading
+
+    def _wanted(self) -> int:
+        if self._exchange is None or self._is_lingering:
+            return HEAD_READ_BYTES
+        if not self._exchange.is_received:
+            return self._exchange.wanted
+        # Only to notice that the client disconnects; a few requests ahead are enough.
+        return HEAD_READ_BYTES - len(self._received)
+
+    def _on_readable(self) -> None:
+        wanted = self._wanted()
+        if wanted <= 0:
+            self._stop_reading()
+            return
+        try:
+            data = self._sock.recv(wanted)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.close()
+            return
+        if self._is_lingering:
+            self._discard(data)
+        elif self._exchange is not None:
+            self._take(self._exchange, data)
+        elif data:
+            self._received = self._received + data if self._received else data.lstrip(b"\r\n")
+            self._begin()
+        else:
+            self.close()
+
+    def _take(self, exchange: Exchange, data: bytes) -> None:
+        if not data:
+            exchange.leave()
+            self._stop_reading()
+        elif exchange.is_received:
+            self._received += data
+        else:
+            self._received += exchange.take(data)
+
+    def _stop_reading(self) -> None:
+        self._is_reading = False
+        self._server.loop.remove_reader(self._sock)
+
+    def read_on(self) -> None:
+        if not (self._is_reading or self.is_closed or (self._exchange and self._exchange.has_left)):
+            self._is_reading = True
+            self._server.loop.add_reader(self._sock, self._on_readable)
+
+    def _begin(self) -> None:
+        """Begin with the next request, if its head is complete."""
+        if not self._received:
+            return
+        blank_line = self._received.find(b"\r\n\r\n", max(0, self._parsed - 3))
+        end = blank_line + 4 if blank_line >= 0 else len(self._received)
+        if not self._parsed:
+            self.deadline = self._server.now + HEAD_SECONDS
+        try:
+            if end > MAX_HEAD_BYTES:
+                in_first_line = b"\r\n" not in self._received[:MAX_HEAD_BYTES]
+                raise _TOO_LONG if in_first_line else _TOO_LARGE
+            self._head.feed(self._received[self._parsed : end])
+            self._parsed = end
+            if blank_line >= 0:
+                self._serve(end)
+        except BadHeadError as refusal:
+            self._refuse(refusal)
+
+    def _serve(self, end: int) -> None:
+        if not self._head.is_complete:  # the parser saw the blank line elsewhere
+            raise BadHeadError
+        exchange = Exchange(self, self._head, self._server.date_field.encode(), self._server.read_ahead)
+        rest, self._received, self._parsed = self._received[end:], b"", 0
+        self._exchange, self._head = exchange, RequestHead()
+        if rest:
+            self._take(exchange, rest)
+        self.deadline = math.inf  # the app has its own
+        self._serving = self._server.loop.create_task(self._run(exchange))
+
+    async def _run(self, exchange: Exchange) -> None:
+        try:
+            await self._server.app(exchange.scope, exchange.receive, exchange.send)
+        except Exception:  # noqa: BLE001 - nothing else would log it
+            _log.exception("internal error")
+        if not exchange.is_answered:  # the client must notice that the reply is incomplete
+            self.close()
+        self._serving = None
+        self._end_exchange()
+
+    # Writing
+
+    def write(self, data: bytes) -> None:
+        if self.is_closed:
+            return
+        if self._unsent:
+            self._unsent = bytes(self._unsent) + data
+            return
+        self._unsent = data
+        self._push()
+        if self._unsent:
+            self._server.loop.add_writer(self._sock, self._on_writable)
+
+    async def written(self) -> None:
+        """Wait until the client has received everything so far, or has disconnected."""
+        if self._unsent:
+            self._written = self._server.loop.create_future()
+            await self._written
+
+    def _on_writable(self) -> None:
+        self._push()
+        if not self._unsent and not self.is_closed:
+            self._server.loop.remove_writer(self._sock)
+            self._tell_written()
+            self._end_exchange()
+
+    def _push(self) -> None:
+        """Give the kernel as much as it accepts now."""
+        try:
+            while self._unsent:
+                sent = self._sock.send(self._unsent)
+                self._unsent = b"" if sent == len(self._unsent) else memoryview(self._unsent)[sent:]
+        except (BlockingIOError, InterruptedError):
+            self.deadline = self._server.now + STALLED_SECONDS
+        except OSError:
+            self.close()
+        else:
+            self.deadline = math.inf
+
+    def _tell_written(self) -> None:
+        if self._written and not self._written.done():
+            self._written.set_result(None)
+
+    def _refuse(self, refusal: BadHeadError) -> None:
+        """Send a reply to something that is not a request, and close."""
+        body = json.dumps({"error": str(refusal)}).encode()
+        fields = (
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nCache-Control: no-store\r\n"
+        )
+        line = f"HTTP/1.1 {refusal.status} \r\n"
+        self._received = b""
+        self.write(f"{line}{self._server.date_field}{fields}Connection: close\r\n\r\n".encode() + body)
+        self._linger()
+
+    # From one request to the next
+
+    def _end_exchange(self) -> None:
+        """Go on if the app is done with the request and the client has the whole reply."""
+        if self._exchange is None or self._serving or self._unsent or self.is_closed:
+            return
+        keeps_alive = self._exchange.keeps_alive and self._exchange.is_received
+        self._exchange = None
+        if not keeps_alive:
+            self._linger()
+            return
+        self.deadline = self._server.now + IDLE_SECONDS
+        self.read_on()
+        self._begin()
+        if self._server.is_stopping:
+            self.finish()
+
+    def is_idle(self) -> bool:
+        return not (self._received or self._exchange or self._is_lingering or self.is_closed)
+
+    def finish(self) -> None:
+        """Begin with a request that has arrived, and close if nothing is in progress."""
+        if self.is_idle():
+            self._on_readable()
+        if self.is_idle():
+            self.close()
+
+    def _linger(self) -> None:
+        self._is_lingering = True
+        self._received = b""
+        self.deadline = self._server.now + LINGER_SECONDS
+        self.read_on()
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.close()
+
+    def _discard(self, data: bytes) -> None:
+        self._may_discard -= len(data)
+        if not data or self._may_discard < 0:
+            self.close()
+
+    def close(self) -> None:
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._received = self._unsent = b""
+        if self._exchange:
+            self._exchange.leave()
+        self._tell_written()
+        self._server.loop.remove_reader(self._sock)
+        self._server.loop.remove_writer(self._sock)
+        self._sock.close()
+        self._server.forget(self)
+
+
+_TOO_LONG = BadHeadError(414, "uri too long")
+_TOO_LARGE = BadHeadError(431, "request header fields too large")

@@ -1,0 +1,499 @@
+"""The HTTP server of the API and web, with a small app and raw sockets."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from prshots.server.http import asgi_connection
+from prshots.server.http.asgi_server import AsgiServer
+from prshots.server.http.error_boundary import Message, Receive, Send
+from prshots.server.http.request_heads import MAX_HEAD_BYTES
+from support.waiting import HANGS_AFTER_SECONDS
+
+READ_AHEAD = 64 * 1024
+GRACE_SECONDS = 20.0
+
+
+class Echo:
+    """Answers with what it received, or as the test's own handler does."""
+
+    def __init__(self) -> None:
+        self.is_draining = self.is_closed = False
+        self.handle: Callable[[Message, Receive, Send], Awaitable[None]] = self.echo
+        self.disconnected = asyncio.Event()
+
+    def drain(self) -> None:
+        self.is_draining = True
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        await self.handle(scope, receive, send)
+
+    async def echo(self, scope: Message, receive: Receive, send: Send) -> None:
+        received, message = 0, {"more_body": True}
+        while message.get("more_body"):
+            message = dict(await receive())
+            received += len(message.get("body", b""))
+        seen: dict[str, Any] = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "raw_path": scope["raw_path"].decode(),
+            "query": scope["query_string"].decode(),
+            "headers": [f"{name.decode()}={value.decode()}" for name, value in scope["headers"]],
+            "body": received,
+            "end": message["type"],
+        }
+        headers = [(b"connection", b"close")] if self.is_draining else []
+        await answer(send, json.dumps(seen).encode(), headers)
+
+
+async def answer(send: Send, body: bytes, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers or []})
+    await send({"type": "http.response.body", "body": body})
+
+
+class Reply:
+    def __init__(self, head: bytes, body: bytes) -> None:
+        line, *fields = head.decode("latin-1").split("\r\n")
+        self.status = int(line.split(" ")[1])
+        self.fields = {name.lower(): value for name, _, value in (field.partition(": ") for field in fields)}
+        self.body = body
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return dict(json.loads(self.body))
+
+
+class Peer:
+    """A client that sends what it likes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def reply(self, *, has_body: bool = True) -> Reply:
+        async with asyncio.timeout(HANGS_AFTER_SECONDS):
+            head = (await self.reader.readuntil(b"\r\n\r\n"))[:-4]
+            reply = Reply(head, b"")
+            if not has_body:
+                return reply
+            if reply.fields.get("transfer-encoding") == "chunked":
+                while size := int(await self.reader.readline(), 16):
+                    reply.body += (await self.reader.readexactly(size + 2))[:-2]
+                await self.reader.readline()
+            elif "content-length" in reply.fields:
+                reply.body = await self.reader.readexactly(int(reply.fields["content-length"]))
+            else:
+                reply.body = await self.reader.read()
+            return reply
+
+    async def is_closed(self) -> bool:
+        """Wait until the server closes."""
+        async with asyncio.timeout(HANGS_AFTER_SECONDS):
+            with contextlib.suppress(ConnectionResetError):
+                return await self.reader.read() == b""
+        return True
+
+
+class Running:
+    def __init__(self, server: AsgiServer, app: Echo, address: tuple[str, int]) -> None:
+        self.server, self.app, self.address = server, app, address
+
+    @contextlib.asynccontextmanager
+    async def peer(self) -> AsyncIterator[Peer]:
+        reader, writer = await asyncio.open_connection(*self.address)
+        try:
+            yield Peer(reader, writer)
+        finally:
+            writer.transport.abort()
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[Running]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        app = Echo()
+        server = AsgiServer(app, listener, 1000, READ_AHEAD)
+        server.start()
+        yield Running(server, app, listener.getsockname())
+        await server.stop(0)
+        assert app.is_closed
+
+
+def request(line: str, *fields: str, body: bytes = b"") -> bytes:
+    return "\r\n".join([line, "Host: here", *fields, "", ""]).encode() + body
+
+
+async def test_a_request_and_its_reply(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("POST /a%20b/%C3%BC?c=%20d HTTP/1.1", "X-Y: z", "Content-Length: 3", body=b"abc"))
+        reply = await peer.reply()
+    assert reply.json == {
+        "method": "POST",
+        "path": "/a b/ü",
+        "raw_path": "/a%20b/%C3%BC",
+        "query": "c=%20d",
+        "headers": ["host=here", "x-y=z", "content-length=3"],
+        "body": 3,
+        "end": "http.request",
+    }
+    assert reply.status == 200
+    assert {"date", "content-length"} == set(reply.fields)
+
+
+@pytest.mark.parametrize("size", [0, 1, READ_AHEAD, READ_AHEAD + 1, 3_000_000])
+async def test_bodies_of_any_size_arrive_whole_and_the_connection_stays(running: Running, size: int) -> None:
+    async with running.peer() as peer:
+        for _ in range(2):
+            peer.send(request("POST / HTTP/1.1", f"Content-Length: {size}", body=bytes(size)))
+            assert (await peer.reply()).json["body"] == size
+
+
+async def test_a_head_may_arrive_byte_by_byte(running: Running) -> None:
+    async with running.peer() as peer:
+        for byte in request("POST / HTTP/1.1", "Content-Length: 2", body=b"ab"):
+            peer.send(bytes([byte]))
+            await peer.writer.drain()
+            await asyncio.sleep(0)
+        assert (await peer.reply()).json["body"] == 2
+
+
+async def test_requests_sent_at_once_are_answered_in_order(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(
+            request("GET /1 HTTP/1.1")
+            + request("POST /2 HTTP/1.1", "Content-Length: 3", body=b"abc")
+            + b"\r\n"  # some clients send one after a body
+            + request("GET /3 HTTP/1.1")
+        )
+        replies = [await peer.reply() for _ in range(3)]
+    assert [(reply.json["path"], reply.json["body"]) for reply in replies] == [
+        ("/1", 0),
+        ("/2", 3),
+        ("/3", 0),
+    ]
+
+
+async def test_many_requests_sent_at_once_wait_for_their_turn(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("GET / HTTP/1.1", f"X: {'x' * 1000}") * 200)
+        for _ in range(200):
+            assert (await peer.reply()).status == 200
+
+
+async def test_a_chunked_body_ends_the_connection(running: Running) -> None:
+    """What follows it could be a request that a proxy did not see."""
+    smuggled = request("GET /smuggled HTTP/1.1")
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Transfer-Encoding: chunked") + b"3\r\nabc\r\n")
+        await asyncio.sleep(0.01)
+        peer.send(b"2\r\nde\r\n0\r\n\r\n" + smuggled)
+        reply = await peer.reply()
+        assert (reply.json["body"], reply.json["end"]) == (5, "http.request")
+        assert reply.fields["connection"] == "close"
+        assert await peer.is_closed()
+
+
+@pytest.mark.parametrize("chunk", [b"zz\r\nabc\r\n", b"3\r\nabcdef\r\n", b"-1\r\n"])
+async def test_a_broken_chunk_looks_like_a_client_that_has_left(running: Running, chunk: bytes) -> None:
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Transfer-Encoding: chunked") + b"1\r\na\r\n" + chunk)
+        reply = await peer.reply()
+        assert reply.json["end"] == "http.disconnect"
+        assert await peer.is_closed()
+
+
+async def test_a_client_that_asks_first_is_told_to_continue(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-Continue"))
+        assert (await peer.reply(has_body=False)).status == 100
+        peer.send(b"abc")
+        assert (await peer.reply()).json["body"] == 3
+
+
+async def test_a_client_that_asks_first_may_be_refused(running: Running) -> None:
+    running.app.handle = lambda _scope, _receive, send: answer(send, b"no")
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue"))
+        reply = await peer.reply()
+        assert (reply.status, reply.body, reply.fields["connection"]) == (200, b"no", "close")
+        assert await peer.is_closed()
+
+
+async def test_a_body_that_the_app_does_not_read_ends_the_connection(running: Running) -> None:
+    running.app.handle = lambda _scope, _receive, send: answer(send, b"no")
+    async with running.peer() as peer:
+        peer.send(
+            request("POST / HTTP/1.1", "Content-Length: 300000", body=request("GET /smuggled HTTP/1.1"))
+        )
+        assert (await peer.reply()).fields["connection"] == "close"
+        peer.send(bytes(100_000))
+        assert await peer.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("line", "fields", "connection"),
+    [
+        ("GET / HTTP/1.1", ["Connection: close"], "close"),
+        ("GET / HTTP/1.0", [], "close"),
+        ("GET / HTTP/1.0", ["Connection: keep-alive"], "keep-alive"),
+        ("GET / HTTP/1.1", ["Connection: Upgrade", "Upgrade: websocket"], "close"),
+    ],
+)
+async def test_the_reply_says_whether_the_connection_stays(
+    running: Running, line: str, fields: list[str], connection: str
+) -> None:
+    async with running.peer() as peer:
+        peer.send(request(line, *fields))
+        assert (await peer.reply()).fields["connection"] == connection
+        if connection == "close":
+            assert await peer.is_closed()
+        else:
+            peer.send(request(line))
+            assert (await peer.reply()).status == 200
+
+
+async def test_the_target_may_be_a_whole_url(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("GET http://elsewhere:80/a?b HTTP/1.1"))
+        reply = await peer.reply()
+    assert (reply.json["path"], reply.json["query"]) == ("/a", "b")
+
+
+async def test_an_unknown_method_reaches_the_app(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("BREW /coffee HTTP/1.1", "Content-Length: 2", body=b"ab"))
+        reply = await peer.reply()
+    assert (reply.json["method"], reply.json["path"], reply.json["body"]) == ("BREW", "/coffee", 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),  # TLS
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        (request("GET nowhere HTTP/1.1"), 400),
+        (request("CONNECT a:80 HTTP/1.1"), 400),
+        ("GET /ü HTTP/1.1\r\nHost: here\r\n\r\n".encode("latin-1"), 400),
+        (request("GET / HTTP/1.1", "Bad Header: 1"), 400),
+        (request("GET / HTTP/1.1", "A: b\r\n c"), 400),  # a folded line
+        (b"GET / HTTP/1.1\nHost: here\n\n", 400),  # without carriage returns
+        (request("POST / HTTP/1.1", "Content-Length: 3", "Transfer-Encoding: chunked"), 400),
+        (request("POST / HTTP/1.1", "Content-Length: 3", "Content-Length: 4"), 400),
+        (request("POST / HTTP/1.1", "Content-Length: -3"), 400),
+        (request("POST / HTTP/1.1", "Content-Length: +3"), 400),
+        (request("POST / HTTP/1.1", "Transfer-Encoding: gzip"), 400),
+        (b"GET /" + b"x" * MAX_HEAD_BYTES + b" HTTP/1.1\r\n\r\n", 414),
+        (request("GET / HTTP/1.1", f"X: {'x' * MAX_HEAD_BYTES}"), 431),
+    ],
+)
+async def test_what_is_not_a_request_is_refused_and_the_connection_closed(
+    running: Running, data: bytes, status: int
+) -> None:
+    async with running.peer() as peer:
+        peer.send(data)
+        reply = await peer.reply()
+        assert (reply.status, reply.fields["connection"], set(reply.json)) == (status, "close", {"error"})
+        assert await peer.is_closed()
+
+
+@pytest.mark.parametrize(("version", "encoding"), [("1.1", "chunked"), ("1.0", None)])
+async def test_a_reply_of_unknown_length(running: Running, version: str, encoding: str | None) -> None:
+    async def stream(_scope: Message, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for part in (b"a" * 1_000_000, b"", b"b"):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    running.app.handle = stream
+    async with running.peer() as peer:
+        peer.send(request(f"GET / HTTP/{version}"))
+        reply = await peer.reply()
+    assert reply.fields.get("transfer-encoding") == encoding
+    assert reply.body == b"a" * 1_000_000 + b"b"
+
+
+async def test_replies_to_head_and_304_have_no_body(running: Running) -> None:
+    async def not_modified(_scope: Message, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 304, "headers": [(b"etag", b"1")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async with running.peer() as peer:
+        peer.send(request("HEAD / HTTP/1.1"))
+        assert int((await peer.reply(has_body=False)).fields["content-length"]) > 0
+        running.app.handle = not_modified
+        peer.send(request("GET / HTTP/1.1"))
+        reply = await peer.reply(has_body=False)
+        assert (reply.status, "content-length" in reply.fields) == (304, False)
+        running.app.handle = running.app.echo
+        peer.send(request("GET /next HTTP/1.1"))
+        assert (await peer.reply()).json["path"] == "/next"
+
+
+async def test_a_client_that_closes_its_half_still_gets_the_reply(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Content-Length: 3", body=b"abc"))
+        peer.writer.write_eof()
+        assert (await peer.reply()).json["body"] == 3
+        assert await peer.is_closed()
+
+
+async def test_an_incomplete_body_looks_like_a_client_that_has_left(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Content-Length: 5", body=b"abc"))
+        peer.writer.write_eof()
+        reply = await peer.reply()
+        assert (reply.json["body"], reply.json["end"]) == (3, "http.disconnect")
+
+
+async def test_an_app_that_streams_learns_that_the_client_has_left(running: Running) -> None:
+    async def stream(_scope: Message, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"1", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        running.app.disconnected.set()
+        await send({"type": "http.response.body", "body": b"2", "more_body": True})  # to nobody
+
+    running.app.handle = stream
+    async with running.peer() as peer:
+        peer.send(request("GET / HTTP/1.1"))
+        await peer.reader.readuntil(b"1\r\n1\r\n")
+    async with asyncio.timeout(HANGS_AFTER_SECONDS):
+        await running.app.disconnected.wait()
+
+
+async def test_a_reply_that_the_app_does_not_finish_is_cut_off(running: Running) -> None:
+    async def fail(_scope: Message, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"9")]})
+        await send({"type": "http.response.body", "body": b"12", "more_body": True})
+        raise RuntimeError("halfway")
+
+    running.app.handle = fail
+    async with running.peer() as peer:
+        peer.send(request("GET / HTTP/1.1"))
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionResetError)):
+            await peer.reply()
+
+
+async def test_a_header_with_a_line_break_is_never_sent(running: Running) -> None:
+    running.app.handle = lambda _scope, _receive, send: answer(send, b"", [(b"x", b"1\r\nset-cookie: a=b")])
+    async with running.peer() as peer:
+        peer.send(request("GET / HTTP/1.1"))
+        assert await peer.is_closed()
+
+
+async def test_a_receive_that_was_cancelled_loses_nothing(running: Running) -> None:
+    async def impatient(scope: Message, receive: Receive, send: Send) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await receive()
+        await running.app.echo(scope, receive, send)
+
+    running.app.handle = impatient
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", "Content-Length: 3"))
+        await asyncio.sleep(0.2)
+        peer.send(b"abc")
+        assert (await peer.reply()).json["body"] == 3
+
+
+async def test_a_body_is_read_only_as_fast_as_the_app_takes_it(running: Running) -> None:
+    may_read = asyncio.Event()
+
+    async def slow(scope: Message, receive: Receive, send: Send) -> None:
+        await may_read.wait()
+        await running.app.echo(scope, receive, send)
+
+    running.app.handle = slow
+    size = 50_000_000  # far more than the kernel's buffers take
+    async with running.peer() as peer:
+        peer.send(request("POST / HTTP/1.1", f"Content-Length: {size}", body=bytes(size)))
+        await asyncio.sleep(0.3)
+        unsent = peer.writer.transport.get_write_buffer_size()
+        assert unsent > size / 2
+        may_read.set()
+        assert (await peer.reply()).json["body"] == size
+
+
+@pytest.mark.parametrize("data", [b"", b"GET / HT", b"\r\n"])
+async def test_a_client_that_sends_no_head_is_closed(
+    running: Running, data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asgi_connection, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(asgi_connection, "IDLE_SECONDS", 0.1)
+    async with running.peer() as peer:
+        peer.send(data)
+        assert await peer.is_closed()
+
+
+async def test_a_client_that_stops_reading_is_closed(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asgi_connection, "STALLED_SECONDS", 0.1)
+    running.app.handle = lambda _scope, _receive, send: answer(send, bytes(50_000_000))
+    with socket.create_connection(running.address) as client:
+        client.sendall(request("GET / HTTP/1.1"))
+        async with asyncio.timeout(HANGS_AFTER_SECONDS):
+            while not running.server._connections:
+                await asyncio.sleep(0.01)
+            while running.server._connections:
+                await asyncio.sleep(0.01)
+
+
+async def test_more_connections_than_allowed_wait_until_one_closes() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = AsgiServer(app := Echo(), listener, 2, READ_AHEAD)
+        server.start()
+        running = Running(server, app, listener.getsockname())
+        async with contextlib.AsyncExitStack() as stack:
+            first, second, third = [await stack.enter_async_context(running.peer()) for _ in range(3)]
+            for peer in (first, second, third):
+                peer.send(request("GET / HTTP/1.1"))
+            assert [(await peer.reply()).status for peer in (first, second)] == [200, 200]
+            waiting = asyncio.create_task(third.reply())
+            await asyncio.wait([waiting], timeout=0.3)
+            assert not waiting.done()
+            first.writer.close()
+            async with asyncio.timeout(HANGS_AFTER_SECONDS):
+                assert (await waiting).status == 200
+        await server.stop(0)
+
+
+async def test_stopping_finishes_requests_in_progress_and_closes_idle_connections(running: Running) -> None:
+    may_answer = asyncio.Event()
+
+    async def slow(scope: Message, receive: Receive, send: Send) -> None:
+        await may_answer.wait()
+        await running.app.echo(scope, receive, send)
+
+    async with running.peer() as idle, running.peer() as busy:
+        idle.send(request("GET / HTTP/1.1"))
+        await idle.reply()
+        running.app.handle = slow
+        busy.send(request("GET / HTTP/1.1"))
+        await asyncio.sleep(0.1)
+        stopping = asyncio.create_task(running.server.stop(GRACE_SECONDS))
+        assert await idle.is_closed()
+        assert not stopping.done()
+        may_answer.set()
+        assert (await busy.reply()).fields["connection"] == "close"
+        busy.writer.close()
+        await stopping
+
+
+async def test_after_the_grace_period_the_rest_is_cut_off(running: Running) -> None:
+    running.app.handle = lambda _scope, _receive, _send: asyncio.sleep(HANGS_AFTER_SECONDS)
+    async with running.peer() as peer:
+        peer.send(request("GET / HTTP/1.1"))
+        await asyncio.sleep(0.1)
+        await running.server.stop(0.1)
+        assert await peer.is_closed()
