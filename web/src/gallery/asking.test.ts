@@ -31,14 +31,25 @@ test("ids wanted at about the same time share a request", async () => {
   expect(await answers).toEqual([{ url: "/t/a" }, { url: "/t/b" }]);
 });
 
-test("a request has at most 12 ids, and the latest come first", async () => {
+test("a request has at most 12 ids", async () => {
   const { requests, queue } = service();
   const ids = numbered(60);
   const answers = Promise.all(ids.map((id) => queue.want(id)));
   await vi.runAllTimersAsync();
   expect(requests.map((batch) => batch.length)).toEqual([12, 12, 12, 12, 12]);
-  expect(requests[0]).toEqual(ids.slice(-12));
   expect(await answers).toEqual(ids.map((id) => ({ url: `/t/${id}` })));
+});
+
+test("what is on the screen comes first, from its top, then what is close to it", async () => {
+  vi.stubGlobal("window", { innerHeight: 1000 });
+  const { requests, queue } = service();
+  const at = (top: number) => ({ getBoundingClientRect: () => ({ top, bottom: top + 100 }) }) as Element;
+  const tops = { far: 1500, above: -250, below: 1100, last: 950, second: 300, first: -50 };
+  for (const [id, top] of Object.entries(tops)) void queue.want(id, at(top));
+  void queue.want("enlarged");
+  await vi.runAllTimersAsync();
+  expect(requests).toEqual([["enlarged", "first", "second", "last", "below", "above", "far"]]);
+  vi.unstubAllGlobals();
 });
 
 test("two requests are sent at a time, and the next one as soon as one is answered", async () => {

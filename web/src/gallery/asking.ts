@@ -15,12 +15,13 @@ interface Wanted {
   promise: Promise<Answer>;
   resolve: (answer: Answer) => void;
   reject: (problem: unknown) => void;
+  box?: Element;
 }
 
 /**
  * Collects requests for a moment and sends two batches at a time: rendering thumbnails is work for the service,
- * and a user who scrolls on needs the next ones instead. The latest requests go first. `forget` withdraws a
- * request that is still waiting.
+ * and a user who scrolls on needs the next ones instead. What is on the screen goes first, from its top. `forget`
+ * withdraws a request that is still waiting.
  */
 export class ThumbnailQueue {
   private readonly ask: Ask;
@@ -34,11 +35,12 @@ export class ThumbnailQueue {
     this.ask = ask;
   }
 
-  want(id: string): Promise<Answer> {
+  /** `box` is where the thumbnail will be. Without one, it goes first. */
+  want(id: string, box?: Element): Promise<Answer> {
     const known = this.known.get(id) ?? this.waiting.get(id)?.promise;
     if (known) return known;
     const { promise, resolve, reject } = deferred();
-    this.waiting.set(id, { promise, resolve, reject });
+    this.waiting.set(id, { promise, resolve, reject, box });
     if (!this.gathering && this.batches < MOST_BATCHES) this.gather();
     return promise;
   }
@@ -61,7 +63,7 @@ export class ThumbnailQueue {
   }
 
   private async send(): Promise<void> {
-    const batch = [...this.waiting].slice(-MOST_IN_BATCH);
+    const batch = firstOnScreen([...this.waiting]).slice(0, MOST_IN_BATCH);
     for (const [id, wanted] of batch) {
       this.waiting.delete(id);
       this.known.set(id, wanted.promise);
@@ -93,6 +95,18 @@ export class ThumbnailQueue {
     this.known.delete(id); // the next request retries
     wanted.reject(problem);
   }
+}
+
+function firstOnScreen(waiting: [string, Wanted][]): [string, Wanted][] {
+  const placed = waiting.map((entry) => ({ entry, ...placeOf(entry[1].box) }));
+  return placed.sort((a, b) => a.away - b.away || a.top - b.top).map(({ entry }) => entry);
+}
+
+/** How many pixels it is away from the screen, and where its top is. */
+function placeOf(box: Element | undefined): { away: number; top: number } {
+  if (!box) return { away: 0, top: Number.NEGATIVE_INFINITY };
+  const { top, bottom } = box.getBoundingClientRect();
+  return { away: Math.max(0, -bottom, top - window.innerHeight), top };
 }
 
 function answerOf(url: string | null | undefined, missing: Missing | undefined): Answer {

@@ -22,9 +22,8 @@ export function whileNear(element: Element, enter: () => void, leave: () => void
   };
 }
 
-/** From the end: what comes near last is requested first, and people look at the top of a page first. */
 function tell(entries: IntersectionObserverEntry[]): void {
-  for (const { target, isIntersecting } of entries.reverse()) {
+  for (const { target, isIntersecting } of entries) {
     const told = watched.get(target);
     if (isIntersecting) told?.enter();
     else told?.leave();

@@ -78,14 +78,15 @@ function useAnswer(image: Image, box: RefObject<HTMLElement | null>): Answer {
   useEffect(() => {
     if (!unknown || !queue || !box.current) return;
     let again: ReturnType<typeof setTimeout> | undefined;
+    const here = box.current;
     const ask = () =>
-      queue.want(id).then(
+      queue.want(id, here).then(
         (answer) => setAnswered({ id, answer }),
         () => {
           again = setTimeout(() => setAttempt((count) => count + 1), AGAIN_MS);
         },
       );
-    const stop = whileNear(box.current, ask, () => queue.forget(id));
+    const stop = whileNear(here, ask, () => queue.forget(id));
     return () => {
       stop();
       clearTimeout(again);
