@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 from prshots.contract.errors import UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState
+from prshots.server.adapters.sql.arriving_images import add_images
 from prshots.server.adapters.sql.baseline_rows import Pointer, point_baselines
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
@@ -20,7 +21,7 @@ from prshots.server.adapters.sql.due import due_in, some_due
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords, _add
+from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot
@@ -104,7 +105,7 @@ class TestClosingAPullRequestDuringAnUpload:
     ) -> None:
         await records.add_image(an_image(project))
         late = an_image(project)
-        async with held(database, lambda connection: _add(connection, [late])) as may_go_on:
+        async with held(database, lambda connection: add_images(connection, [late])) as may_go_on:
             closing = asyncio.create_task(records.close_pr(project.id, 7, NOW, schedule=True))
             await until_it_waits(database, closing)
             may_go_on.set()
@@ -118,7 +119,7 @@ class TestClosingAPullRequestDuringAnUpload:
         self, database: Database, records: SqlRecords, project: Project
     ) -> None:
         first = an_image(project)
-        async with held(database, lambda connection: _add(connection, [first])):
+        async with held(database, lambda connection: add_images(connection, [first])):
             assert await records.close_pr(project.id, 7, NOW, schedule=True) == 0
         found = await records.image(project.id, first.id)
         assert found is not None
@@ -221,7 +222,7 @@ async def test_a_project_is_not_removed_during_an_upload(
     database: Database, records: SqlRecords, project: Project
 ) -> None:
     image = an_image(project)
-    async with held(database, lambda connection: _add(connection, [image])) as may_go_on:
+    async with held(database, lambda connection: add_images(connection, [image])) as may_go_on:
         removing = asyncio.create_task(records.remove_project(project.id))
         await until_it_waits(database, removing)
         may_go_on.set()

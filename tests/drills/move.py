@@ -28,7 +28,7 @@ from drills.sites import Rows, Site
 from drills.truth import Truth, wrong_records, wrong_store, wrong_totals
 from prshots.contract.object_names import origin_key
 from prshots.server import wiring
-from prshots.server.adapters.sql.records import _add
+from prshots.server.adapters.sql.arriving_images import add_images
 from prshots.server.config.settings import Settings
 from prshots.server.domain.models import Image
 from support.engine_servers import PostgreSQL, SeaweedFS, running_postgresql, running_seaweedfs
@@ -277,7 +277,7 @@ def _make_images(settings: Settings, count: int, rng: random.Random) -> dict[str
             place.write_bytes(data)
             images.append(_image(image_id, project_id, 10_000 + number // 50, len(data), made[image_id]))
         with database.engine.execution_options(writes=True).begin() as connection:
-            _add(connection, images)
+            add_images(connection, images)
     database.engine.dispose()
     return made
 

@@ -24,7 +24,7 @@ from prshots.server.domain.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 from prshots.server.observability.outages import Outage
 
-WRITERS = 16
+WRITERS = 8
 """Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
 
 HOWEVER_LONG = math.inf

@@ -1,16 +1,15 @@
 """The records in SQLite or PostgreSQL, with the same SQL for both."""
 
-import asyncio
-import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
-from prshots.contract.errors import NotFoundError, RecordsError, RecordsUnsureError, UnauthorizedError
-from prshots.server.adapters.sql.baseline_rows import Pointer, forget_images, point_baselines
+from prshots.contract.errors import NotFoundError, UnauthorizedError
+from prshots.server.adapters.sql.arriving_images import ArrivingImages
+from prshots.server.adapters.sql.baseline_rows import forget_images
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
     IMAGE,
@@ -22,15 +21,13 @@ from prshots.server.adapters.sql.columns import (
     TOKEN,
     conflict_as,
     driver_rows,
-    image_row,
     project_from,
     project_gone_as,
 )
 from prshots.server.adapters.sql.comparison_rows import remove_comparisons
-from prshots.server.adapters.sql.database import Database, is_refusal
+from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
 from prshots.server.adapters.sql.marks import schedule_images, scheduling
-from prshots.server.adapters.sql.prepared import Prepared
 from prshots.server.adapters.sql.row_locks import lock_project, lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.schema import (
     baseline_commits,
@@ -49,7 +46,7 @@ from prshots.server.adapters.sql.schema import (
     trusts,
     uploads_by_day,
 )
-from prshots.server.adapters.sql.totals import count_added, count_closed, count_removed
+from prshots.server.adapters.sql.totals import count_closed, count_removed
 from prshots.server.adapters.sql.trusts import remove_trusts
 from prshots.server.domain.models import Image, ListedImage, Project, ThumbnailState, UploadToken
 
@@ -88,7 +85,6 @@ _CLOSED_PULL = select(pulls.c.closed_at).where(
     pulls.c.pr_number == bindparam("pr_number"),
     pulls.c.closed_at.is_not(None),
 )
-_ADD_IMAGES = Prepared(insert(images))
 _GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
 _SCHEDULE = scheduling(_GIVEN_IDS)
 _MARK = scheduling(
@@ -99,85 +95,23 @@ _REMOVE = (
 )
 
 
-class _Arriving(NamedTuple):
-    """An image that waits to be committed. With a branch, it becomes its shot's baseline there."""
-
-    image: Image
-    branch: str
-    before: Image | None
-    done: asyncio.Future[None]
-
-
 class SqlRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._arriving: list[_Arriving] = []
-        self._committing: asyncio.Task[None] | None = None
+        self._arriving = ArrivingImages(database, self.known_ids)
 
     async def check(self) -> None:
         await self._database.check()
 
     async def close(self) -> None:
-        if self._committing:
-            await self._committing
+        await self._arriving.close()
         await self._database.close()
 
     # Images
 
     async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
-        """Add an image. Images that arrive during a commit share the next one, and so its fsync."""
-        arriving = _Arriving(image, branch, before, asyncio.get_running_loop().create_future())
-        self._arriving.append(arriving)
-        if self._committing is None:
-            self._committing = asyncio.create_task(self._commit_arriving())
-        try:
-            async with asyncio.timeout(self._database.call_seconds):
-                with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone too
-                    await arriving.done
-        except TimeoutError:
-            if arriving not in self._arriving:
-                raise RecordsUnsureError(
-                    "the database did not answer: it may still commit the record"
-                ) from None
-            self._arriving.remove(arriving)
-            raise RecordsError("the database did not answer: an earlier commit has not ended") from None
-
-    async def _commit_arriving(self) -> None:
-        try:
-            while self._arriving:
-                batch, self._arriving = self._arriving, []
-                await self._commit(batch)
-        finally:
-            self._committing = None
-
-    async def _commit(self, batch: list[_Arriving]) -> None:
-        befores = [arriving.before for arriving in batch if arriving.before]
-        arrived = befores + [arriving.image for arriving in batch]
-        pointers = [Pointer.to(image, branch) for image, branch, _, _ in batch if branch]
-        try:
-            await self._database.write(lambda connection: _add(connection, arrived, pointers))
-        except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
-            if len(batch) > 1 and not _is_outage(error):  # one bad record must not fail the others
-                for alone in batch:
-                    await self._commit([alone])
-                return
-            outcome: Exception | None = error
-        else:
-            outcome = None
-        committed = await self._committed(batch) if isinstance(outcome, RecordsUnsureError) else set()
-        for image, _, _, done in batch:
-            if done.cancelled():
-                continue
-            if outcome is None or image.id in committed:
-                done.set_result(None)
-            else:
-                done.set_exception(outcome)
-
-    async def _committed(self, batch: list[_Arriving]) -> set[str]:
-        """Return which of these were committed in spite of the error. Others may still appear later."""
-        with contextlib.suppress(RecordsError):
-            return await self.known_ids([arriving.image.id for arriving in batch])
-        return set()
+        with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone too
+            await self._arriving.add(image, branch, before)
 
     async def image(self, project_id: str, image_id: str) -> Image | None:
         row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
@@ -453,16 +387,6 @@ class SqlRecords:
 
 def _name_taken(project: Project) -> str:
     return f"project {project.name!r} already exists"
-
-
-def _add(connection: Connection, arrived: list[Image], baselines: Sequence[Pointer] = ()) -> None:
-    _ADD_IMAGES.run(connection, [image_row(image) for image in arrived])
-    count_added(connection, arrived)
-    point_baselines(connection, baselines)
-
-
-def _is_outage(error: Exception) -> bool:
-    return isinstance(error, RecordsError) and not is_refusal(error)
 
 
 def _has_images(connection: Connection, project_id: str) -> bool:
