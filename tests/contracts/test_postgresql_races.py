@@ -22,7 +22,9 @@ from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.row_copies import begin_copying, page_after, replace_page
 from prshots.server.adapters.sql.row_locks import lock_pull
+from prshots.server.adapters.sql.schema import projects
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot
 from prshots.server.domain.models import (
@@ -335,3 +337,27 @@ class TestMovingStagedImagesDuring:
                 await until_it_waits(database, move)
             may_go_on.set()
             assert sorted(await asyncio.gather(*moves)) == [0, 1]
+
+
+async def test_a_move_waits_for_the_last_transaction_of_one_that_was_killed(
+    database: Database, records: SqlRecords
+) -> None:
+    await records.add_project(a_project())
+    with database.engine.connect() as reading:
+        page = page_after(reading, projects, ())
+
+    def copy_again() -> None:
+        with database.engine.begin() as connection:
+            begin_copying(connection)
+            replace_page(connection, projects, (), None, page)
+
+    with database.engine.begin() as of_the_killed:
+        begin_copying(of_the_killed)
+        of_the_killed.execute(text("DELETE FROM project_totals"))
+        replace_page(of_the_killed, projects, (), None, page)
+        copying = asyncio.create_task(asyncio.to_thread(copy_again))
+        await asyncio.sleep(0.3)
+        assert not copying.done()
+    await copying
+    with database.engine.connect() as reading:
+        assert page_after(reading, projects, ()) == page

@@ -202,14 +202,15 @@ class MoveDrill:
         phase = self._rng.choices((*PHASES, ""), (*WEIGHTS, 1))[0]
         process = self._start(target)
         assert process.stderr is not None
-        if phase:
-            for line in process.stderr:
-                if line.startswith(phase):
-                    break
+        told: list[str] = []
+        while phase and (line := process.stderr.readline()):
+            told.append(line)
+            if line.startswith(phase):
+                break
         time.sleep(self._rng.random() ** 2 * 2)
         process.kill()
-        out, _ = process.communicate()
-        assert process.returncode in {-9, 0}, f"move ended with {process.returncode}: {out}"
+        told += process.communicate()
+        assert process.returncode in {-9, 0}, f"move ended with {process.returncode}: {''.join(told)[-2000:]}"
 
     def _finished(self, target: tuple[str, str]) -> str:
         """Let a move run to its end, and return what it says."""

@@ -23,6 +23,9 @@ from prshots.server.adapters.sql.schema import images, metadata
 PAGE = 2000
 """Rows per transaction: a commit costs little, and a killed move repeats little."""
 
+COPY_LOCK = 0x7072_7368_6F74_7303
+"""The number of the advisory lock on PostgreSQL. Any number works, as long as nothing else uses it."""
+
 _KEYS_AT_ONCE = 500
 _SEEDED = {"installation", "organizations"}
 """The tables that a migration itself puts rows into."""
@@ -109,9 +112,15 @@ def wait_with_references(connection: Connection, *, until_commit: bool) -> None:
 
 
 def begin_copying(connection: Connection) -> None:
-    """Prepare a transaction that copies."""
+    """Prepare a transaction that copies.
+
+    On PostgreSQL, the last transaction of a killed move may still be under way, and commit. Wait for its end,
+    so that we see its rows and replace them.
+    """
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
+    else:
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({COPY_LOCK})")
 
 
 def highest_numbers(connection: Connection) -> dict[str, int]:
