@@ -13,6 +13,7 @@ from sqlalchemy import select
 from prshots.contract.errors import InvalidInputError, MovedError, MoveError, RecordsError
 from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.server import wiring
+from prshots.server.adapters.sql import row_copies
 from prshots.server.adapters.sql.change_log import changes_in
 from prshots.server.adapters.sql.move_state import read_state
 from prshots.server.adapters.sql.schema import images, metadata
@@ -282,6 +283,29 @@ async def test_continues_after_an_error_without_copying_again(place: Callable[[s
         copied = await _objects(target)
         assert late.key in copied
         assert added[0].key not in copied
+
+
+async def test_an_image_that_got_the_number_of_a_deleted_one_is_copied_once(
+    place: Callable[[str], Settings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_copies, "_KEYS_AT_ONCE", 1)
+    source, other = place("embedded"), place("embedded")
+    async with _running(source) as (shop, _):
+        plan = Plan.of(source, other.database_url, None)
+        last = await shop.upload()
+
+        def interrupt(so_far: Progress) -> None:
+            if so_far.phase == "Checking records":
+                raise RecordsError("the server is gone")
+
+        with pytest.raises(RecordsError, match="the server is gone"):
+            await _move(plan, interrupt)
+        await shop.delete(last)
+        new = await shop.upload()
+        numbers = {row[1]: row[0] for row in _rows(source)["images"]}
+        assert numbers[new.id] == max(numbers.values())
+        await _move(plan)
+        assert _rows(source) == _rows(plan.target)
 
 
 @pytest.mark.slow

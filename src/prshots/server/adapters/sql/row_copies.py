@@ -52,13 +52,13 @@ def rows_between(connection: Connection, table: Table, after: Key, until: Key | 
 
 def rows_with(connection: Connection, table: Table, keys: Collection[Key]) -> Iterator[Rows]:
     """Yield the rows with these keys, some at a time."""
-    for some in _in_batches(keys):
+    for some in _in_batches(_primary_keys(table, keys)):
         yield connection.execute(select(table).where(_is_one_of(table, some))).all()
 
 
 def replace_rows(connection: Connection, table: Table, keys: Collection[Key], pages: Iterable[Rows]) -> None:
     """Delete the rows with these keys, then insert these rows."""
-    for some in _in_batches(keys):
+    for some in _in_batches(_primary_keys(table, keys)):
         connection.execute(delete(table).where(_is_one_of(table, some)))
     for rows in pages:
         _insert(connection, table, rows)
@@ -191,11 +191,19 @@ def _is_after(table: Table, after: Key) -> ColumnElement[bool]:
     return _key(table) > _value(table, after)
 
 
+def _primary_keys(table: Table, keys: Collection[Key]) -> set[Key]:
+    """Return each primary key once.
+
+    SQLite can give the number of a deleted image to a new one. The log then has it twice, with two ids.
+    """
+    return {key[: len(table.primary_key)] for key in keys}
+
+
 def _is_one_of(table: Table, keys: Sequence[Key]) -> ColumnElement[bool]:
     columns = list(table.primary_key)
     if len(columns) == 1:
         return columns[0].in_([key[0] for key in keys])
-    return tuple_(*columns).in_([key[: len(columns)] for key in keys])
+    return tuple_(*columns).in_(keys)
 
 
 def _key(table: Table) -> ColumnElement[Any]:
