@@ -171,7 +171,7 @@ async def test_requests_sent_at_once_are_answered_in_order(running: Running) -> 
         peer.send(
             request("GET /1 HTTP/1.1")
             + request("POST /2 HTTP/1.1", "Content-Length: 3", body=b"abc")
-            + b"\r\n"  # some clients send one after a body
+            + b"\r\n\r\n"  # some clients send blank lines after a body
             + request("GET /3 HTTP/1.1")
         )
         replies = [await peer.reply() for _ in range(3)]

@@ -92,7 +92,7 @@ class AsgiConnection:
         elif self._exchange is not None:
             self._take(self._exchange, data)
         elif data:
-            self._received = self._received + data if self._received else data.lstrip(b"\r\n")
+            self._received += data
             self._begin()
         else:
             self.close()
@@ -116,7 +116,9 @@ class AsgiConnection:
             self._server.loop.add_reader(self._sock, self._on_readable)
 
     def _begin(self) -> None:
-        """Begin with the next request, if its head is complete."""
+        """Begin with the next request, if its head is complete. Some clients send blank lines before it."""
+        if not self._parsed:
+            self._received = self._received.lstrip(b"\r\n")
         if not self._received:
             return
         blank_line = self._received.find(b"\r\n\r\n", max(0, self._parsed - 3))
