@@ -31,6 +31,7 @@ from prshots.server.delivery.replies import (
     error_reply,
 )
 from prshots.server.delivery.telemetry import DeliveryTelemetry
+from prshots.server.http.socket_connection import HEAD_SECONDS, STALLED_SECONDS, SocketConnection
 
 MAX_HEAD_BYTES = 16 * 1024
 """A signed URL and a browser's headers take 1 KiB. Other servers allow 8 to 32 KiB."""
@@ -38,17 +39,6 @@ MAX_HEAD_BYTES = 16 * 1024
 IDLE_SECONDS = 75.0
 """Longer than the 60 s of most proxies, so that they close idle connections first. If we did, it could happen
 just when they send the next request."""
-
-HEAD_SECONDS = 10.0
-"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
-
-STALLED_SECONDS = 60.0
-"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
-
-LINGER_SECONDS = 5.0
-LINGER_BYTES = 4 * 1024 * 1024
-"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
-connection, and the client may then lose the reply."""
 
 BAD_REQUEST = error_reply(400, "bad request")
 URI_TOO_LONG = error_reply(414, "uri too long")
@@ -80,29 +70,21 @@ class Server(Protocol):
     def forget(self, connection: "Connection") -> None: ...
 
 
-class Connection:
+class Connection(SocketConnection):
     def __init__(self, server: Server, sock: socket.socket) -> None:
         self._server = server
-        self._sock = sock
         self._fd = sock.fileno()
         self._parser = httptools.HttpRequestParser(self)
-        self._received = b""
         self._parsed = 0  # how many bytes of it the parser has seen
         self._unsent: bytes | memoryview = b""
         self._file_fd = _NO_FILE
         self._file_offset = self._file_left = 0
         self._relaying: asyncio.Task[None] | None = None  # a reply from a remote store
         self._taken: asyncio.Future[None] | None = None  # done when the client has received all chunks so far
-        self._is_reading = True
-        self._is_sending = self._is_lingering = self._is_closed = False
+        self._is_sending = False
         self._is_last = False  # close the connection after this reply
-        self._may_discard = LINGER_BYTES
         self._keep_alive = False
-        self.deadline = server.now + IDLE_SECONDS
-        sock.setblocking(False)
-        with contextlib.suppress(OSError):  # already reset
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        server.loop.add_reader(sock, self._on_readable)
+        super().__init__(server, sock, IDLE_SECONDS)
 
     def on_message_complete(self) -> None:
         """Note that the request has no body. The parser calls this at the end of a head without one."""
@@ -110,8 +92,7 @@ class Connection:
 
     def _on_readable(self) -> None:
         if self._is_sending:  # one reply at a time: further requests wait in the kernel
-            self._is_reading = False
-            self._server.loop.remove_reader(self._sock)
+            self._stop_reading()
             return
         try:
             data = self._sock.recv(MAX_HEAD_BYTES)
@@ -220,7 +201,7 @@ class Connection:
         else:
             self._relaying = None
             self._send(reply)
-        if not (self._is_sending or self._is_closed):
+        if not (self._is_sending or self.is_closed):
             self._continue()
 
     async def _pass_on(self, reply: Reply, body: Streamed) -> bool:
@@ -246,15 +227,15 @@ class Connection:
         """Wait until the client has received everything so far. Return False if it disconnected."""
         self.deadline = self._server.now + STALLED_SECONDS
         self._push()
-        if self._unsent and not self._is_closed:
+        if self._unsent and not self.is_closed:
             self._taken = self._server.loop.create_future()
             self._server.loop.add_writer(self._sock, self._on_writable)
             await self._taken
-        return not self._is_closed
+        return not self.is_closed
 
     def _on_writable(self) -> None:
         self._push()
-        if self._is_closed or self._unsent or self._file_left:
+        if self.is_closed or self._unsent or self._file_left:
             return
         self._server.loop.remove_writer(self._sock)
         if self._taken is not None:
@@ -265,9 +246,7 @@ class Connection:
 
     def _continue(self) -> None:
         """Process what the client has sent during the reply."""
-        if not self._is_reading:
-            self._is_reading = True
-            self._server.loop.add_reader(self._sock, self._on_readable)
+        self._read_on()
         self._answer_received()
         if self._server.is_stopping:
             self.finish()
@@ -305,43 +284,14 @@ class Connection:
             self._linger()
 
     def is_idle(self) -> bool:
-        return not (self._received or self._is_sending or self._is_lingering or self._is_closed)
+        return not (self._received or self._is_sending or self._is_lingering or self.is_closed)
 
-    def finish(self) -> None:
-        """Answer requests that have arrived, and close if nothing is in progress."""
-        if self.is_idle():
-            self._on_readable()
-        if self.is_idle():
-            self.close()
-
-    def _linger(self) -> None:
-        self._is_lingering = True
-        self._received = b""
-        self.deadline = self._server.now + LINGER_SECONDS
-        try:
-            self._sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            self.close()
-
-    def _discard(self, data: bytes) -> None:
-        self._may_discard -= len(data)
-        if self._may_discard < 0:
-            self.close()
-
-    def close(self) -> None:
-        if self._is_closed:
-            return
-        self._is_closed = True
+    def _let_go(self) -> None:
         self._is_sending = False
-        self._received = b""
         self._close_file()
         if self._relaying is not None and self._relaying is not asyncio.current_task():
             self._relaying.cancel()
-        self._server.loop.remove_reader(self._sock)
-        self._server.loop.remove_writer(self._sock)
-        self._sock.close()
         del self._parser  # breaks a reference cycle that only the garbage collector would find
-        self._server.forget(self)
 
     def _close_file(self) -> None:
         if self._file_fd != _NO_FILE:

@@ -4,7 +4,6 @@ A body goes to the app as the bytes objects that the kernel filled. What a clien
 """
 
 import asyncio
-import contextlib
 import json
 import math
 import socket
@@ -15,21 +14,11 @@ import structlog
 from prshots.server.http.error_boundary import App
 from prshots.server.http.exchange import Exchange
 from prshots.server.http.request_heads import MAX_HEAD_BYTES, BadHeadError, RequestHead
+from prshots.server.http.socket_connection import HEAD_SECONDS, STALLED_SECONDS, SocketConnection
 
 HEAD_READ_BYTES = 16 * 1024
 IDLE_SECONDS = 10.0
 """Clients connect for a run of uploads, or for a page. Longer would let idle ones take all the places."""
-
-HEAD_SECONDS = 10.0
-"""From the first to the last byte of a head. It is a packet or two, so a slower client only holds a slot."""
-
-STALLED_SECONDS = 60.0
-"""How long a reply may make no progress before we give the client up. A phone in a tunnel is back by then."""
-
-LINGER_SECONDS = 5.0
-LINGER_BYTES = 4 * 1024 * 1024
-"""How long, and how much, we keep reading after the last reply. Closing a socket with unread data resets the
-connection, and the client may then lose the reply."""
 
 _log = structlog.get_logger()
 
@@ -47,23 +36,16 @@ class Server(Protocol):
     def forget(self, connection: "AsgiConnection") -> None: ...
 
 
-class AsgiConnection:
+class AsgiConnection(SocketConnection):
     def __init__(self, server: Server, sock: socket.socket) -> None:
-        self._server, self._sock = server, sock
+        self._server = server
         self._head = RequestHead()
-        self._received = b""
         self._parsed = 0  # how many bytes of it the head has seen
         self._exchange: Exchange | None = None
         self._serving: asyncio.Task[None] | None = None
         self._unsent: bytes | memoryview = b""
         self._written: asyncio.Future[None] | None = None
-        self._is_reading, self._is_lingering, self.is_closed = True, False, False
-        self._may_discard = LINGER_BYTES
-        self.deadline = server.now + IDLE_SECONDS
-        sock.setblocking(False)
-        with contextlib.suppress(OSError):  # already reset
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        server.loop.add_reader(sock, self._on_readable)
+        super().__init__(server, sock, IDLE_SECONDS)
 
     # Reading
 
@@ -106,14 +88,9 @@ class AsgiConnection:
         else:
             self._received += exchange.take(data)
 
-    def _stop_reading(self) -> None:
-        self._is_reading = False
-        self._server.loop.remove_reader(self._sock)
-
     def read_on(self) -> None:
-        if not (self._is_reading or self.is_closed or (self._exchange and self._exchange.has_left)):
-            self._is_reading = True
-            self._server.loop.add_reader(self._sock, self._on_readable)
+        if not (self._exchange and self._exchange.has_left):
+            self._read_on()
 
     def _begin(self) -> None:
         """Begin with the next request, if its head is complete. Some clients send blank lines before it."""
@@ -223,7 +200,7 @@ class AsgiConnection:
             self._linger()
             return
         self.deadline = self._server.now + IDLE_SECONDS
-        self.read_on()
+        self._read_on()
         self._begin()
         if self._server.is_stopping:
             self.finish()
@@ -231,40 +208,11 @@ class AsgiConnection:
     def is_idle(self) -> bool:
         return not (self._received or self._exchange or self._is_lingering or self.is_closed)
 
-    def finish(self) -> None:
-        """Begin with a request that has arrived, and close if nothing is in progress."""
-        if self.is_idle():
-            self._on_readable()
-        if self.is_idle():
-            self.close()
-
-    def _linger(self) -> None:
-        self._is_lingering = True
-        self._received = b""
-        self.deadline = self._server.now + LINGER_SECONDS
-        self.read_on()
-        try:
-            self._sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            self.close()
-
-    def _discard(self, data: bytes) -> None:
-        self._may_discard -= len(data)
-        if not data or self._may_discard < 0:
-            self.close()
-
-    def close(self) -> None:
-        if self.is_closed:
-            return
-        self.is_closed = True
-        self._received = self._unsent = b""
+    def _let_go(self) -> None:
+        self._unsent = b""
         if self._exchange:
             self._exchange.leave()
         self._tell_written()
-        self._server.loop.remove_reader(self._sock)
-        self._server.loop.remove_writer(self._sock)
-        self._sock.close()
-        self._server.forget(self)
 
 
 _TOO_LONG = BadHeadError(414, "uri too long")
