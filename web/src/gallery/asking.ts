@@ -15,7 +15,7 @@ interface Wanted {
   promise: Promise<Answer>;
   resolve: (answer: Answer) => void;
   reject: (problem: unknown) => void;
-  box?: Element;
+  box: Element | undefined;
 }
 
 /**

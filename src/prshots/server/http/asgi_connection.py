@@ -104,8 +104,7 @@ class AsgiConnection(SocketConnection):
             self.deadline = self._server.now + HEAD_SECONDS
         try:
             if end > MAX_HEAD_BYTES:
-                in_first_line = b"\r\n" not in self._received[:MAX_HEAD_BYTES]
-                raise _TOO_LONG if in_first_line else _TOO_LARGE
+                raise _too_large(self._received)
             self._head.feed(self._received[self._parsed : end])
             self._parsed = end
             if blank_line >= 0:
@@ -215,5 +214,7 @@ class AsgiConnection(SocketConnection):
         self._tell_written()
 
 
-_TOO_LONG = BadHeadError(414, "uri too long")
-_TOO_LARGE = BadHeadError(431, "request header fields too large")
+def _too_large(head: bytes) -> BadHeadError:
+    if b"\r\n" in head[:MAX_HEAD_BYTES]:
+        return BadHeadError(431, "request header fields too large")
+    return BadHeadError(414, "uri too long")
