@@ -216,7 +216,10 @@ def test_an_index_is_built_while_others_write(
         valid = other.execute(
             "SELECT indisvalid FROM pg_index WHERE indexrelid = 'images_by_name'::regclass"
         ).fetchone()
-        locks = other.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone()
+        locks = other.execute(  # those of other tests are in other databases
+            "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+            "WHERE locktype = 'advisory' AND datname = current_database()"
+        ).fetchone()
     assert (valid, locks) == ((True,), (0,))
     concurrently = [statement.split()[0] for statement in sent.statements if "CONCURRENTLY" in statement]
     expected = {"nothing": ["CREATE"], "an invalid index": ["DROP", "CREATE"], "a valid index": []}
