@@ -202,6 +202,18 @@ async def test_a_chunked_body_ends_the_connection(running: Running) -> None:
         assert await peer.is_closed()
 
 
+async def test_trailers_and_what_follows_a_chunked_body_do_not_change_the_request(running: Running) -> None:
+    async with running.peer() as peer:
+        peer.send(
+            request("POST /first HTTP/1.1", "Transfer-Encoding: chunked")
+            + b"1\r\na\r\n0\r\nAuthorization: trailer\r\n\r\n"
+            + request("POST /second HTTP/1.1", "Authorization: smuggled", "Content-Length: 3", body=b"abc")
+        )
+        seen = (await peer.reply()).json
+        assert (seen["path"], seen["headers"]) == ("/first", ["host=here", "transfer-encoding=chunked"])
+        assert await peer.is_closed()
+
+
 @pytest.mark.parametrize("chunk", [b"zz\r\nabc\r\n", b"3\r\nabcdef\r\n", b"-1\r\n"])
 async def test_a_broken_chunk_looks_like_a_client_that_has_left(running: Running, chunk: bytes) -> None:
     async with running.peer() as peer:
@@ -282,6 +294,7 @@ async def test_an_unknown_method_reaches_the_app(running: Running) -> None:
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
         (request("GET nowhere HTTP/1.1"), 400),
         (request("CONNECT a:80 HTTP/1.1"), 400),
+        ("GET http://here/ü HTTP/1.1\r\nHost: here\r\n\r\n".encode("latin-1"), 400),
         ("GET /ü HTTP/1.1\r\nHost: here\r\n\r\n".encode("latin-1"), 400),
         (request("GET / HTTP/1.1", "Bad Header: 1"), 400),
         (request("GET / HTTP/1.1", "A: b\r\n c"), 400),  # a folded line

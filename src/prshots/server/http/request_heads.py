@@ -89,12 +89,16 @@ class RequestHead:
             del self._parser  # a cycle of references, which only the garbage collector would find
         return scope
 
-    # Called by the parser
+    # Called by the parser, for a chunked body also with its trailers and with what follows it. Those must not
+    # change the request, which the app already has.
 
     def on_url(self, part: bytes) -> None:
-        self._target += part
+        if not self.is_complete:
+            self._target += part
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if self.is_complete:
+            return
         name = name.lower()
         self._headers.append((name, value))
         if name == _LENGTH:
@@ -105,10 +109,9 @@ class RequestHead:
             self.asks_first = value.lower() == b"100-continue"
 
     def on_headers_complete(self) -> None:
-        if self.has_ended:  # of a request after this one, which the client sends again
-            return
-        self.is_complete = True
-        self.keeps_alive = self._parser.should_keep_alive() and not self.is_chunked
+        if not self.is_complete:
+            self.is_complete = True
+            self.keeps_alive = self._parser.should_keep_alive() and not self.is_chunked
 
     def on_body(self, data: bytes) -> None:
         if not self.has_ended:
@@ -127,13 +130,13 @@ def _known_to_parser(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _path_and_query(target: bytes) -> tuple[bytes, bytes]:
-    if not target.startswith(b"/"):  # http://host/path, as for a proxy, or `*`
+    if not target.isascii():
+        raise BadHeadError
+    if not target.startswith(b"/"):  # http://host/path, as for a proxy
         try:
             url = httptools.parse_url(target)
         except httptools.HttpParserInvalidURLError as error:
             raise BadHeadError from error
         return url.path or b"/", url.query or b""
-    if not target.isascii():
-        raise BadHeadError
     path, _, query = target.partition(b"?")
     return path, query
