@@ -1,5 +1,7 @@
 """The comment of a pull request with 500 images."""
 
+import statistics
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -14,6 +16,7 @@ from bench.wrk import Load, wrk
 IMAGES = 500
 CONCURRENT = 16
 WORKERS = 2
+UPLOADS = 50
 
 
 def measure(run: Run) -> Iterator[Row]:
@@ -27,6 +30,7 @@ def measure(run: Run) -> Iterator[Row]:
                 api.upload(png(1024), pr_number=1)
             if f"{IMAGES} screenshots" not in api.comment(1):
                 raise BenchError(f"the comment does not have {IMAGES} screenshots")
+            after_upload_ms = statistics.median(_after_an_upload(api) for _ in range(UPLOADS)) * 1000
         wait_until_idle(pid)
         run.say(f"comment: one request at a time, then {CONCURRENT} concurrent")
         alone = wrk(load, connections=1, seconds=run.seconds)
@@ -45,3 +49,12 @@ def measure(run: Run) -> Iterator[Row]:
     yield Row("comment, 500 images, 16 concurrent, 1 API worker", "comments/s", together.per_second)
     yield Row("comment, 500 images: CPU time", "ms/comment", cpu_ms)
     yield Row("comment, 500 images, one at a time, p50", "ms", alone.p50_ms, target=Target(at_most=4))
+    yield Row("comment, 500 images, right after one more upload, p50", "ms", after_upload_ms)
+
+
+def _after_an_upload(api: Api) -> float:
+    """Return how long a comment with an image that no comment had before takes, in seconds."""
+    api.upload(png(1024), pr_number=1)
+    began = time.perf_counter()
+    api.comment(1)
+    return time.perf_counter() - began

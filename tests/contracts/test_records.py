@@ -10,6 +10,7 @@ import pytest
 
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
+from prshots.server.adapters.sql import listed_images
 from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, ListedImage, Project
 from prshots.server.domain.ports import Records
@@ -54,6 +55,10 @@ async def added(records: Records, project: Project, count: int = 1, **changes: o
 
 def ids(images: list[Image]) -> list[str]:
     return [image.id for image in images]
+
+
+def listed_ids(counted: tuple[int, list[ListedImage]]) -> list[str]:
+    return [image.id for image in counted[1]]
 
 
 class TestDescribing:
@@ -180,6 +185,28 @@ class TestImagesOfPr:
             assert [image.url_expires_at for image in expected] == [
                 image.url_expires_at(NOW) for image in found
             ]
+
+    async def test_are_remembered_for_the_comment_but_deletes_and_uploads_are_seen(
+        self, records: Records, project: Project
+    ) -> None:
+        first, second, third = await added(records, project, 3)
+        assert listed_ids(await records.listed_of_pr(project.id, 7, 10)) == ids([first, second, third])
+        await records.schedule([second.id], NOW)
+        (fourth,) = await added(records, project)
+        assert listed_ids(await records.listed_of_pr(project.id, 7, 10)) == ids([first, third, fourth])
+        await records.remove_images([second.id, fourth.id])
+        (fifth,) = await added(records, project, name="again")  # SQLite gives it the number of the fourth
+        total, listed = await records.listed_of_pr(project.id, 7, 10)
+        assert (total, listed_ids((total, listed))) == (3, ids([first, third, fifth]))
+        assert listed[-1].name == "again"
+
+    async def test_are_listed_if_more_are_remembered_than_fit(
+        self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(listed_images, "REMEMBERED_IMAGES", 3)
+        by_pr = {number: ids(await added(records, project, 2, pr_number=number)) for number in (1, 2, 3)}
+        for number in (1, 2, 3, 2, 1):
+            assert listed_ids(await records.listed_of_pr(project.id, number, 10)) == by_pr[number]
 
     async def test_are_empty_for_an_unknown_pull_request(self, records: Records, project: Project) -> None:
         assert await records.images_of_pr(project.id, 7, 10) == (0, [])

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse
+from starlette.responses import HTMLResponse
 from starlette.routing import Route, Router
 
 from prshots import __version__
@@ -34,6 +34,7 @@ from prshots.server.domain.upload_checks import (
     view_from_text,
 )
 from prshots.server.http.error_boundary import ErrorBoundary
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route
 from prshots.server.http.readiness import Readiness
 from prshots.server.http.telemetry import Observer, names_of, service_routes

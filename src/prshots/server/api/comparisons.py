@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract.errors import NotFoundError
@@ -18,6 +17,7 @@ from prshots.server.domain.baselines import baseline_commit_from_json, known_sho
 from prshots.server.domain.comparison import as_json, request_from_json
 from prshots.server.domain.pull_requests import description_from_json
 from prshots.server.domain.upload_checks import pr_number_from_text, require_pr
+from prshots.server.http.json_response import JSONResponse
 
 MAX_KNOWN_BYTES = 4 * 1024**2
 """A thousand shots with the longest names fit."""

@@ -3,7 +3,6 @@
 import re
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract.errors import (
@@ -17,6 +16,7 @@ from prshots.contract.errors import (
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.bounded_log import BoundedLog
 from prshots.server.domain.keyless import Exchange, Granted
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
 # What differs between refusals of the same kind begins here.

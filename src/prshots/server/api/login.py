@@ -5,7 +5,7 @@ from typing import TypedDict
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
@@ -13,6 +13,7 @@ from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.login_flow import is_secret, new_secret
 from prshots.server.domain.models import User
 from prshots.server.domain.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn
+from prshots.server.http.json_response import JSONResponse
 
 _NO_STORE = {"Cache-Control": "no-store"}
 _DEFAULT_PORT = {"http": 80, "https": 443}

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract.errors import PayloadTooLargeError
@@ -15,6 +14,7 @@ from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted, 
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.upload_checks import UploadedFile, payload_too_large
 from prshots.server.http.error_boundary import discard_body
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
 

@@ -4,7 +4,6 @@ from collections.abc import Awaitable
 from dataclasses import asdict
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract.replies import Uploaded
@@ -18,6 +17,7 @@ from prshots.server.api.upload import upload_by, upload_reply
 from prshots.server.domain.projects import Access
 from prshots.server.domain.staging import move_from_json, place_of
 from prshots.server.domain.upload_checks import UploadForm
+from prshots.server.http.json_response import JSONResponse
 
 
 def staging_routes(services: PublicServices, slots: BodySlots, max_image_bytes: int) -> list[Route]:

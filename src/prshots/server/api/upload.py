@@ -5,7 +5,6 @@ from dataclasses import fields
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prshots.contract import errors
@@ -18,6 +17,7 @@ from prshots.server.domain.projects import Access, Projects
 from prshots.server.domain.upload_checks import UploadForm
 from prshots.server.domain.upload_rate import noting_rate_limits
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 
 UPLOAD_SECONDS = 120.0

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -16,6 +17,9 @@ from prshots.contract.errors import SettingsError
 from prshots.contract.object_names import EXTENSION_PATTERN, OBJECT_NAME
 
 MIN_SECRET_BYTES = 16
+REMEMBERED_URLS = 8192
+"""A comment, like a gallery, has mostly the same URLs again with every upload. All take 4 MB."""
+
 _KEY = re.compile(r"([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]+)")
 _BLOCK_BYTES = 64  # of SHA-256
 _PATH = re.compile(rf"/i/{OBJECT_NAME.pattern}")
@@ -46,6 +50,7 @@ class KeyRing:
             raise SettingsError("no signing key: at least one is required")
         if len(self._by_kid) != len(self.keys):
             raise SettingsError("two signing keys have the same kid: give each its own")
+        self.sign = lru_cache(REMEMBERED_URLS)(self._sign)
 
     @classmethod
     def parse(cls, text: str) -> "KeyRing":
@@ -63,7 +68,7 @@ class KeyRing:
     def __contains__(self, kid: object) -> bool:
         return kid in self._by_kid
 
-    def sign(self, image_id: str, ext: str, exp: int, kid: str) -> str:
+    def _sign(self, image_id: str, ext: str, exp: int, kid: str) -> str:
         """Return path and query of the image's URL, signed with `kid`, or the first key if it is gone."""
         if kid not in self._by_kid:
             kid = self.signing_kid

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
 
 from prshots.contract import errors
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.readiness import Readiness
 
 Message = MutableMapping[str, Any]

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable
 
 import structlog
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from prshots.server.http.error_boundary import HEADERS, Message, path_for_log
+from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.readiness import BrieflyCached, Readiness
 from prshots.server.observability import metrics
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, literal_column
+from sqlalchemy import Connection, Select, bindparam, func, literal_column
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
@@ -36,6 +36,11 @@ PROJECT = [
 PROJECTS = projects.join(organizations)
 SCHEDULED = images.c.scheduled_at.is_not(None)
 ACTIVE = images.c.scheduled_at.is_(None)
+ACTIVE_OF_PR = (
+    images.c.project_id == bindparam("project_id"),
+    images.c.pr_number == bindparam("pr_number"),
+    ACTIVE,
+)
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """Written as a literal, so that SQLite uses the partial index with this condition."""
 LONG_LIVED = tokens.c.expires_at.is_(None)

@@ -1,10 +1,10 @@
 """The records in SQLite or PostgreSQL, with the same SQL for both."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TypeVar
 
-from sqlalchemy import Connection, Select, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy import delete as delete_from
 
 from prshots.contract.errors import NotFoundError, UnauthorizedError
@@ -12,8 +12,8 @@ from prshots.server.adapters.sql.arriving_images import ArrivingImages
 from prshots.server.adapters.sql.baseline_rows import forget_images
 from prshots.server.adapters.sql.columns import (
     ACTIVE,
+    ACTIVE_OF_PR,
     IMAGE,
-    LISTED_IMAGE,
     LONG_LIVED,
     PROJECT,
     PROJECTS,
@@ -27,6 +27,7 @@ from prshots.server.adapters.sql.columns import (
 from prshots.server.adapters.sql.comparison_rows import remove_comparisons
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.due import due_in, projects_with_due, some_due
+from prshots.server.adapters.sql.listed_images import ListedImages
 from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.row_locks import lock_project, lock_pull, lock_pulls_of
 from prshots.server.adapters.sql.schema import (
@@ -50,6 +51,8 @@ from prshots.server.adapters.sql.totals import count_closed, count_removed
 from prshots.server.adapters.sql.trusts import remove_trusts
 from prshots.server.domain.models import Image, ListedImage, Project, ThumbnailState, UploadToken
 
+T = TypeVar("T")
+
 # Queries of every request are built once, because building them costs more than running them.
 _PROJECT_OF_TOKEN = (
     select(*TOKEN, *PROJECT)
@@ -59,19 +62,11 @@ _PROJECT_OF_TOKEN = (
 _IMAGE_OF_PROJECT = select(*IMAGE).where(
     images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
 )
-_ACTIVE_OF_PR = (
-    images.c.project_id == bindparam("project_id"),
-    images.c.pr_number == bindparam("pr_number"),
-    ACTIVE,
-)
-_COUNT_OF_PR = select(func.count()).select_from(images).where(*_ACTIVE_OF_PR)
-_NEWEST_OF_PR, _LISTED_OF_PR = (
-    select(*columns).where(*_ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
-    for columns in (IMAGE, LISTED_IMAGE)
-)
+_COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
+_NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 _SEQS_OF_SHOTS = (
     select(func.max(images.c.seq))
-    .where(*_ACTIVE_OF_PR)
+    .where(*ACTIVE_OF_PR)
     .group_by(images.c.name, images.c.viewport, images.c.theme)
     .limit(bindparam("limit"))
 )
@@ -79,7 +74,7 @@ _SEQS_OF_SHOTS = (
 _NEWEST_OF_SHOTS = select(*IMAGE).where(
     images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS)
 )
-_COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*_ACTIVE_OF_PR)
+_COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*ACTIVE_OF_PR)
 _CLOSED_PULL = select(pulls.c.closed_at).where(
     pulls.c.project_id == bindparam("project_id"),
     pulls.c.pr_number == bindparam("pr_number"),
@@ -99,6 +94,7 @@ class SqlRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._arriving = ArrivingImages(database, self.known_ids)
+        self._listed = ListedImages()
 
     async def check(self) -> None:
         await self._database.check()
@@ -123,26 +119,32 @@ class SqlRecords:
         return [Image(*row) for row in rows]
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        count, rows = await self._newest_of_pr(_NEWEST_OF_PR, project_id, pr_number, newest)
-        return count, list(map(Image._make, rows))
+        of_newest = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
+
+        def newest_first(connection: Connection) -> list[Image]:
+            return list(map(Image._make, driver_rows(connection, _NEWEST_OF_PR, of_newest)))
+
+        return await self._counted_of_pr(newest_first, project_id, pr_number, newest)
 
     async def listed_of_pr(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        count, rows = await self._newest_of_pr(_LISTED_OF_PR, project_id, pr_number, newest)
-        return count, list(map(ListedImage._make, rows))
+        def newest_first(connection: Connection) -> list[ListedImage]:
+            return self._listed.newest_first(connection, project_id, pr_number, newest)
 
-    async def _newest_of_pr(
-        self, query: Select[Any], project_id: str, pr_number: int, newest: int
-    ) -> tuple[int, list[tuple[Any, ...]]]:
-        """Return how many images there are, and the rows of the newest in upload order."""
-        of_pr = {"project_id": project_id, "pr_number": pr_number}
+        return await self._counted_of_pr(newest_first, project_id, pr_number, newest)
 
-        def both(connection: Connection) -> tuple[int, list[tuple[Any, ...]]]:
-            rows = driver_rows(connection, query, of_pr | {"newest": newest})
-            cut_off = len(rows) == newest
-            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(rows)
-            return count, rows[::-1]
+    async def _counted_of_pr(
+        self, newest_first: Callable[[Connection], list[T]], project_id: str, pr_number: int, newest: int
+    ) -> tuple[int, list[T]]:
+        """Return how many images there are, and the newest in upload order."""
+
+        def both(connection: Connection) -> tuple[int, list[T]]:
+            found = newest_first(connection)
+            of_pr = {"project_id": project_id, "pr_number": pr_number}
+            cut_off = len(found) == newest
+            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
+            return count, found[::-1]
 
         return await self._database.read(both)
 

@@ -7,7 +7,6 @@ others is not found, exactly like something that does not exist.
 
 import contextlib
 import hashlib
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from prshots.server.domain.projects import Projects
 from prshots.server.domain.thumbnails import Thumbnails
 from prshots.server.domain.upload_checks import pr_number_from_text
 from prshots.server.http.headers import names_tag
+from prshots.server.http.json_response import json_bytes
 
 PREFIX = "/v1/dashboard"
 
@@ -163,7 +163,7 @@ def pull_request_route(
         if _has(call.request, tag):
             return _unchanged(tag)
         answer = await handler(call, project, number)
-        return answer if isinstance(answer, Response) else _tagged(_json(answer), HTTPStatus.OK, tag)
+        return answer if isinstance(answer, Response) else _tagged(json_bytes(answer), HTTPStatus.OK, tag)
 
     return project_route(method, f"/pulls/{{pr_number}}{path}", with_number)
 
@@ -203,13 +203,9 @@ def _require_storable_address(request: Request) -> None:
 
 def _response(request: Request, content: View, status: HTTPStatus) -> Response:
     """Reply with an ETag: an open page polls every few seconds, and usually nothing has changed."""
-    body = _json(content)
+    body = json_bytes(content)
     tag = _tag(body)
     return _unchanged(tag) if _has(request, tag) else _tagged(body, status, tag)
-
-
-def _json(content: View) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _tag(content: bytes) -> str:
