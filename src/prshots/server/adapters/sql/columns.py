@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, literal_column
+from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
@@ -41,6 +41,7 @@ ACTIVE_OF_PR = (
     images.c.pr_number == bindparam("pr_number"),
     ACTIVE,
 )
+NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """Written as a literal, so that SQLite uses the partial index with this condition."""
 LONG_LIVED = tokens.c.expires_at.is_(None)

@@ -15,6 +15,7 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     LONG_LIVED,
+    NEWEST_OF_PR,
     PROJECT,
     PROJECTS,
     SCHEDULED,
@@ -63,7 +64,6 @@ _IMAGE_OF_PROJECT = select(*IMAGE).where(
     images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
 )
 _COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
-_NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 _SEQS_OF_SHOTS = (
     select(func.max(images.c.seq))
     .where(*ACTIVE_OF_PR)
@@ -122,7 +122,7 @@ class SqlRecords:
         of_newest = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
 
         def newest_first(connection: Connection) -> list[Image]:
-            return list(map(Image._make, driver_rows(connection, _NEWEST_OF_PR, of_newest)))
+            return list(map(Image._make, driver_rows(connection, NEWEST_OF_PR, of_newest)))
 
         return await self._counted_of_pr(newest_first, project_id, pr_number, newest)
 
