@@ -95,6 +95,7 @@ async def test_other_engines_are_checked_and_passwords_are_hidden(
         store_url=seaweedfs.store_url(seaweedfs.new_bucket()),
         counter_url=valkey.url,
         signing_keys=f"k1:{'5e' * 32}",
+        img_url="http://127.0.0.1:1",
     )
     found = {finding.about: finding async for finding in examine(settings, lambda _: None)}
     assert "is empty" in found["database"].words  # doctor must not create tables
