@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,6 +208,21 @@ class TestImagesOfPr:
         by_pr = {number: ids(await added(records, project, 2, pr_number=number)) for number in (1, 2, 3)}
         for number in (1, 2, 3, 2, 1):
             assert listed_ids(await records.listed_of_pr(project.id, number, 10)) == by_pr[number]
+
+    async def test_are_listed_again_if_one_is_deleted_meanwhile(
+        self, records: Records, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        images = await added(records, project, 2)
+        deleted_meanwhile = [("0" * 32, 0)]
+        rows_of = listed_images.driver_rows
+
+        def rows_and_the_deleted(*arguments: Any) -> list[tuple[Any, ...]]:
+            return rows_of(*arguments) + [deleted_meanwhile.pop() for _ in deleted_meanwhile[:]]
+
+        monkeypatch.setattr(listed_images, "driver_rows", rows_and_the_deleted)
+        total, found = await records.listed_of_pr(project.id, 7, 3)
+        assert (total, listed_ids((total, found))) == (2, ids(images))
+        assert not deleted_meanwhile
 
     async def test_are_empty_for_an_unknown_pull_request(self, records: Records, project: Project) -> None:
         assert await records.images_of_pr(project.id, 7, 10) == (0, [])

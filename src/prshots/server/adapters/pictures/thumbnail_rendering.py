@@ -93,9 +93,8 @@ def _shrunk(picture: Image.Image, part: _Part, factor: int) -> Image.Image:
     """Divide the sides by a whole factor, a band of rows at a time, to avoid a second copy of all pixels."""
     mode = "RGBA" if picture.has_transparency_data else "RGB"
     if factor == 1:  # small enough for a copy, if it needs one
-        return (
-            picture if picture.mode == mode and part == (0, 0, *picture.size) else band(picture, part, mode)
-        )
+        is_ready = picture.mode == mode and part == (0, 0, *picture.size)
+        return picture if is_ready else band(picture, part, mode)
     size = math.ceil(part.width / factor), math.ceil(part.height / factor)
     shrunk = Image.new(mode, size)
     rows = factor * max(1, BAND_PIXELS // (part.width * factor))
