@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import StoreError, StoreFullError
-from prshots.contract.object_names import origin_key
+from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
+from prshots.server.adapters.objects import disk
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from support.stores_and_records import filled_up, read_only, small_disk
 
@@ -93,6 +94,32 @@ def test_opening_a_pipe_as_an_image_is_a_store_error_and_does_not_wait(tmp_path:
     before = open_descriptors()
     with pytest.raises(StoreError, match="not a file"):
         DiskReader(tmp_path).open(KEY)
+
+
+def test_a_reader_remembers_sizes_of_images_but_neither_thumbnails_nor_whether_they_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "REMEMBERED_SIZES", 2)
+    reader = DiskReader(tmp_path)
+
+    def size(key: str) -> int | None:
+        opened = reader.open(key)
+        if opened is None:
+            return None
+        os.close(opened.fd)
+        return opened.size
+
+    images = [origin_key(f"ab{number:030x}", "png") for number in range(4)]
+    thumbnail = origin_key("ab" + "0" * 30, THUMBNAIL_EXT)
+    (tmp_path / "ab").mkdir()
+    for number, key in enumerate([*images, thumbnail]):
+        (tmp_path / key).write_bytes(b"x" * number)
+    for _ in range(2):
+        assert list(map(size, [*images, thumbnail])) == [0, 1, 2, 3, 4]
+    (tmp_path / thumbnail).write_bytes(b"another")
+    (tmp_path / images[3]).unlink()
+    assert size(thumbnail) == len(b"another")
+    assert size(images[3]) is None
     assert open_descriptors() == before
 
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 import structlog
 
 from prshots.contract.errors import StoreError, StoreFullError
-from prshots.contract.object_names import OBJECT_NAME, ORIGIN_KEY, OWNER_MARK
+from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
 from prshots.server.domain.ports import OpenObject
@@ -26,6 +26,9 @@ from prshots.server.observability.outages import Outage
 
 WRITERS = 8
 """Writing threads. They mostly wait for fsync, and a disk handles many of those at a time."""
+
+REMEMBERED_SIZES = 4096
+"""Of images that delivery sent. All take 1 MB."""
 
 HOWEVER_LONG = math.inf
 """For the sweep's lists: a folder may hold any number of files, and nobody waits."""
@@ -45,6 +48,7 @@ class DiskReader:
 
     def __init__(self, root: Path) -> None:
         self._root = f"{root}/"
+        self._sizes: dict[str, int] = {}
 
     def open(self, key: str) -> OpenObject | None:
         try:
@@ -53,6 +57,9 @@ class DiskReader:
             return None
         except OSError as error:
             raise StoreError(f"cannot open {key}: {error.strerror}") from error
+        size = self._sizes.get(key)
+        if size is not None:
+            return OpenObject(fd, size)
         try:  # os.fstat takes longer than these three calls, because it makes twenty objects
             os.read(fd, 0)  # fails if it is a folder
             size = os.lseek(fd, 0, os.SEEK_END)  # fails if it is a pipe
@@ -60,7 +67,15 @@ class DiskReader:
         except OSError as error:
             os.close(fd)
             raise StoreError(f"cannot read {key}: not a file") from error
+        self._remember(key, size)
         return OpenObject(fd, size)
+
+    def _remember(self, key: str, size: int) -> None:
+        """Remember the size of an image, which never changes. A thumbnail or a difference may be replaced."""
+        if not key.endswith((THUMBNAIL_EXT, DIFF_EXT)):
+            if len(self._sizes) >= REMEMBERED_SIZES:
+                self._sizes.clear()
+            self._sizes[key] = size
 
     def check(self) -> None:
         try:
