@@ -94,6 +94,7 @@ def test_opening_a_pipe_as_an_image_is_a_store_error_and_does_not_wait(tmp_path:
     before = open_descriptors()
     with pytest.raises(StoreError, match="not a file"):
         DiskReader(tmp_path).open(KEY)
+    assert open_descriptors() == before
 
 
 def test_a_reader_remembers_sizes_of_images_but_neither_thumbnails_nor_whether_they_exist(
@@ -120,7 +121,6 @@ def test_a_reader_remembers_sizes_of_images_but_neither_thumbnails_nor_whether_t
     (tmp_path / images[3]).unlink()
     assert size(thumbnail) == len(b"another")
     assert size(images[3]) is None
-    assert open_descriptors() == before
 
 
 async def test_a_deleted_folder_is_created_again(store: DiskStore) -> None:
