@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # No deadline: a property test must not fail because the machine is busy.
 WHATEVER_IT_TAKES = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", max_examples=30, **WHATEVER_IT_TAKES)
-settings.register_profile("thorough", max_examples=150, **WHATEVER_IT_TAKES)
+settings.register_profile("thorough", max_examples=100, **WHATEVER_IT_TAKES)
 settings.load_profile("fast")
 
 # Each new httpx client loads the CA certificates, which takes 50 ms, and the tests create thousands of clients.
