@@ -41,7 +41,7 @@ ACTIVE_OF_PR = (
     images.c.pr_number == bindparam("pr_number"),
     ACTIVE,
 )
-NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
+_NEWEST_OF_PR = select(*IMAGE).where(*ACTIVE_OF_PR).order_by(images.c.seq.desc()).limit(bindparam("newest"))
 OF_PULL_REQUEST = images.c.pr_number > literal_column("0")
 """Written as a literal, so that SQLite uses the partial index with this condition."""
 LONG_LIVED = tokens.c.expires_at.is_(None)
@@ -57,6 +57,12 @@ def driver_rows(
     rows = list(result.cursor.fetchall())
     result.close()
     return rows
+
+
+def newest_of_pr(connection: Connection, project_id: str, pr_number: int, newest: int) -> list[Image]:
+    """Return the newest images of a pull request, the newest first."""
+    of_pr = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
+    return list(map(Image._make, driver_rows(connection, _NEWEST_OF_PR, of_pr)))
 
 
 def project_from(row: Sequence[Any]) -> Project:

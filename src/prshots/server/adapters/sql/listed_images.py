@@ -11,9 +11,11 @@ from prshots.server.domain.models import ListedImage
 REMEMBERED_IMAGES = 8192
 """A comment has mostly the images of the last one. All take 6 MB."""
 
-_NEWEST_FIRST = images.c.seq.desc()
 _KEYS = (
-    select(images.c.id, images.c.seq).where(*ACTIVE_OF_PR).order_by(_NEWEST_FIRST).limit(bindparam("newest"))
+    select(images.c.id, images.c.seq)
+    .where(*ACTIVE_OF_PR)
+    .order_by(images.c.seq.desc())
+    .limit(bindparam("newest"))
 )
 _SINCE = select(*LISTED_IMAGE).where(*ACTIVE_OF_PR, images.c.seq >= bindparam("since"))
 
@@ -27,9 +29,10 @@ class ListedImages:
     def __init__(self) -> None:
         self._known: dict[str, ListedImage] = {}
 
-    def newest_first(
+    def newest_of_pr(
         self, connection: Connection, project_id: str, pr_number: int, newest: int
     ) -> list[ListedImage]:
+        """Return the newest images of a pull request, the newest first."""
         of_pr = {"project_id": project_id, "pr_number": pr_number}
         keys = driver_rows(connection, _KEYS, of_pr | {"newest": newest})
         found = {image_id: self._known.get(image_id) for image_id, _ in keys}
@@ -41,7 +44,7 @@ class ListedImages:
             found.update(read)
         listed = [image for image_id, _ in keys if (image := found[image_id])]
         if len(listed) < len(keys):  # one was deleted after its key was read
-            return self.newest_first(connection, project_id, pr_number, newest)
+            return self.newest_of_pr(connection, project_id, pr_number, newest)
         return listed
 
     def _remember(self, read: Mapping[str, ListedImage]) -> None:

@@ -24,12 +24,12 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     LONG_LIVED,
-    NEWEST_OF_PR,
     PROJECT,
     PROJECTS,
     PULL,
     TOKEN,
     driver_rows,
+    newest_of_pr,
     project_from,
 )
 from prshots.server.adapters.sql.database import Database
@@ -247,13 +247,10 @@ class SqlOverview:
     async def newest_images(
         self, project_id: str, pr_numbers: Collection[int], each: int
     ) -> dict[int, list[Image]]:
-        def newest(connection: Connection, pr_number: int) -> list[Image]:
-            of_pr = {"project_id": project_id, "pr_number": pr_number, "newest": each}
-            return list(map(Image._make, driver_rows(connection, NEWEST_OF_PR, of_pr)))
+        def read(connection: Connection) -> dict[int, list[Image]]:
+            return {number: newest_of_pr(connection, project_id, number, each) for number in pr_numbers}
 
-        return await self._database.read(
-            lambda connection: {number: newest(connection, number) for number in pr_numbers}
-        )
+        return await self._database.read(read)
 
     async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
         query = _SHOTS_AFTER if after else _SHOTS

@@ -15,13 +15,13 @@ from prshots.server.adapters.sql.columns import (
     ACTIVE_OF_PR,
     IMAGE,
     LONG_LIVED,
-    NEWEST_OF_PR,
     PROJECT,
     PROJECTS,
     SCHEDULED,
     TOKEN,
     conflict_as,
     driver_rows,
+    newest_of_pr,
     project_from,
     project_gone_as,
 )
@@ -119,28 +119,24 @@ class SqlRecords:
         return [Image(*row) for row in rows]
 
     async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
-        of_newest = {"project_id": project_id, "pr_number": pr_number, "newest": newest}
-
-        def newest_first(connection: Connection) -> list[Image]:
-            return list(map(Image._make, driver_rows(connection, NEWEST_OF_PR, of_newest)))
-
-        return await self._counted_of_pr(newest_first, project_id, pr_number, newest)
+        return await self._counted_of_pr(newest_of_pr, project_id, pr_number, newest)
 
     async def listed_of_pr(
         self, project_id: str, pr_number: int, newest: int
     ) -> tuple[int, list[ListedImage]]:
-        def newest_first(connection: Connection) -> list[ListedImage]:
-            return self._listed.newest_first(connection, project_id, pr_number, newest)
-
-        return await self._counted_of_pr(newest_first, project_id, pr_number, newest)
+        return await self._counted_of_pr(self._listed.newest_of_pr, project_id, pr_number, newest)
 
     async def _counted_of_pr(
-        self, newest_first: Callable[[Connection], list[T]], project_id: str, pr_number: int, newest: int
+        self,
+        read_newest: Callable[[Connection, str, int, int], list[T]],
+        project_id: str,
+        pr_number: int,
+        newest: int,
     ) -> tuple[int, list[T]]:
         """Return how many images there are, and the newest in upload order."""
 
         def both(connection: Connection) -> tuple[int, list[T]]:
-            found = newest_first(connection)
+            found = read_newest(connection, project_id, pr_number, newest)
             of_pr = {"project_id": project_id, "pr_number": pr_number}
             cut_off = len(found) == newest
             count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
