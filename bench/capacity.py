@@ -16,7 +16,7 @@ from rich.table import Table
 
 from bench.report import Result, read_json
 from bench.run import BenchError
-from prshots.server.domain.sweep import LISTED_AT_MOST
+from prshots.server.domain.upkeep.sweep import LISTED_AT_MOST
 
 RESULTS = Path(__file__).with_name("results.json")
 UPLOAD, DELIVERY, COMMENT, EXPIRY = "upload", "delivery", "comment", "expiry"

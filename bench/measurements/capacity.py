@@ -45,13 +45,15 @@ from prshots.contract.object_names import image_id_of
 from prshots.server.adapters.objects.cloud import CloudStore
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
+from prshots.server.adapters.sql.images import SqlImages
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.projects import SqlProjects
 from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
+from prshots.server.adapters.sql.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.sweep import Engines, sweep
+from prshots.server.domain.upkeep.sweep import Engines, sweep
 
 UPLOADED, DELIVERED, IN_COMMENT = 300 * 1024, 100 * 1024, 20
 CONNECTIONS = {UPLOAD: 16, DELIVERY: 8, COMMENT: 2}
@@ -205,7 +207,7 @@ def _loads(run: Run, service: Service) -> dict[str, Load]:
 
 async def _listed(service: Service, database: str) -> float:
     """List the store and look up every object's record, as a sweep does. Return the objects per second."""
-    store, records = _store(service), SqlRecords(open_postgresql(database))
+    store, records = _store(service), SqlImages(open_postgresql(database))
     listed, started = 0, time.monotonic()
     async for keys in store.stored_before(time.time() + 60):
         await records.known_ids({image_id_of(key) for key in keys})
@@ -220,7 +222,7 @@ async def _swept(service: Service, database: str) -> tuple[int, float]:
     """Sweep in this process. Return how many images expired, and the CPU seconds it took here."""
     opened, store = open_postgresql(database), _store(service)
     engines = Engines(
-        SqlRecords(opened),
+        SqlImages(opened),
         SqlPeople(opened),
         store,
         SqlUpkeep(opened),
@@ -228,6 +230,8 @@ async def _swept(service: Service, database: str) -> tuple[int, float]:
         SqlComparisons(opened),
         SqlStaged(opened),
         SqlPutUrls(opened),
+        SqlProjects(opened),
+        SqlTokens(opened),
     )
     started = time.process_time()
     report = await sweep(engines, force=True)

@@ -26,16 +26,19 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
+from prshots.server.adapters.sql.images import SqlImages
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.projects import SqlProjects
 from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
+from prshots.server.adapters.sql.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
-from prshots.server.domain.sweep import Engines, sweep
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
+from prshots.server.domain.upkeep.sweep import Engines, sweep
 
 MANY = int(os.environ.get("BENCH_IMAGES", "10000000"))
 PROJECTS = int(os.environ.get("BENCH_PROJECTS", "50"))
@@ -141,7 +144,8 @@ class _Adapters:
 
     def __init__(self, address: str, directory: Path) -> None:
         self._database = open_postgresql(address)
-        self._records, self._people = SqlRecords(self._database), SqlPeople(self._database)
+        self._records, self._people = SqlImages(self._database), SqlPeople(self._database)
+        self._projects = SqlProjects(self._database)
         self._overview, self._disk = SqlOverview(self._database), DiskStore(directory)
         self._project = Project(BIG, BIG, LOCAL_ORGANIZATION, LOCAL_ORGANIZATION, Policy.MANUAL, None, 0)
         self._swept = replace(self._project, id="swept", name="swept", retain_days=7)
@@ -154,6 +158,8 @@ class _Adapters:
             SqlComparisons(self._database),
             SqlStaged(self._database),
             SqlPutUrls(self._database),
+            self._projects,
+            SqlTokens(self._database),
         )
         self.seconds: dict[str, list[float]] = {}
 
@@ -167,10 +173,10 @@ class _Adapters:
 
     async def prepare(self) -> None:
         """Create a project to upload to, one to sweep, and images that a sweep must keep."""
-        known = {project.id for project in await self._records.projects()}
+        known = {project.id for project in await self._projects.projects()}
         for project in (self._project, self._swept):
             if project.id not in known:
-                await self._records.add_project(project)
+                await self._projects.add_project(project)
         await self._add_with_bytes(KEPT, int(time.time()), age_of_bytes=7200)
         for _ in range(20):
             await self._records.add_image(self._image(pr_number=2_000_000))

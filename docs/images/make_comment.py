@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Route, sync_playwright
 from browser import launched
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
 from prshots.contract.replies import ComparedShot, Comparison, ComparisonState, Verdict
-from prshots.server.domain.comment_fitting import Frame
-from prshots.server.domain.comment_views import Latest, changes_view
+from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.views import Latest, changes_view
 
 IMAGES = "https://img.example.com/i/"
 DASHBOARD = "https://shots.example.com/projects/web/prs/482"

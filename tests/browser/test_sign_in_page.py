@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS
+from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS
 from support.chromium import PATIENCE_MS, chromium
 from support.http_server import QuietHandler, serving
 from support.login_servers import CLIENT_ID, GITHUB_SECRET, OIDC_SECRET, login_server, sign_in_at_github

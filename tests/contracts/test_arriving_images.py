@@ -10,9 +10,8 @@ import pytest
 from sqlalchemy import event
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.writer_turn import SUFFIX
-from support.stores_and_records import a_project, an_image, open_records
+from support.stores_and_records import SqlRecords, a_project, an_image, open_records
 
 PROJECT = a_project()
 

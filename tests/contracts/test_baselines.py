@@ -12,12 +12,12 @@ from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot, ShotResult
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project, ShotKey
-from prshots.server.domain.ports import BaselineRecords
+from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.comparison.ports import BaselineRecords
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.projects.models import Project
 from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, PARTITIONED, a_project, an_image, opener
+from support.stores_and_records import ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener
 
 CART = ShotKey("cart", "1280x800", "")
 

@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
 from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
-from prshots.server.domain.comparison_models import PairResult
-from prshots.server.domain.ports import ComparePictures
+from prshots.server.domain.comparison.models import PairResult
+from prshots.server.domain.comparison.ports import ComparePictures
 from support.nasty_pictures import (
     animated,
     encoded,

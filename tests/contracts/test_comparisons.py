@@ -7,12 +7,21 @@ import pytest
 
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot, ShotResult
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
-from prshots.server.domain.ports import ComparisonRecords
+from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.comparison.ports import ComparisonRecords
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
+from prshots.server.domain.projects.models import Project
 from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, PARTITIONED, a_pair, a_project, an_image, opener
+from support.stores_and_records import (
+    ENGINES,
+    NOW,
+    PARTITIONED,
+    SqlRecords,
+    a_pair,
+    a_project,
+    an_image,
+    opener,
+)
 
 FIRST, SECOND = "a" * 40, "b" * 40
 CHANGED = ShotResult(Verdict.CHANGED, 1479, [(120, 40, 64, 32)], 3)

@@ -14,8 +14,8 @@ from prshots.contract.rate_limits import WINDOW_SECONDS
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.adapters.counters.upload_log import create_memory
-from prshots.server.domain.models import Hit
-from prshots.server.domain.ports import RateCounter
+from prshots.server.domain.images.models import Hit
+from prshots.server.domain.images.ports import RateCounter
 from support.engine_servers import Valkey
 
 PATIENT_SECONDS = 3600.0

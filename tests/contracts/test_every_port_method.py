@@ -29,45 +29,41 @@ from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.comparison_models import ComparisonRequest, PlannedShot, ShotResult
-from prshots.server.domain.models import (
-    LOCAL_ORGANIZATION,
-    LoginState,
-    Organization,
-    Place,
-    PutUrl,
-    Role,
-    Session,
-    ShotKey,
-    StagedImage,
-    Trust,
-    User,
-)
-from prshots.server.domain.names import ProjectReference
-from prshots.server.domain.ports import (
-    BaselineRecords,
-    ComparisonRecords,
-    FileReader,
-    KeySource,
+from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotResult
+from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
+from prshots.server.domain.images.models import Place, PutUrl, ShotKey, StagedImage
+from prshots.server.domain.images.ports import (
     ObjectStore,
     Overview,
-    People,
     PutUrlRecords,
     RateCounter,
-    Records,
-    RemoteReader,
     StagedRecords,
-    TrustRecords,
-    Upkeep,
 )
-from prshots.server.domain.signing import KeyRing
+from prshots.server.domain.people.models import LoginState, Session, User
+from prshots.server.domain.people.ports import People
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, Trust
+from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.ports import TrustRecords
+from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.links.ports import FileReader, KeySource, RemoteReader
+from prshots.server.links.signing import KeyRing
 from support.engine_servers import SeaweedFS, Valkey
 from support.port_watch import PortWatch, all_ports, assert_is
-from support.stores_and_records import DAY, ENGINES, NOW, a_pair, a_project, a_token, an_image, opener
+from support.stores_and_records import (
+    DAY,
+    ENGINES,
+    NOW,
+    Records,
+    SqlRecords,
+    a_pair,
+    a_project,
+    a_token,
+    an_image,
+    opener,
+)
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 BOB = User("bob", "github", "2", "bob", "Bob", "", NOW)
@@ -77,7 +73,18 @@ SHA256 = "0" * 64
 LATER = 3600
 
 WATCHED_HERE = {
-    *("Records", "Overview", "People", "TrustRecords", "Upkeep", "BaselineRecords", "ComparisonRecords"),
+    *(
+        "ImageRecords",
+        "ProjectRecords",
+        "TokenRecords",
+        "ProjectOverview",
+        "Overview",
+        "People",
+        "TrustRecords",
+        "Upkeep",
+        "BaselineRecords",
+        "ComparisonRecords",
+    ),
     *("StagedRecords", "PutUrlRecords"),
     *("FileReader", "RemoteReader", "ObjectStore", "RateCounter", "KeySource"),
 }
@@ -124,6 +131,7 @@ class TestDatabase:
         image = an_image(project)
         await records.add_image(image)
         await upkeep.time()
+        assert len(await upkeep.installation_id()) == 32
         assert await upkeep.stored()
         assert await upkeep.count_overdue(NOW + 2 * DAY, 10) >= 1
         assert await upkeep.images_by_id("", "g", 1)
@@ -300,7 +308,6 @@ class TestDatabase:
         assert (await records.newest_of_shots(project.id, 7, 2))[1] == 1
         assert await records.known_ids([images[0].id]) == {images[0].id}
         assert await records.count_signed_with("k1") >= 3
-        assert len(await records.installation_id()) == 32
         await records.schedule([images[0].id], NOW)
         assert await records.scheduled("", 10)
         assert await records.remove_images([images[0].id]) == 1

@@ -12,12 +12,12 @@ import pytest
 from prshots.contract.errors import ExpireFailedError, RecordsError, RecordsFullError
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.postgresql import Timeouts, open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.expiry import expire_scheduled
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import Image, Project
+from prshots.server.domain.images.expiry import expire_scheduled
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
 from support.engine_servers import PostgreSQL, running_postgresql
-from support.stores_and_records import a_project, an_image, empty_database, image_service
+from support.stores_and_records import SqlRecords, a_project, an_image, empty_database, image_service
 
 LOCK_SECONDS = 0.2
 

@@ -10,10 +10,9 @@ from prshots.contract.errors import KeysError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.signing import Key, KeyRing
+from prshots.server.links.signing import Key, KeyRing
 from prshots.server.wiring.shared_keys import SharedKeys
-from support.stores_and_records import ENGINES, a_project, an_image, at_once, opener
+from support.stores_and_records import ENGINES, SqlRecords, a_project, an_image, at_once, opener
 
 OLD, NEW, OTHER = Key("k1", b"1" * 32), Key("k2", b"2" * 32), Key("k1", b"3" * 32)
 

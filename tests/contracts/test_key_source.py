@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from prshots.server.adapters.keys import FixedKeys, KeyFile
-from prshots.server.domain.ports import KeySource
-from prshots.server.domain.signing import KeyRing, Verdict, check
+from prshots.server.links.ports import KeySource
+from prshots.server.links.signing import KeyRing, Verdict, check
 
 KEYS = f"new:{'ab' * 32},old:{'cd' * 32}"
 IMAGE_ID = "0a" * 16

@@ -17,10 +17,12 @@ from prshots.server.adapters.sql import row_copies
 from prshots.server.adapters.sql.change_log import changes_in
 from prshots.server.adapters.sql.move_state import read_state
 from prshots.server.adapters.sql.schema import images, metadata
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings
-from prshots.server.domain.models import Image, Project
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.projects.models import Project
 from prshots.server.move import moving
 from prshots.server.move.estimate import estimate
 from prshots.server.move.moving import move
@@ -71,7 +73,7 @@ class _Shop:
         self.records = wiring.open_records(settings)
 
     async def fill(self, count: int) -> list[Image]:
-        await self.store.owner(await self.records.installation_id())
+        await self.store.owner(await SqlUpkeep(self.records._database).installation_id())
         await self.records.add_project(self.project)
         await self.records.add_token(a_token(self.project))
         added = [await self.upload() for _ in range(count)]

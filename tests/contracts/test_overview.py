@@ -10,20 +10,24 @@ import pytest
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import (
-    LOCAL_ORGANIZATION,
-    DayOfUploads,
-    Image,
-    Project,
-    PullRequest,
-    Role,
-    ShotKey,
-    User,
-)
-from prshots.server.domain.ports import Overview, People, Records
+from prshots.server.domain.images.models import Image, PullRequest, ShotKey
+from prshots.server.domain.images.ports import Overview
+from prshots.server.domain.people.models import User
+from prshots.server.domain.people.ports import People
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, DayOfUploads, Project, Role
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_project, a_token, an_image, opener
+from support.stores_and_records import (
+    DAY,
+    ENGINES,
+    NOW,
+    PARTITIONED,
+    Records,
+    SqlRecords,
+    a_project,
+    a_token,
+    an_image,
+    opener,
+)
 
 TODAY = NOW // DAY
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)

@@ -12,22 +12,16 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import (
-    BEFORE_OF_PAIR,
-    LOCAL_ORGANIZATION,
-    SECONDS_PER_DAY,
-    DayOfUploads,
-    Project,
-    Role,
-    User,
-)
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, SECONDS_PER_DAY
+from prshots.server.domain.people.models import User
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, DayOfUploads, Project, Role
 from support.stores_and_records import (
     DAY,
     ENGINES,
     NOW,
     PARTITIONED,
+    SqlRecords,
     a_pair,
     a_project,
     an_image,

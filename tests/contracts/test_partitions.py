@@ -13,8 +13,7 @@ from sqlalchemy import inspect
 
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords
-from support.stores_and_records import a_project, an_image, partition_images
+from support.stores_and_records import SqlRecords, a_project, an_image, partition_images
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL

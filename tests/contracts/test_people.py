@@ -10,8 +10,9 @@ import pytest
 
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.domain.models import LOCAL_ORGANIZATION, LoginState, Organization, Role, Session, User
-from prshots.server.domain.ports import People
+from prshots.server.domain.people.models import LoginState, Session, User
+from prshots.server.domain.people.ports import People
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
 from support.port_watch import PortWatch
 from support.stores_and_records import ENGINES, NOW, opener
 

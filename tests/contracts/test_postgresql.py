@@ -21,13 +21,14 @@ from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.postgresql import LOOKERS, READERS, WRITERS, Timeouts, open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
-from prshots.server.domain.upload_checks import UploadedFile, UploadForm
+from prshots.server.domain.images.checks import UploadedFile, UploadForm
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from support.engine_servers import NOBODY, PostgreSQL, running_postgresql
 from support.every_port_call import EVERY_CALL
 from support.service import PNG, SHA
 from support.stores_and_records import (
+    SqlRecords,
     a_project,
     an_image,
     empty_database,

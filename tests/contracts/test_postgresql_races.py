@@ -21,24 +21,16 @@ from prshots.server.adapters.sql.due import due_in, some_due
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.row_copies import begin_copying, page_after, replace_page
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import projects
 from prshots.server.adapters.sql.staging import SqlStaged
-from prshots.server.domain.comparison_models import Base, ComparisonRequest, PlannedShot
-from prshots.server.domain.models import (
-    LOCAL_ORGANIZATION,
-    NO_PULL_REQUEST,
-    Image,
-    Place,
-    Project,
-    Role,
-    StagedImage,
-    User,
-)
+from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage
+from prshots.server.domain.people.models import User
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
 from support.engine_servers import PostgreSQL
-from support.stores_and_records import NOW, a_project, an_image, empty_database
+from support.stores_and_records import NOW, SqlRecords, a_project, an_image, empty_database
 
 
 @pytest.fixture

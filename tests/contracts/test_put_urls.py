@@ -10,12 +10,12 @@ import pytest
 from prshots.contract.errors import UnauthorizedError
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
-from prshots.server.domain.models import BEFORE_OF_PAIR, Place, Project, PutUrl, StagedImage, UploadToken
-from prshots.server.domain.ports import PutUrlRecords
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, Place, PutUrl, StagedImage
+from prshots.server.domain.images.ports import PutUrlRecords
+from prshots.server.domain.projects.models import Project, UploadToken
 from support.port_watch import PortWatch
-from support.stores_and_records import ENGINES, NOW, a_project, a_token, an_image, opener
+from support.stores_and_records import ENGINES, NOW, SqlRecords, a_project, a_token, an_image, opener
 
 SECRET, OTHER, OF_BEFORE = "1" * 64, "2" * 64, "3" * 64
 SOON, LATER = NOW + 1, NOW + 600

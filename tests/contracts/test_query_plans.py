@@ -24,13 +24,13 @@ from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import Image, Project, ShotKey, Trust
-from prshots.server.domain.names import ProjectReference
-from prshots.server.domain.sweep import sweep
-from support.stores_and_records import a_pair, a_project, a_token, an_image, engines_of
+from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.projects.models import Project, Trust
+from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.upkeep.sweep import sweep
+from support.stores_and_records import SqlRecords, a_pair, a_project, a_token, an_image, engines_of
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL

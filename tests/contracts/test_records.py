@@ -12,11 +12,22 @@ import pytest
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql import listed_images
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, ListedImage, Project
-from prshots.server.domain.ports import Records
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.domain.images.models import Image, ListedImage
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_project, a_token, an_image, opener
+from support.stores_and_records import (
+    DAY,
+    ENGINES,
+    NOW,
+    PARTITIONED,
+    Records,
+    SqlRecords,
+    a_project,
+    a_token,
+    an_image,
+    opener,
+)
 
 
 @pytest.fixture(params=[*ENGINES, PARTITIONED])
@@ -447,8 +458,8 @@ async def test_every_process_reads_the_same_installation_id(
 ) -> None:
     another = open_again()
     try:
-        installation_id = await another.installation_id()
+        installation_id = await SqlUpkeep(another._database).installation_id()
     finally:
         await another.close()
     assert re.fullmatch("[0-9a-f]{32}", installation_id)
-    assert await records.installation_id() == installation_id
+    assert await SqlUpkeep(records._database).installation_id() == installation_id

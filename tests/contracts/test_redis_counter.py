@@ -21,8 +21,8 @@ from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.contract.rate_limits import WINDOW_SECONDS
 from prshots.server.adapters.counters import redis as redis_counter
 from prshots.server.adapters.counters.redis import HIT_SECONDS, RedisCounter
-from prshots.server.domain.models import Hit
-from prshots.server.domain.upload_rate import count_upload, noting_rate_limits
+from prshots.server.domain.images.models import Hit
+from prshots.server.domain.images.rate import count_upload, noting_rate_limits
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from support.engine_servers import Valkey, running_valkey
 from support.free_ports import free_port

@@ -21,6 +21,7 @@ from prshots.server import wiring
 from prshots.server.adapters.sql.migrate import MIGRATIONS, migrate
 from prshots.server.adapters.sql.postgresql import open_postgresql
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from support.engine_servers import PostgreSQL
 from support.migrations import upgrade_to
@@ -120,8 +121,8 @@ def test_migrating_twice_changes_nothing(engine: Engine) -> None:
 
 def test_ten_processes_can_open_a_new_database_at_once(settings: Settings) -> None:
     def open_it() -> str:
-        records = wiring.open_records(settings)
-        return asyncio.run(records.installation_id())
+        upkeep = SqlUpkeep(wiring.open_database(settings))
+        return asyncio.run(upkeep.installation_id())
 
     (installation_id,) = set(at_once(open_it, processes=10))
     assert re.fullmatch("[0-9a-f]{32}", installation_id)

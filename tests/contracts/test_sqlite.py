@@ -13,15 +13,23 @@ from prshots.contract.errors import ConflictError, RecordsError, RecordsFullErro
 from prshots.server import wiring
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, give_back_some
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
 from prshots.server.wiring.opening import DatabaseOpening
 from support.every_port_call import EVERY_CALL, STORES
-from support.stores_and_records import a_project, an_image, filled_up, open_records, read_only, small_disk
+from support.stores_and_records import (
+    SqlRecords,
+    a_project,
+    an_image,
+    filled_up,
+    open_records,
+    read_only,
+    small_disk,
+)
 from support.waiting import eventually
 
 PROJECT = a_project()

@@ -11,21 +11,30 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import (
+from prshots.server.domain.images.models import (
     BEFORE_OF_PAIR,
     NO_PULL_REQUEST,
     Image,
     Place,
-    Project,
     PullRequest,
     StagedImage,
 )
-from prshots.server.domain.ports import StagedRecords
+from prshots.server.domain.images.ports import StagedRecords
+from prshots.server.domain.projects.models import Project
 from support.port_watch import PortWatch
-from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_pair, a_project, an_image, opener
+from support.stores_and_records import (
+    DAY,
+    ENGINES,
+    NOW,
+    PARTITIONED,
+    SqlRecords,
+    a_pair,
+    a_project,
+    an_image,
+    opener,
+)
 
 OWN, FORK = Place("fix", ""), Place("fix", "eve/shop")
 UPSTREAM = Place("fix", "acme/shop")

@@ -14,7 +14,8 @@ from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.cloud_client import Limits
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
-from prshots.server.domain.ports import FileReader, ObjectStore, RemoteReader
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.links.ports import FileReader, RemoteReader
 from support.engine_servers import SeaweedFS
 
 LATER, EARLIER = 3600, -3600

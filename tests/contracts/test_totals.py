@@ -10,9 +10,19 @@ import pytest
 
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Image, Project, Role, User
-from support.stores_and_records import ENGINES, NOW, PARTITIONED, a_pair, a_project, an_image, opener
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.people.models import User
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Role
+from support.stores_and_records import (
+    ENGINES,
+    NOW,
+    PARTITIONED,
+    SqlRecords,
+    a_pair,
+    a_project,
+    an_image,
+    opener,
+)
 
 ANN = User("ann", "github", "1", "ann", "Ann", "", NOW)
 REPLICAS = 3

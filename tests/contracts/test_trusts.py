@@ -12,13 +12,12 @@ import pytest
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.config.values import MAX_ISSUER
-from prshots.server.domain.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
-from prshots.server.domain.models import Project, Trust, UploadToken
-from prshots.server.domain.names import ProjectReference
-from support.stores_and_records import ENGINES, NOW, a_project, a_token, an_image, opener
+from prshots.server.domain.projects.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE
+from prshots.server.domain.projects.models import Project, Trust, UploadToken
+from prshots.server.domain.projects.names import ProjectReference
+from support.stores_and_records import ENGINES, NOW, SqlRecords, a_project, a_token, an_image, opener
 
 ISSUER, ANCHOR = "https://ci.example", "repository=octo/app"
 UNNAMED = ProjectReference.parse("")

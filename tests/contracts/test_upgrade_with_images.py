@@ -14,15 +14,15 @@ from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import images
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.comparing import Comparisons
-from prshots.server.domain.comparison_models import ComparisonRequest
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, Project
+from prshots.server.domain.comparison.models import ComparisonRequest
+from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
+from prshots.server.domain.projects.models import Project
 from support.drawn_pages import drawn_page, sha
 from support.migrations import upgrade_to
-from support.stores_and_records import NOW, a_project, an_image, image_service
+from support.stores_and_records import NOW, SqlRecords, a_project, an_image, image_service
 
 BEFORE = "0006"
 OLD_COLUMNS = (

@@ -12,11 +12,11 @@ import pytest
 from sqlalchemy import text
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.adapters.sql.wrong_totals import PULLS_AT_ONCE
-from prshots.server.domain.models import Project, WrongTotal
-from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, a_project, an_image, opener
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.models import WrongTotal
+from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener
 
 
 class Stores(NamedTuple):

@@ -30,7 +30,7 @@ from prshots.contract.object_names import origin_key
 from prshots.server import wiring
 from prshots.server.adapters.sql.arriving_images import add_images
 from prshots.server.config.settings import Settings
-from prshots.server.domain.models import Image
+from prshots.server.domain.images.models import Image
 from support.engine_servers import PostgreSQL, SeaweedFS, running_postgresql, running_seaweedfs
 from support.service import PNG, PRSHOTS, Service
 from support.upload_load import UploadLoad

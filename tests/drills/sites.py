@@ -17,7 +17,7 @@ import obstore
 import psycopg
 import pytest
 
-from prshots.server.domain import sweep as domain_sweep
+from prshots.server.domain.upkeep import sweep as domain_sweep
 from support.engine_servers import (
     PostgreSQL,
     SeaweedFS,

@@ -13,7 +13,7 @@ import obstore
 import pytest
 
 from prshots.contract.object_names import origin_key
-from prshots.server.domain.safeguards import MASS
+from prshots.server.domain.upkeep.safeguards import MASS
 from support.engine_servers import PostgreSQL, SeaweedFS
 from support.service import Service, upload
 from support.service_processes import change_database

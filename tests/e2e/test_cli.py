@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from prshots.cli import app
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
-from prshots.server.domain.projects import Projects
+from prshots.server.domain.projects.service import Projects
 from support.service import PRSHOTS, Service, upload
 from support.stores_and_records import open_records, read_only
 from support.waiting import wait_for
@@ -36,7 +36,7 @@ def cli(tmp_path_factory: pytest.TempPathFactory) -> Service:
 
 async def with_project(service: Service, name: str) -> None:
     records = open_records(service.data_dir)
-    await Projects(records).create_project(name)
+    await Projects(records, records).create_project(name)
     await records.close()
 
 

@@ -16,7 +16,7 @@ from structlog.contextvars import merge_contextvars
 from prshots.contract import errors
 from prshots.server.api.app import create_api
 from prshots.server.api.services import PublicServices
-from prshots.server.domain.projects import Projects
+from prshots.server.domain.projects.service import Projects
 from prshots.server.http import error_boundary
 from prshots.server.http.error_boundary import ErrorBoundary, error_reply
 from prshots.server.http.readiness import Readiness

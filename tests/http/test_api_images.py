@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import event
 
 from prshots.server.adapters.sql.database import Database, open_sqlite
-from prshots.server.adapters.sql.records import SqlRecords
 from support.raw_requests import Reply, running_service, send
 from support.service import SHA, Service, png, upload
+from support.stores_and_records import SqlRecords
 
 NOBODYS_ID = "0123456789abcdef" * 2
 

@@ -19,15 +19,9 @@ from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.replies import FileSlice, Reply, Request
-from prshots.server.domain.ports import (
-    FileReader,
-    KeySource,
-    ObjectStore,
-    ObjectStream,
-    OpenObject,
-    RemoteReader,
-)
-from prshots.server.domain.signing import Key, KeyRing
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.links.ports import FileReader, KeySource, ObjectStream, OpenObject, RemoteReader
+from prshots.server.links.signing import Key, KeyRing
 from support.engine_servers import SeaweedFS
 from support.open_files import open_files
 

@@ -27,7 +27,7 @@ from prshots.server.doctor.engines import Engines, described
 from prshots.server.doctor.examination import examine, examine_settings
 from prshots.server.doctor.image_proxy import fetched_as_by_github, png_of
 from prshots.server.doctor.stored_images import advice
-from prshots.server.domain.signing import Key, KeyRing
+from prshots.server.links.signing import Key, KeyRing
 from support.free_ports import free_port
 from support.stores_and_records import a_project, an_image, open_records, small_disk
 
@@ -88,7 +88,7 @@ async def proxied(folder: Path, answer: Callable[[str, bytes], Answer]) -> str:
 
 
 def as_delivery(target: str, image: bytes, **headers: str) -> Answer:
-    from prshots.server.domain.signing import Verdict, check
+    from prshots.server.links.signing import Verdict, check
 
     if check(RING, target, time.time()).verdict is not Verdict.VALID:
         return 403, {"Content-Type": "application/json"}, b'{"error":"invalid signature"}'

@@ -11,7 +11,7 @@ from prshots.client.forges.gitea import Gitea
 from prshots.client.forges.gitlab import GitLab
 from prshots.client.sticky_comment import PostOutcome, keep_current
 from prshots.contract.errors import ForgeError, ForgeRefusedError, NotFoundError
-from prshots.server.domain import comment
+from prshots.server.domain.comments import listing
 from support.comment_entries import Entry, url_of
 from support.forges.bitbucket_look_alike import DELETED, INLINE, BitbucketLookAlike, bitbucket_look_alike
 from support.forges.forge_fixtures import says, short_pauses  # noqa: F401 - short_pauses is a fixture of every test here
@@ -174,7 +174,7 @@ def test_bitbucket_comment_has_no_html_lines_or_trailing_backslashes() -> None:
     ]
     with closing(Bitbucket(api_url="http://127.0.0.1:1", repository="a/b", token="t")) as forge:
         limit, marker = forge.max_characters, forge.marker_style
-        text = comment.comment(
+        text = listing.comment(
             7, 2000, entries, url_of, "https://prshots.example.com/p/1", limit=limit, marker=marker
         )
         assert text.markdown.startswith(f"{forge.marker(7)}\n\n### 2000 screenshots\n")

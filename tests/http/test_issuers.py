@@ -23,7 +23,7 @@ from prshots.server.adapters.identity.issuers import (
     CiIssuers,
 )
 from prshots.server.adapters.identity.waiting import MOST_WAITING
-from prshots.server.domain.ports import Issuers
+from prshots.server.domain.projects.ports import Issuers
 from support.http_server import QuietHandler, serving
 from support.port_watch import PortWatch
 from support.waiting import eventually

@@ -26,8 +26,8 @@ from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
 from prshots.server.adapters.identity.issuers import CiIssuers
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.api.keyless import keyless_routes
-from prshots.server.domain.bounded_log import LINES
-from prshots.server.domain.keyless import Exchange
+from prshots.server.domain.people.bounded_log import LINES
+from prshots.server.domain.projects.keyless import Exchange
 from prshots.server.http.error_boundary import ErrorBoundary
 from support.ci_issuer import JOB, CiIssuer
 from support.service import SHA, UNTRUSTED_ISSUER, Service, png, upload

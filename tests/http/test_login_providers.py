@@ -17,8 +17,8 @@ from prshots.server.adapters.identity.issuers import FRESH_SECONDS
 from prshots.server.adapters.identity.login_providers import GitHubProvider, OidcProvider
 from prshots.server.adapters.identity.oauth import MAX_REPLY_BYTES
 from prshots.server.config.settings import Settings
-from prshots.server.domain.allow_list import AllowList
-from prshots.server.domain.ports import LoginProvider
+from prshots.server.domain.people.allow_list import AllowList
+from prshots.server.domain.people.ports import LoginProvider
 from prshots.server.wiring.components import login_providers
 from support.free_ports import free_port
 from support.http_server import QuietHandler, serving

@@ -17,10 +17,10 @@ from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.api.login import login_routes, require_own_origin, signed_in
 from prshots.server.api.request_body import MAX_JSON_BYTES
-from prshots.server.domain.allow_list import AllowList
-from prshots.server.domain.login_flow import new_secret
-from prshots.server.domain.models import Identity
-from prshots.server.domain.sign_in import SignIn
+from prshots.server.domain.people.allow_list import AllowList
+from prshots.server.domain.people.login_flow import new_secret
+from prshots.server.domain.people.models import Identity
+from prshots.server.domain.people.sign_in import SignIn
 from prshots.server.http.error_boundary import ErrorBoundary
 
 WEB = "https://shots.example.org"

@@ -10,8 +10,8 @@ import pytest
 
 from prshots.server.delivery.replies import PlainFile, Reply, Request
 from prshots.server.delivery.telemetry import DeliveryTelemetry
-from prshots.server.domain.ports import OpenObject
 from prshots.server.http.readiness import Readiness
+from prshots.server.links.ports import OpenObject
 from prshots.server.observability import metrics
 from support.service import SHA, Service, png, upload
 from support.waiting import wait_for

@@ -12,8 +12,8 @@ import httpx
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.delivery.decision import Delivery
 from prshots.server.delivery.server import DeliveryServer
-from prshots.server.domain.ports import FileReader, RemoteReader
-from prshots.server.domain.signing import Key, KeyRing
+from prshots.server.links.ports import FileReader, RemoteReader
+from prshots.server.links.signing import Key, KeyRing
 from support.waiting import wait_until
 
 RING = KeyRing([Key("k1", b"1" * 32)])

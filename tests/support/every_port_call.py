@@ -10,27 +10,16 @@ from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.adapters.sql.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.comparison_models import ComparisonRequest
-from prshots.server.domain.models import (
-    LOCAL_ORGANIZATION,
-    LoginState,
-    Organization,
-    Place,
-    PutUrl,
-    Role,
-    Session,
-    ShotKey,
-    StagedImage,
-    Trust,
-    User,
-    WrongTotal,
-)
-from prshots.server.domain.names import ProjectReference
-from support.stores_and_records import NOW, a_project, a_token, an_image
+from prshots.server.domain.comparison.models import ComparisonRequest
+from prshots.server.domain.images.models import Place, PutUrl, ShotKey, StagedImage
+from prshots.server.domain.people.models import LoginState, Session, User
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role, Trust
+from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.upkeep.models import WrongTotal
+from support.stores_and_records import NOW, SqlRecords, a_project, a_token, an_image
 
 PROJECT = a_project()
 IMAGE_ID = "0" * 32
@@ -57,7 +46,6 @@ RECORDS: dict[str, Callable[[SqlRecords], Awaitable[object]]] = {
     "schedule_due": lambda records: records.schedule_due(NOW, 10),
     "remove_images": lambda records: records.remove_images([IMAGE_ID]),
     "known_ids": lambda records: records.known_ids([IMAGE_ID]),
-    "installation_id": lambda records: records.installation_id(),
     "count_signed_with": lambda records: records.count_signed_with("k1"),
     "add_project": lambda records: records.add_project(PROJECT),
     "project": lambda records: records.project(PROJECT.name, LOCAL_ORGANIZATION),
@@ -132,6 +120,7 @@ TRUSTS: dict[str, Callable[[SqlTrusts], Awaitable[object]]] = {
     "add_token_of_trust": lambda trusts: trusts.add_token_of_trust(a_token(PROJECT)),
 }
 UPKEEP: dict[str, Callable[[SqlUpkeep], Awaitable[object]]] = {
+    "installation_id": lambda upkeep: upkeep.installation_id(),
     "time": lambda upkeep: upkeep.time(),
     "stored": lambda upkeep: upkeep.stored(),
     "count_overdue": lambda upkeep: upkeep.count_overdue(NOW, 10),

@@ -5,12 +5,15 @@ not see an adapter that returns the wrong type.
 """
 
 import dataclasses
+import importlib.util
 import inspect
+import pkgutil
 import types
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from prshots.server.domain import ports
+from prshots.server import domain
+from prshots.server.links import ports as links
 
 Adapter = TypeVar("Adapter")
 NOTHING_TO_RETURN = {None, type(None), bool}
@@ -18,8 +21,11 @@ NOTHING_TO_RETURN = {None, type(None), bool}
 
 def all_ports() -> dict[str, type]:
     """Return all ports by name."""
+    subjects = [module.name for module in pkgutil.iter_modules(domain.__path__, f"{domain.__name__}.")]
+    own_ports = [f"{subject}.ports" for subject in subjects if importlib.util.find_spec(f"{subject}.ports")]
     return {
         name: port
+        for ports in (links, *map(importlib.import_module, own_ports))
         for name, port in vars(ports).items()
         if getattr(port, "_is_protocol", False) and port.__module__ == ports.__name__
     }
@@ -29,7 +35,9 @@ def methods_of(port: type) -> dict[str, Any]:
     """Return a port's methods and properties by name, each with the type that it declares to return."""
     functions = {
         name: member.fget if isinstance(member, property) else member
-        for name, member in vars(port).items()
+        for base in port.__mro__
+        if getattr(base, "_is_protocol", False)
+        for name, member in vars(base).items()
         if name == "__call__" or not name.startswith("_")
     }
     return {
@@ -49,7 +57,7 @@ class PortWatch:
         """Watch an adapter from now on. It stays the same object."""
         unseen = self._unseen.setdefault(port, set(methods_of(port)))
         for name, declared in methods_of(port).items():
-            if isinstance(vars(port)[name], property):
+            if isinstance(inspect.getattr_static(port, name), property):
                 self._note(getattr(adapter, name), declared, unseen, name)
             else:
                 setattr(adapter, name, self._watched(getattr(adapter, name), declared, unseen))

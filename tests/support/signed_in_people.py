@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Organization, Role, Session, User
+from prshots.server.domain.people.models import Session, User
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
 from support.service import Service
 from support.stores_and_records import open_all
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import psycopg
 import pytest
@@ -23,22 +23,26 @@ from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.images import SqlImages
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.projects import SqlProjects
 from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.schema import metadata
 from prshots.server.adapters.sql.staging import SqlStaged
+from prshots.server.adapters.sql.tokens import SqlTokens
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.comments import Comments
-from prshots.server.domain.comparing import Comparisons
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import BEFORE_OF_PAIR, LOCAL_ORGANIZATION, Image, Project, UploadToken
-from prshots.server.domain.ports import ObjectStore
-from prshots.server.domain.signing import KeyRing
-from prshots.server.domain.sweep import Engines
+from prshots.server.domain.comments.service import Comments
+from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, Image
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, UploadToken
+from prshots.server.domain.projects.ports import ProjectRecords, TokenRecords
+from prshots.server.domain.upkeep.sweep import Engines
+from prshots.server.links.signing import KeyRing
 
 if TYPE_CHECKING:
     from support.engine_servers import PostgreSQL
@@ -56,6 +60,14 @@ PARTITIONED = pytest.param("partitioned", marks=pytest.mark.slow)
 PARTITION_IMAGES = Path(__file__).parents[2] / "deploy" / "postgresql" / "partition-images.sql"
 
 _databases: dict[tuple[int, bool], str] = {}
+
+
+class Records(ImageRecords, ProjectRecords, TokenRecords, Protocol):
+    """What most tests fill: images, projects and tokens."""
+
+
+class SqlRecords(SqlImages, SqlProjects, SqlTokens):
+    """What most tests fill, on one database."""
 
 
 def opener(request: pytest.FixtureRequest, folder: Path) -> Callable[[], Database]:
@@ -146,6 +158,8 @@ def engines_of(records: SqlRecords, store: ObjectStore) -> Engines:
         SqlComparisons(database),
         SqlStaged(database),
         SqlPutUrls(database),
+        records,
+        records,
     )
 
 
@@ -153,6 +167,7 @@ def image_service(records: SqlRecords, store: ObjectStore) -> Images:
     """Return the service for small images, with one signing key and room for nine uploads."""
     return Images(
         records=records,
+        projects=records,
         store=store,
         counter=MemoryCounter(9),
         keys=FixedKeys(KeyRing.parse(f"k1:{'0' * 64}")),

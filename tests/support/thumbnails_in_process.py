@@ -3,8 +3,9 @@
 import asyncio
 
 from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
-from prshots.server.domain.ports import ObjectStore, Records, RenderThumbnail
-from prshots.server.domain.thumbnails import Thumbnails
+from prshots.server.domain.images.ports import ObjectStore, RenderThumbnail
+from prshots.server.domain.images.thumbnails import Thumbnails
+from support.stores_and_records import Records
 from support.waiting import HANGS_AFTER_SECONDS
 
 

@@ -2,7 +2,7 @@
 
 import structlog
 
-from prshots.server.domain.bounded_log import LINES, MOST_KINDS, SECONDS, BoundedLog
+from prshots.server.domain.people.bounded_log import LINES, MOST_KINDS, SECONDS, BoundedLog
 
 
 def test_each_kind_is_bounded_and_the_next_line_has_the_count() -> None:

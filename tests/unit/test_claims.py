@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.domain.claims import (
+from prshots.server.domain.projects.claims import (
     MAX_CLAIMS,
     MAX_NAME,
     MAX_VALUE,

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker
 from prshots.contract.limits import Policy
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comment import MAX_LISTED, comment, deleted_comment, image_markdown
-from prshots.server.domain.models import Project
+from prshots.server.domain.comments.listing import MAX_LISTED, comment, deleted_comment
+from prshots.server.domain.images.markdown import image_markdown
+from prshots.server.domain.projects.models import Project
 from support.comment_entries import Entry, url_of
 from support.hostile_names import HOSTILE_NAMES as NAMES
 from support.hostile_names import as_seen, on_one_line

@@ -13,7 +13,7 @@ from prshots.server.adapters.pictures import pair_results
 from prshots.server.adapters.pictures.comparing import compare
 from prshots.server.adapters.pictures.regions import boxes_around, clear_noise, merged_strips
 from prshots.server.adapters.pictures.row_alignment import Sketches, align
-from prshots.server.domain.comparison_models import PairResult
+from prshots.server.domain.comparison.models import PairResult
 from support.nasty_pictures import encoded
 
 COLORS = st.tuples(*[st.integers(0, 255)] * 3)

@@ -19,10 +19,10 @@ from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.domain import comparing
-from prshots.server.domain.comparing import STALE_SECONDS, Comparisons
-from prshots.server.domain.comparison_models import ComparisonRequest, PairResult
-from prshots.server.domain.models import NO_PULL_REQUEST, Image
+from prshots.server.domain.comparison import service
+from prshots.server.domain.comparison.models import ComparisonRequest, PairResult
+from prshots.server.domain.comparison.service import STALE_SECONDS, Comparisons
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image
 from support.stores_and_records import NOW, a_project, an_image, image_service, open_records
 
 BASE, HEAD = "b" * 40, "a" * 40
@@ -190,7 +190,7 @@ async def test_a_verdict_of_older_rules_is_decided_again(
 ) -> None:
     await place.fill()
     await place.ask()
-    monkeypatch.setattr(comparing, "ENGINE", comparing.ENGINE + 1)
+    monkeypatch.setattr(service, "ENGINE", service.ENGINE + 1)
     await place.ask()
     assert place.compared == 2
 
@@ -206,7 +206,7 @@ async def test_a_verdict_of_older_rules_is_decided_again(
 async def test_a_pair_that_cannot_be_compared_fails_alone(
     place: Place, error: Exception, is_remembered: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "BUSY_SECONDS", 0.001)
+    monkeypatch.setattr(service, "BUSY_SECONDS", 0.001)
     await place.fill(shots=2)
     answers = iter([CHANGED])
 
@@ -229,8 +229,8 @@ async def test_what_could_not_be_recorded_at_once_is_recorded_later(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A database that fails for a moment must not leave a comparison that looks whole and lacks a verdict."""
-    monkeypatch.setattr(comparing, "ALIVE_SECONDS", 0.01)
-    monkeypatch.setattr(comparing, "PAIRS_AT_ONCE", 1)
+    monkeypatch.setattr(service, "ALIVE_SECONDS", 0.01)
+    monkeypatch.setattr(service, "PAIRS_AT_ONCE", 1)
     await place.fill(shots=2)
     records, failed = place.service._records, asyncio.Event()
     record = records.record

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.domain.comparison import Plan, planned
-from prshots.server.domain.comparison_models import Base, Bases
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.comparison.models import Base, Bases
+from prshots.server.domain.comparison.plan import Plan, planned
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 from support.stores_and_records import a_pair, a_project, an_image
 
 PROJECT = a_project()

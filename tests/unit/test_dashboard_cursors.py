@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from prshots.contract.errors import InvalidInputError
 from prshots.server.api.dashboard.cursors import key_after, next_cursor
-from prshots.server.domain.upload_checks import checked_name
+from prshots.server.domain.images.checks import checked_name
 
 TYPES = {
     "projects, shots, members": (str, str),

@@ -10,6 +10,7 @@ import pytest
 
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
+from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings
@@ -41,7 +42,7 @@ async def used(folder: Path) -> dict[str, int]:
     image = an_image(project, size=1)
     await store.put(image.key, [b"x"])
     await records.add_image(image)
-    await store.owner(await records.installation_id())
+    await store.owner(await SqlUpkeep(records._database).installation_id())
     found = modes(folder)
     await records.close()
     store.close()

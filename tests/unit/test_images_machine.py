@@ -35,13 +35,13 @@ from prshots.contract.limits import Policy
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import Project
-from prshots.server.domain.projects import ProjectChanges, Projects
-from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS
-from prshots.server.domain.signing import KeyRing
-from prshots.server.domain.sweep import sweep
-from prshots.server.domain.upload_checks import UploadedFile, UploadForm
+from prshots.server.domain.images.checks import UploadedFile, UploadForm
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.service import ProjectChanges, Projects
+from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS
+from prshots.server.domain.upkeep.sweep import sweep
+from prshots.server.links.signing import KeyRing
 from support.service import SHA
 from support.stores_and_records import DAY, DiskStoreAt, comment_service, engines_of, open_records
 from support.thumbnails_in_process import patient_thumbnails
@@ -97,9 +97,10 @@ class ImagesMachine(RuleBasedStateMachine):
     def _open(self) -> None:
         self.records = open_records(self.folder)
         self.store = DiskStoreAt(self.folder / "images")
-        self.accounts = Projects(self.records, self.clock)
+        self.accounts = Projects(self.records, self.records, self.clock)
         self.service = Images(
             records=self.records,
+            projects=self.records,
             store=self.store,
             counter=MemoryCounter(1_000_000),
             keys=KEYS,

@@ -15,15 +15,16 @@ from prshots.contract.errors import (
     StoreFullError,
 )
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import Image, Project
-from prshots.server.domain.sweep import SweepReport, sweep
-from prshots.server.domain.upload_checks import UploadedFile, UploadForm
+from prshots.server.domain.images.checks import UploadedFile, UploadForm
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.sweep import SweepReport, sweep
 from support.service import PNG, SHA
 from support.stores_and_records import (
     DAY,
     DiskStoreAt,
+    SqlRecords,
     a_project,
     engines_of,
     image_service,

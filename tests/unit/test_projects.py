@@ -10,9 +10,10 @@ import pytest
 
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError, UnauthorizedError
 from prshots.contract.limits import Policy
-from prshots.server.domain.credentials import TOUCH_SECONDS, new_upload_token
-from prshots.server.domain.names import MAX_NAME
-from prshots.server.domain.projects import MAX_RETAIN_DAYS, Access, ProjectChanges, Projects
+from prshots.server.domain.projects.access import Access
+from prshots.server.domain.projects.credentials import TOUCH_SECONDS, new_upload_token
+from prshots.server.domain.projects.names import MAX_NAME
+from prshots.server.domain.projects.service import MAX_RETAIN_DAYS, ProjectChanges, Projects
 from support.stores_and_records import NOW, open_records
 
 
@@ -31,7 +32,7 @@ def clock() -> Clock:
 @pytest.fixture
 async def accounts(tmp_path: Path, clock: Clock) -> AsyncIterator[Projects]:
     records = open_records(tmp_path)
-    yield Projects(records, clock)
+    yield Projects(records, records, clock)
     await records.close()
 
 

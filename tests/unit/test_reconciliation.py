@@ -12,12 +12,13 @@ from sqlalchemy import text
 
 from prshots.contract.errors import ForeignStoreError, StoreError, WrongClockError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT, origin_key
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import Image, Project, WrongTotal
-from prshots.server.domain.reconciliation import CheckReport, Finding, Installation, check, repair
-from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS, MASS
-from support.stores_and_records import DAY, NOW, DiskStoreAt, a_project, an_image, open_records
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.models import WrongTotal
+from prshots.server.domain.upkeep.reconciliation import CheckReport, Finding, Installation, check, repair
+from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
+from support.stores_and_records import DAY, NOW, DiskStoreAt, SqlRecords, a_project, an_image, open_records
 
 OLD = NOW - LEFTOVER_AGE_SECONDS - 1
 
@@ -62,8 +63,8 @@ class Place(NamedTuple):
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
     records, store, project = open_records(tmp_path), DiskStoreAt(tmp_path / "images"), a_project()
     await records.add_project(project)
-    await store.owner(await records.installation_id())
-    yield Place(Installation(records, SqlUpkeep(records._database), store), records, store, project)
+    await store.owner(await SqlUpkeep(records._database).installation_id())
+    yield Place(Installation(records, records, SqlUpkeep(records._database), store), records, store, project)
     await records.close()
     store.close()
 
@@ -83,7 +84,7 @@ async def test_every_record_without_bytes_and_every_file_without_record_is_found
     place: Place, monkeypatch: pytest.MonkeyPatch, batch: int
 ) -> None:
     """A window may end between any two of them."""
-    monkeypatch.setattr("prshots.server.domain.reconciliation.BATCH", batch)
+    monkeypatch.setattr("prshots.server.domain.upkeep.reconciliation.BATCH", batch)
     images = sorted(await place.images(30), key=lambda image: image.id)
     missing = [images[0], *images[10:14], images[-1]]
     for image in missing:

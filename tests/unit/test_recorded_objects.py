@@ -7,7 +7,7 @@ import pytest
 
 from prshots.contract.errors import RecordsError, RecordsUnsureError
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.domain.recorded_objects import store_and_record
+from prshots.server.domain.images.recorded_objects import store_and_record
 
 KEY = "ab/abcdef.diff.jpg"
 

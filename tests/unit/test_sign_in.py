@@ -20,18 +20,19 @@ from prshots.contract.errors import (
 from prshots.server.adapters.sql.database import Database, open_sqlite
 from prshots.server.adapters.sql.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.domain.allow_list import AllowList
-from prshots.server.domain.credentials import TOUCH_SECONDS
-from prshots.server.domain.login_flow import MAX_RETURN_TO, LoginFlow, new_secret, own_path
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Identity, Organization, Role
-from prshots.server.domain.names import check_name
-from prshots.server.domain.sign_in import (
+from prshots.server.domain.people.allow_list import AllowList
+from prshots.server.domain.people.login_flow import MAX_RETURN_TO, LoginFlow, new_secret, own_path
+from prshots.server.domain.people.models import Identity
+from prshots.server.domain.people.sign_in import (
     IDLE_SECONDS,
     SESSION_SECONDS,
     STATE_SECONDS,
     SignIn,
     discard_old,
 )
+from prshots.server.domain.projects.credentials import TOUCH_SECONDS
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Organization, Role
+from prshots.server.domain.projects.names import check_name
 from support.stores_and_records import DAY, NOW
 
 BACK = "http://localhost:8080/auth/callback/github"
@@ -388,7 +389,7 @@ class TestAUser:
     async def test_gets_an_error_if_every_organization_name_is_taken(
         self, signin: SignIn, people: SqlPeople, host: Provider, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prshots.server.domain.sign_in._SAME_NAMES", 2)
+        monkeypatch.setattr("prshots.server.domain.people.sign_in._SAME_NAMES", 2)
         owner = await signin.user_of(await sign_in(signin, host, "owner"))
         for name in ("mona", "mona-github"):
             await people.add_organization(Organization(name, name, personal=False, created_at=NOW), owner.id)

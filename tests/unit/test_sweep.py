@@ -13,27 +13,19 @@ from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.records import SqlRecords
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.domain.models import (
-    BEFORE_OF_PAIR,
-    NO_PULL_REQUEST,
-    Image,
-    LoginState,
-    Project,
-    PutUrl,
-    Session,
-    StagedImage,
-    User,
-)
-from prshots.server.domain.models import Place as Branch
-from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS, MASS
-from prshots.server.domain.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
-from prshots.server.domain.sweep import BATCH, Engines, SweepReport, sweep
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, PutUrl, StagedImage
+from prshots.server.domain.images.models import Place as Branch
+from prshots.server.domain.people.models import LoginState, Session, User
+from prshots.server.domain.people.sign_in import IDLE_SECONDS, SESSION_SECONDS, STATE_SECONDS
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS, MASS
+from prshots.server.domain.upkeep.sweep import BATCH, Engines, SweepReport, sweep
 from support.stores_and_records import (
     DAY,
     NOW,
     DiskStoreAt,
+    SqlRecords,
     a_project,
     a_token,
     an_image,
@@ -96,7 +88,7 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 
 
 async def test_expired_tokens_are_deleted(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 2)
+    monkeypatch.setattr("prshots.server.domain.upkeep.sweep.BATCH", 2)
     project = a_project()
     await place.records.add_project(project)
     expired = [a_token(project, expires_at=NOW - age) for age in (0, 1, 900)]
@@ -206,7 +198,9 @@ async def test_in_a_large_store_each_sweep_looks_into_some_folders(
 ) -> None:
     for _ in range(5):
         await place.image()
-    monkeypatch.setattr("prshots.server.domain.sweep.LISTED_AT_MOST", 5)  # of the 10 objects of 5 images
+    monkeypatch.setattr(
+        "prshots.server.domain.upkeep.sweep.LISTED_AT_MOST", 5
+    )  # of the 10 objects of 5 images
     orphans = [place.orphan(DAY, origin_key(f"{shard}{secrets.token_hex(15)}", "png")) for shard in SHARDS]
     assert (await place.sweep(force=True)).orphans == len(SHARDS) // 2
     sweeps = 0
@@ -413,7 +407,9 @@ class TestBrake:
     async def test_an_empty_database_beside_a_full_store_deletes_no_files(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 50)  # it must not judge by the first batch
+        monkeypatch.setattr(
+            "prshots.server.domain.upkeep.sweep.BATCH", 50
+        )  # it must not judge by the first batch
         files = [place.orphan(DAY) for _ in range(MASS + 1)]
         report = await place.sweep()
         assert "more than half of the files in the image store have no record" in report.refused["orphans"]
@@ -424,7 +420,7 @@ class TestBrake:
     async def test_many_files_without_a_record_beside_more_images_are_deleted(
         self, place: Place, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prshots.server.domain.sweep.BATCH", 50)
+        monkeypatch.setattr("prshots.server.domain.upkeep.sweep.BATCH", 50)
         for _ in range(MASS + 20):
             os.utime(place.path(await place.image()), (NOW - DAY, NOW - DAY))
         for _ in range(MASS + 1):

@@ -21,7 +21,7 @@ from prshots.client.templates import Template
 from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.replies import SizedComment
-from prshots.server.domain.comment import MAX_LISTED, comment
+from prshots.server.domain.comments.listing import MAX_LISTED, comment
 from support.comment_entries import Entry, url_of
 
 URL = f"https://img.example.com/i/{'0a' * 16}.png?exp=1812345678&token=k1.{'5e' * 32}"

@@ -13,15 +13,16 @@ import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
 from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES
-from prshots.server.adapters.sql.records import SqlRecords
-from prshots.server.domain.expiry import expire_scheduled
-from prshots.server.domain.models import Image, Project
-from prshots.server.domain.safeguards import LEFTOVER_AGE_SECONDS
-from prshots.server.domain.sweep import sweep
-from prshots.server.domain.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
+from prshots.server.domain.images.expiry import expire_scheduled
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.upkeep.safeguards import LEFTOVER_AGE_SECONDS
+from prshots.server.domain.upkeep.sweep import sweep
 from support.stores_and_records import (
     NOW,
     DiskStoreAt,
+    SqlRecords,
     a_project,
     an_image,
     engines_of,

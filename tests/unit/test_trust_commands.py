@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from prshots.cli import app
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError
 from prshots.server.adapters.sql.trusts import SqlTrusts
-from prshots.server.domain.projects import Projects
+from prshots.server.domain.projects.service import Projects
 from support.stores_and_records import open_database, open_records
 
 Run = Callable[..., Result]
@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> Run:
 
     async def with_project() -> None:
         records = open_records(tmp_path)
-        await Projects(records).create_project("web")
+        await Projects(records, records).create_project("web")
         await records.close()
 
     def run(*args: str, **env: str) -> Result:

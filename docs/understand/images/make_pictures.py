@@ -113,6 +113,7 @@ PURPOSES = {
     "config": "settings",
     "observability": "metrics, logs",
     "domain": "the rules and the ports; no framework, no driver",
+    "links": "signed URLs, and what delivery reads; no service",
     "contract": "what client and server agree on; needs nothing installed",
 }
 ROW, GAP, MARGIN = 54, 10, 12

@@ -11,7 +11,7 @@ from prshots.contract.errors import PrshotsError
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.reconciliation import CheckReport, Finding
+    from prshots.server.domain.upkeep.reconciliation import CheckReport, Finding
 
 LISTED = 1000
 """How many findings `--json` lists. It counts all of them."""
@@ -68,11 +68,13 @@ async def _check(
 ) -> "CheckReport":
     from rich.console import Console
 
-    from prshots.server.domain import reconciliation
+    from prshots.server.domain.upkeep import reconciliation
     from prshots.server.wiring import opened_for_sweep
 
     async with opened_for_sweep(settings) as engines:
-        installation = reconciliation.Installation(engines.records, engines.upkeep, engines.store)
+        installation = reconciliation.Installation(
+            engines.records, engines.projects, engines.upkeep, engines.store
+        )
         with Console(stderr=True).status("Checking …") as status:
 
             def progress(so_far: "CheckReport") -> None:
@@ -86,7 +88,7 @@ async def _check(
 
 
 def _described(finding: "Finding") -> dict[str, Any]:
-    from prshots.server.domain.models import Image
+    from prshots.server.domain.images.models import Image
 
     if isinstance(finding, str):
         return {"kind": "file without record", "key": finding}

@@ -15,7 +15,7 @@ from prshots.contract.variables import ignored, unknown_variables
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.projects import Projects
+    from prshots.server.domain.projects.service import Projects
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from prshots.cli import trusts
 from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table, say, when, with_accounts
 from prshots.cli.help_sections import Sections
 from prshots.contract.limits import Policy
-from prshots.server.domain.models import DEFAULT_KEEP_BASELINES, Project
+from prshots.server.domain.projects.models import DEFAULT_KEEP_BASELINES, Project
 
 if TYPE_CHECKING:
-    from prshots.server.domain.projects import ProjectChanges, Projects
+    from prshots.server.domain.projects.service import ProjectChanges, Projects
 
 app = typer.Typer(
     cls=Sections,

@@ -11,7 +11,7 @@ from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.sweep import SweepReport
+    from prshots.server.domain.upkeep.sweep import SweepReport
 
 
 def sweep(
@@ -34,7 +34,7 @@ def sweep(
     else:
         print(_summary(report, seconds))
     if report.foreign_store:
-        from prshots.server.domain.safeguards import FOREIGN_STORE
+        from prshots.server.domain.upkeep.safeguards import FOREIGN_STORE
 
         say(f"Warning: {FOREIGN_STORE}; files without a record were not deleted.")
     for words in report.refused.values():
@@ -48,7 +48,7 @@ def sweep(
 async def _sweep(settings: "Settings", *, force: bool) -> tuple["SweepReport", float]:
     from rich.console import Console
 
-    from prshots.server.domain.sweep import sweep as run_sweep
+    from prshots.server.domain.upkeep.sweep import sweep as run_sweep
     from prshots.server.wiring import opened_for_sweep
 
     started = time.monotonic()

@@ -8,8 +8,8 @@ from prshots.cli.common import ConfigOption, JsonOption, print_json, print_table
 from prshots.cli.help_sections import Sections
 
 if TYPE_CHECKING:
-    from prshots.server.domain.models import UploadToken
-    from prshots.server.domain.projects import Projects
+    from prshots.server.domain.projects.models import UploadToken
+    from prshots.server.domain.projects.service import Projects
 
 app = typer.Typer(cls=Sections, help="Create, list and revoke upload tokens.", no_args_is_help=True)
 

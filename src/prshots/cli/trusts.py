@@ -19,9 +19,9 @@ from prshots.cli.common import (
 
 if TYPE_CHECKING:
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.keyless import Trusts
-    from prshots.server.domain.models import Trust
-    from prshots.server.domain.projects import Projects
+    from prshots.server.domain.projects.keyless import Trusts
+    from prshots.server.domain.projects.models import Trust
+    from prshots.server.domain.projects.service import Projects
 
 T = TypeVar("T")
 

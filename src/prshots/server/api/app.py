@@ -23,9 +23,8 @@ from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
 from prshots.server.api.upload import upload_routes
-from prshots.server.domain.baselines import merged_as_from_json
-from prshots.server.domain.projects import Access
-from prshots.server.domain.upload_checks import (
+from prshots.server.domain.comparison.baselines import merged_as_from_json
+from prshots.server.domain.images.checks import (
     comment_limit_from_text,
     marker_from_text,
     pr_number_from_json,
@@ -33,6 +32,7 @@ from prshots.server.domain.upload_checks import (
     require_pr,
     view_from_text,
 )
+from prshots.server.domain.projects.access import Access
 from prshots.server.http.error_boundary import ErrorBoundary
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.http.llms import llms_route

@@ -7,7 +7,8 @@ from starlette.requests import Request
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.request_body import MAX_JSON_BYTES, bearer, declared_length, json_object
 from prshots.server.api.storable_text import require_storable
-from prshots.server.domain.projects import Access, Projects
+from prshots.server.domain.projects.access import Access
+from prshots.server.domain.projects.service import Projects
 
 
 async def authorized_json(

@@ -13,10 +13,10 @@ from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.query import only_value
 from prshots.server.api.request_body import bearer
 from prshots.server.api.services import PublicServices
-from prshots.server.domain.baselines import baseline_commit_from_json, known_shots_from_json
-from prshots.server.domain.comparison import as_json, request_from_json
-from prshots.server.domain.pull_requests import description_from_json
-from prshots.server.domain.upload_checks import pr_number_from_text, require_pr
+from prshots.server.domain.comparison.baselines import baseline_commit_from_json, known_shots_from_json
+from prshots.server.domain.comparison.plan import as_json, request_from_json
+from prshots.server.domain.images.checks import pr_number_from_text, require_pr
+from prshots.server.domain.images.pull_requests import description_from_json
 from prshots.server.http.json_response import JSONResponse
 
 MAX_KNOWN_BYTES = 4 * 1024**2

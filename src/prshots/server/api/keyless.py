@@ -14,8 +14,8 @@ from prshots.contract.errors import (
     UnauthorizedError,
 )
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
-from prshots.server.domain.bounded_log import BoundedLog
-from prshots.server.domain.keyless import Exchange, Granted
+from prshots.server.domain.people.bounded_log import BoundedLog
+from prshots.server.domain.projects.keyless import Exchange, Granted
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics
 

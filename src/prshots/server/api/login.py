@@ -10,9 +10,9 @@ from starlette.routing import Route
 
 from prshots.contract.errors import ForbiddenError, InvalidInputError, SignInRefusedError
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
-from prshots.server.domain.login_flow import is_secret, new_secret
-from prshots.server.domain.models import User
-from prshots.server.domain.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn
+from prshots.server.domain.people.login_flow import is_secret, new_secret
+from prshots.server.domain.people.models import User
+from prshots.server.domain.people.sign_in import SESSION_SECONDS, STATE_SECONDS, SignIn
 from prshots.server.http.json_response import JSONResponse
 
 _NO_STORE = {"Cache-Control": "no-store"}

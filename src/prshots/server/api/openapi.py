@@ -32,8 +32,8 @@ from prshots.server.api.openapi_parts import (
     object_of,
 )
 from prshots.server.api.openapi_staged import staging_paths
-from prshots.server.domain.baselines import BAD_MERGED_AS
-from prshots.server.domain.upload_checks import BAD_LIMIT, BAD_MARKER, BAD_THEME, BAD_VIEW, payload_too_large
+from prshots.server.domain.comparison.baselines import BAD_MERGED_AS
+from prshots.server.domain.images.checks import BAD_LIMIT, BAD_MARKER, BAD_THEME, BAD_VIEW, payload_too_large
 
 DESCRIPTION = (
     "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "

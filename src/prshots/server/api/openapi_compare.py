@@ -25,7 +25,7 @@ from prshots.server.api.openapi_parts import (
     json_reply,
     object_of,
 )
-from prshots.server.domain.names import MAX_ADDRESS
+from prshots.server.domain.projects.names import MAX_ADDRESS
 
 NOT_ITS_BRANCH = error_reply("The token came from a CI job, which cannot write baselines of this branch.")
 

@@ -26,9 +26,9 @@ from prshots.server.api.openapi_parts import (
     json_reply,
     object_of,
 )
-from prshots.server.domain.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST, NO_TARGET
-from prshots.server.domain.staging import BAD_FROM_FORK, MOST_LISTED
-from prshots.server.domain.upload_checks import BAD_REPOSITORY, BAD_THEME
+from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME
+from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST, NO_TARGET
+from prshots.server.domain.images.staging import BAD_FROM_FORK, MOST_LISTED
 
 _NOT_ITS_BRANCH = error_reply("The token came from a CI job, which cannot stage images of this branch.")
 _NOT_ITS_OWN = error_reply("The token came from a CI job of another pull request or branch.")

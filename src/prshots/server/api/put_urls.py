@@ -12,7 +12,7 @@ from prshots.server.api.request_body import declared_length, received
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted, upload_reply
 from prshots.server.api.upload_form import ABSURD_FACTOR
-from prshots.server.domain.upload_checks import UploadedFile, payload_too_large
+from prshots.server.domain.images.checks import UploadedFile, payload_too_large
 from prshots.server.http.error_boundary import discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 
-from prshots.server.domain.baselines import Baselines
-from prshots.server.domain.comments import Comments
-from prshots.server.domain.comparing import Comparisons
-from prshots.server.domain.images import Images
-from prshots.server.domain.keyless import Exchange
-from prshots.server.domain.projects import Projects
-from prshots.server.domain.pull_requests import PullRequests
-from prshots.server.domain.put_urls import PutUrls
-from prshots.server.domain.staging import Staging
+from prshots.server.domain.comments.service import Comments
+from prshots.server.domain.comparison.baselines import Baselines
+from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.pull_requests import PullRequests
+from prshots.server.domain.images.put_urls import PutUrls
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.images.staging import Staging
+from prshots.server.domain.projects.keyless import Exchange
+from prshots.server.domain.projects.service import Projects
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from prshots.server.api.request_body import bearer
 from prshots.server.api.services import PublicServices
 from prshots.server.api.storable_text import require_storable
 from prshots.server.api.upload import upload_by, upload_reply
-from prshots.server.domain.projects import Access
-from prshots.server.domain.staging import move_from_json, place_of
-from prshots.server.domain.upload_checks import UploadForm
+from prshots.server.domain.images.checks import UploadForm
+from prshots.server.domain.images.staging import move_from_json, place_of
+from prshots.server.domain.projects.access import Access
 from prshots.server.http.json_response import JSONResponse
 
 

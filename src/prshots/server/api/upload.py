@@ -13,9 +13,10 @@ from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.request_body import bearer, declared_length, received
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import read_upload_form
-from prshots.server.domain.projects import Access, Projects
-from prshots.server.domain.upload_checks import UploadForm
-from prshots.server.domain.upload_rate import noting_rate_limits
+from prshots.server.domain.images.checks import UploadForm
+from prshots.server.domain.images.rate import noting_rate_limits
+from prshots.server.domain.projects.access import Access
+from prshots.server.domain.projects.service import Projects
 from prshots.server.http.error_boundary import add_reply_headers, discard_body
 from prshots.server.http.json_response import JSONResponse
 from prshots.server.observability import metrics

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from prshots.contract.errors import InvalidInputError
-from prshots.server.domain.upload_checks import UploadedFile, UploadForm, payload_too_large
+from prshots.server.domain.images.checks import UploadedFile, UploadForm, payload_too_large
 
 TEXT_FIELDS = {"name", "pr_number", "commit_sha", "viewport", "theme", "branch", "repository"}
 FILE_FIELDS = {"image", "before"}

@@ -25,8 +25,8 @@ from prshots.server.delivery.replies import (
     error_reply,
     json_reply,
 )
-from prshots.server.domain.ports import FileReader, KeySource, OpenObject, RemoteReader
-from prshots.server.domain.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, Verdict, check
+from prshots.server.links.ports import FileReader, KeySource, OpenObject, RemoteReader
+from prshots.server.links.signing import UNKNOWN_KEY, VALID, Checked, KeyRing, Verdict, check
 from prshots.server.observability.outages import Outage
 
 MAX_VERIFIED = 4096

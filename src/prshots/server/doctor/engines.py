@@ -18,8 +18,8 @@ from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.server.doctor.stored_images import advice, sampled
-from prshots.server.domain.ports import ObjectStore
-from prshots.server.domain.signing import KeyRing
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.links.signing import KeyRing
 from prshots.server.observability.free_space import LOW_BYTES, free_bytes
 
 DISK_NEARLY_FULL = 1024**3

@@ -12,7 +12,7 @@ from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, ok, problem, warning
 from prshots.server.doctor.addresses import GITHUB_LIMIT
 from prshots.server.doctor.fetching import REQUEST_SECONDS, FetchError, Response, fetch
-from prshots.server.domain.signing import KeyRing
+from prshots.server.links.signing import KeyRing
 
 ABOUT = "image proxy"
 SLOW_SECONDS = 3.0

@@ -6,13 +6,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from prshots.contract.errors import StoreError
 from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.records import SqlRecords
+from prshots.server.adapters.sql.images import SqlImages
+from prshots.server.adapters.sql.projects import SqlProjects
 from prshots.server.adapters.sql.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, ok, problem
 from prshots.server.doctor.fetching import FetchError, fetch
-from prshots.server.domain.ports import ObjectStore
-from prshots.server.domain.reconciliation import Installation, without_bytes
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.upkeep.reconciliation import Installation, without_bytes
 
 SAMPLE = 100
 PLACES = 20
@@ -82,7 +83,7 @@ async def _network_advice(settings: Settings) -> str:
 
 async def sampled(database: Database, store: ObjectStore) -> list[Finding]:
     """Look up some recorded images in the store. Raises RecordsError, StoreError."""
-    installation = Installation(SqlRecords(database), SqlUpkeep(database), store)
+    installation = Installation(SqlImages(database), SqlProjects(database), SqlUpkeep(database), store)
     stored, _ = await installation.upkeep.stored()
     if stored <= SAMPLE:
         images = await installation.upkeep.images_by_id("", "g", SAMPLE)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from prshots.contract.errors import MoveError, StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, THUMBNAIL_EXT, origin_key, origin_keys
-from prshots.server.domain.ports import ObjectStore
+from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move.report import MoveReport
 
 AT_ONCE = 48

@@ -10,7 +10,7 @@ from prshots.server import wiring
 from prshots.server.adapters.sql.move_state import MoveState
 from prshots.server.adapters.sql.row_copies import images_with
 from prshots.server.config.settings import Settings
-from prshots.server.domain.ports import ObjectStore
+from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.plan import (
     Plan,

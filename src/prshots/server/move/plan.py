@@ -19,7 +19,7 @@ from prshots.server.adapters.sql.move_state import MoveState, read_state
 from prshots.server.adapters.sql.row_copies import is_unused
 from prshots.server.adapters.sql.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
-from prshots.server.domain.ports import ObjectStore
+from prshots.server.domain.images.ports import ObjectStore
 
 _LISTED_AT_ONCE = 16
 

@@ -12,8 +12,8 @@ import structlog
 from prshots.contract.errors import PrshotsError
 from prshots.server import wiring
 from prshots.server.config.settings import Settings
-from prshots.server.domain.safeguards import FOREIGN_STORE
-from prshots.server.domain.sweep import Engines, SweepReport, sweep
+from prshots.server.domain.upkeep.safeguards import FOREIGN_STORE
+from prshots.server.domain.upkeep.sweep import Engines, SweepReport, sweep
 from prshots.server.observability import metrics
 from prshots.server.observability.logs import configure_logs
 from prshots.server.processes import settings_of_child

@@ -17,6 +17,7 @@ from prshots.server.wiring.engines import (
     open_database,
     open_reader,
     open_store,
+    projects_in,
 )
 
 if TYPE_CHECKING:
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from prshots.server.adapters.sql.database import Database
     from prshots.server.config.settings import Settings
     from prshots.server.delivery.decision import Delivery
-    from prshots.server.domain.allow_list import AllowList
-    from prshots.server.domain.ports import Issuers, LoginProvider
-    from prshots.server.domain.sign_in import SignIn
+    from prshots.server.domain.people.allow_list import AllowList
+    from prshots.server.domain.people.ports import LoginProvider
+    from prshots.server.domain.people.sign_in import SignIn
+    from prshots.server.domain.projects.ports import Issuers
     from prshots.server.http.error_boundary import ErrorBoundary
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability.outages import Outage
@@ -47,13 +49,13 @@ async def opened_sign_in(settings: Settings) -> AsyncIterator[SignIn]:
 
 def sign_in(settings: Settings, database: Database) -> SignIn:
     from prshots.server.adapters.sql.people import SqlPeople
-    from prshots.server.domain.sign_in import SignIn
+    from prshots.server.domain.people.sign_in import SignIn
 
     return SignIn(SqlPeople(database), login_providers(settings), allow_list(settings))
 
 
 def allow_list(settings: Settings) -> AllowList:
-    from prshots.server.domain.allow_list import AllowList
+    from prshots.server.domain.people.allow_list import AllowList
 
     return AllowList.parse(
         settings.allowed_users, settings.allowed_organizations, settings.allowed_email_domains
@@ -156,22 +158,22 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
     from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.images import SqlImages
+    from prshots.server.adapters.sql.projects import SqlProjects
     from prshots.server.adapters.sql.put_urls import SqlPutUrls
-    from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.staging import SqlStaged
     from prshots.server.adapters.sql.trusts import SqlTrusts
     from prshots.server.api.app import create_api
     from prshots.server.api.services import PublicServices
-    from prshots.server.domain.baselines import Baselines
-    from prshots.server.domain.comments import Comments
-    from prshots.server.domain.comparing import Comparisons
-    from prshots.server.domain.images import Images
-    from prshots.server.domain.keyless import Exchange
-    from prshots.server.domain.projects import Projects
-    from prshots.server.domain.pull_requests import PullRequests
-    from prshots.server.domain.put_urls import PutUrls
-    from prshots.server.domain.staging import Staging
-    from prshots.server.domain.thumbnails import Thumbnails
+    from prshots.server.domain.comments.service import Comments
+    from prshots.server.domain.comparison.baselines import Baselines
+    from prshots.server.domain.comparison.service import Comparisons
+    from prshots.server.domain.images.pull_requests import PullRequests
+    from prshots.server.domain.images.put_urls import PutUrls
+    from prshots.server.domain.images.service import Images
+    from prshots.server.domain.images.staging import Staging
+    from prshots.server.domain.images.thumbnails import Thumbnails
+    from prshots.server.domain.projects.keyless import Exchange
     from prshots.server.http.readiness import Readiness
     from prshots.server.observability import metrics
     from prshots.server.wiring.opening import DatabaseOpening
@@ -180,12 +182,13 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
     opening = DatabaseOpening(settings)
     store, counter = open_store(settings), open_counter(settings, counter_memory)
     database = opening.begin(refuses_a_broken_file=not is_restart)
-    records = SqlRecords(database)
+    records, project_records = SqlImages(database), SqlProjects(database)
     shared_keys = None if settings.on_sqlite else SharedKeys(awaited_keys(settings), database)
     if shared_keys:
         shared_keys.begin()
     images = Images(
         records=records,
+        projects=project_records,
         store=store,
         counter=counter,
         keys=shared_keys or key_source(settings),
@@ -196,7 +199,7 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
     )
     # Workers of their own, so that a thumbnail never waits for a comparison.
     accounts, pictures, comparing = (
-        Projects(records),
+        projects_in(database),
         PictureWorkers(Limits().shared_by(settings.api_workers)),
         PictureWorkers(COMPARING.shared_by(settings.api_workers)),
     )
@@ -238,7 +241,7 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
             baselines=Baselines(records=baseline_records, comparisons=comparison_records, images=images),
             comparisons=comparisons,
             comments=comments,
-            pull_requests=PullRequests(records, images),
+            pull_requests=PullRequests(records, project_records, images),
             staging=staging,
             put_urls=PutUrls(
                 records=SqlPutUrls(database), images=images, staging=staging, base_url=settings.base_url
@@ -300,8 +303,8 @@ def _routes_for_people(
     from prshots.server.api.dashboard.routes import ROUTES
     from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
     from prshots.server.api.login import login_routes, require_own_origin, signed_in
-    from prshots.server.domain.keyless import Trusts
-    from prshots.server.domain.organizations import Organizations
+    from prshots.server.domain.people.organizations import Organizations
+    from prshots.server.domain.projects.keyless import Trusts
 
     signin, overview = sign_in(settings, database), SqlOverview(database)
     for message in allow_list(settings).never_matching(settings.providers):
@@ -336,8 +339,8 @@ def _routes_for_people(
 
 def delivery(settings: Settings) -> tuple[Delivery, Readiness]:
     from prshots.server.delivery.decision import Delivery
-    from prshots.server.domain.ports import FileReader
     from prshots.server.http.readiness import Readiness
+    from prshots.server.links.ports import FileReader
 
     # Delivery only verifies, so a key that it made itself would verify nothing. It waits for the API's.
     reader, keys = open_reader(settings), awaited_keys(settings)

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from prshots.contract.errors import RecordsError, SchemaTooNewError, SettingsError
-from prshots.server.domain.signing import KeyRing
+from prshots.server.links.signing import KeyRing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
     from prshots.server.adapters.keys import KeyFile
     from prshots.server.adapters.sql.database import Database
+    from prshots.server.adapters.sql.images import SqlImages
     from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
     from prshots.server.adapters.sql.migrate import Migration
-    from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.config.settings import Settings
-    from prshots.server.domain.keyless import Trusts
-    from prshots.server.domain.ports import FileReader, KeySource, ObjectStore, RateCounter, RemoteReader
-    from prshots.server.domain.projects import Projects
-    from prshots.server.domain.sweep import Engines
+    from prshots.server.domain.images.ports import ObjectStore, RateCounter
+    from prshots.server.domain.projects.keyless import Trusts
+    from prshots.server.domain.projects.service import Projects
+    from prshots.server.domain.upkeep.sweep import Engines
+    from prshots.server.links.ports import FileReader, KeySource, RemoteReader
 
 
 def key_file(settings: Settings) -> KeyFile:
@@ -192,11 +193,11 @@ def _extra(name: str) -> Iterator[None]:
         ) from error
 
 
-def open_records(settings: Settings) -> SqlRecords:
+def open_records(settings: Settings) -> SqlImages:
     """Open the database for its records only. Raises RecordsError."""
-    from prshots.server.adapters.sql.records import SqlRecords
+    from prshots.server.adapters.sql.images import SqlImages
 
-    return SqlRecords(open_database(settings))
+    return SqlImages(open_database(settings))
 
 
 def open_store(settings: Settings) -> ObjectStore:
@@ -238,28 +239,35 @@ def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
     return RedisCounter(settings.counter_url, settings.uploads_per_minute)
 
 
+def projects_in(database: Database) -> Projects:
+    from prshots.server.adapters.sql.projects import SqlProjects
+    from prshots.server.adapters.sql.tokens import SqlTokens
+    from prshots.server.domain.projects.service import Projects
+
+    return Projects(SqlProjects(database), SqlTokens(database))
+
+
 @contextlib.asynccontextmanager
 async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
-    from prshots.server.domain.projects import Projects
-
-    records = open_records(settings)
+    database = open_database(settings)
     try:
-        yield Projects(records)
+        yield projects_in(database)
     finally:
-        await records.close()
+        await database.close()
 
 
 @contextlib.asynccontextmanager
 async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
     """Open projects and their trusts. Raises RecordsError."""
-    from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.trusts import SqlTrusts
-    from prshots.server.domain.keyless import Trusts
-    from prshots.server.domain.projects import Projects
+    from prshots.server.domain.projects.keyless import Trusts
 
     database = open_database(settings)
     try:
-        yield Projects(SqlRecords(database)), Trusts(SqlTrusts(database), settings.issuers)
+        yield (
+            projects_in(database),
+            Trusts(SqlTrusts(database), settings.issuers),
+        )
     finally:
         await database.close()
 
@@ -269,18 +277,20 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
     from prshots.server.adapters.sql.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.images import SqlImages
     from prshots.server.adapters.sql.people import SqlPeople
+    from prshots.server.adapters.sql.projects import SqlProjects
     from prshots.server.adapters.sql.put_urls import SqlPutUrls
-    from prshots.server.adapters.sql.records import SqlRecords
     from prshots.server.adapters.sql.staging import SqlStaged
+    from prshots.server.adapters.sql.tokens import SqlTokens
     from prshots.server.adapters.sql.upkeep import SqlUpkeep
-    from prshots.server.domain.sweep import Engines
+    from prshots.server.domain.upkeep.sweep import Engines
 
     database, store = open_database(settings), open_store(settings)
     database.call_seconds = SWEEP_SECONDS
     try:
         yield Engines(
-            SqlRecords(database),
+            SqlImages(database),
             SqlPeople(database),
             store,
             SqlUpkeep(database),
@@ -288,6 +298,8 @@ async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
             SqlComparisons(database),
             SqlStaged(database),
             SqlPutUrls(database),
+            SqlProjects(database),
+            SqlTokens(database),
         )
     finally:
         await database.close()

@@ -8,8 +8,8 @@ from prshots.contract.errors import KeysError, RecordsError, SettingsError
 from prshots.server.adapters.keys import RECHECK_SECONDS, KeyFile
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
-from prshots.server.domain.ports import KeySource
-from prshots.server.domain.signing import KeyRing
+from prshots.server.links.ports import KeySource
+from prshots.server.links.signing import KeyRing
 
 _log = structlog.get_logger()
 

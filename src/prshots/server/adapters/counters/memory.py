@@ -9,7 +9,7 @@ from hashlib import blake2b
 from prshots.contract.errors import CounterUnavailableError
 from prshots.contract.rate_limits import WINDOW_SECONDS
 from prshots.server.adapters.counters.upload_log import CAPACITY, UploadLog
-from prshots.server.domain.models import Hit
+from prshots.server.domain.images.models import Hit
 from prshots.server.observability.metrics import UNLIMITED_UPLOADS
 
 PAUSE_SECONDS, LONGEST_SECONDS = 0.001, 0.5

@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from prshots.contract.errors import CounterUnavailableError, SettingsError
 from prshots.contract.rate_limits import WINDOW_SECONDS
-from prshots.server.domain.models import Hit
+from prshots.server.domain.images.models import Hit
 from prshots.server.observability.metrics import COUNTER_OUTAGES, ENGINE_FAILURES, UNLIMITED_UPLOADS
 from prshots.server.observability.outages import Outage
 

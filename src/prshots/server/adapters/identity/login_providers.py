@@ -12,7 +12,7 @@ from joserfc import jwt
 from prshots.contract.errors import ProviderError
 from prshots.server.adapters.identity.issuers import BAD_TOKEN, CLOCK_LEEWAY_SECONDS, Issuer
 from prshots.server.adapters.identity.oauth import OAuthClient, get_json, host_of
-from prshots.server.domain.models import Identity
+from prshots.server.domain.people.models import Identity
 
 MAX_TEXT = 200
 MAX_URL = 2000

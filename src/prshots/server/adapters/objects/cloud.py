@@ -22,7 +22,7 @@ from prshots.contract.object_names import ORIGIN_KEY, OWNER_MARK, content_type_o
 from prshots.server.adapters.deadlines import DELIVERY_SECONDS, STORE_SECONDS, for_bytes, for_objects
 from prshots.server.adapters.objects.cloud_client import STREAM_SECONDS, Limits, first_line, open_client
 from prshots.server.adapters.objects.disk import store_outage
-from prshots.server.domain.ports import ObjectStream
+from prshots.server.links.ports import ObjectStream
 from prshots.server.observability import metrics
 
 if TYPE_CHECKING:  # obstore has these for type checkers only

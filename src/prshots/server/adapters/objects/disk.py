@@ -20,7 +20,7 @@ from prshots.contract.errors import StoreError, StoreFullError
 from prshots.contract.object_names import DIFF_EXT, OBJECT_NAME, ORIGIN_KEY, OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters import deadlines
 from prshots.server.adapters.private_files import FOLDER, IMAGE_FILE, IMAGE_FOLDER
-from prshots.server.domain.ports import OpenObject
+from prshots.server.links.ports import OpenObject
 from prshots.server.observability.metrics import STORE_SECONDS, timed
 from prshots.server.observability.outages import Outage
 

@@ -17,7 +17,7 @@ from prshots.server.adapters.pictures.opening import pillow_errors_as_ours
 from prshots.server.adapters.pictures.pairs import Pair
 from prshots.server.adapters.pictures.regions import Box, boxes_around, clear_noise, merged_strips
 from prshots.server.adapters.pictures.row_alignment import Stretch
-from prshots.server.domain.comparison_models import PairResult
+from prshots.server.domain.comparison.models import PairResult
 
 MAX_REGIONS = 50
 _MAX_STRIPS = 20

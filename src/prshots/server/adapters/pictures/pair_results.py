@@ -3,7 +3,7 @@
 import json
 import struct
 
-from prshots.server.domain.comparison_models import PairResult
+from prshots.server.domain.comparison.models import PairResult
 
 _HEADER_SIZE = struct.Struct(">I")
 

@@ -10,7 +10,7 @@ from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError
 from prshots.server.adapters.pictures import pair_results
 from prshots.server.adapters.pictures.jobs import Job, result_of
 from prshots.server.adapters.pictures.worker_process import WORKER, WorkerProcess
-from prshots.server.domain.comparison_models import PairResult
+from prshots.server.domain.comparison.models import PairResult
 
 _TRIES = 2
 """A worker may die for a reason that has nothing to do with its job, for example while it is idle."""

@@ -15,7 +15,7 @@ from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.prepared import Prepared
 from prshots.server.adapters.sql.schema import images
 from prshots.server.adapters.sql.totals import count_added
-from prshots.server.domain.models import Image
+from prshots.server.domain.images.models import Image
 
 _ADD_IMAGES = Prepared(insert(images))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 from sqlalchemy import BindParameter, Connection, bindparam, delete, text
 
 from prshots.server.adapters.sql.schema import baselines, compared_shots, staged
-from prshots.server.domain.models import Image
+from prshots.server.domain.images.models import Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs.
 _POINT = text(

@@ -13,8 +13,8 @@ from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.retention import release
 from prshots.server.adapters.sql.schema import baseline_commits, baselines, images
 from prshots.server.adapters.sql.totals import count_added
-from prshots.server.domain.comparison_models import Base, BaselineCommit, Bases
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, ShotKey
+from prshots.server.domain.comparison.models import Base, BaselineCommit, Bases
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
 
 T = TypeVar("T")
 

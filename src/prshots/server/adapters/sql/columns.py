@@ -12,7 +12,9 @@ from sqlalchemy.exc import IntegrityError
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.schema import images, organizations, projects, pulls, tokens, users
-from prshots.server.domain.models import Image, ListedImage, Project, PullRequest, UploadToken, User
+from prshots.server.domain.images.models import Image, ListedImage, PullRequest
+from prshots.server.domain.people.models import User
+from prshots.server.domain.projects.models import Project, UploadToken
 
 # Version 0.1.0 recorded "impossible", without the reason. The API finds the reason at the next view.
 _THUMBNAIL = func.nullif(images.c.thumbnail, literal_column("'impossible'")).label("thumbnail")

@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
 
 from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows
 from prshots.server.adapters.sql.schema import images
-from prshots.server.domain.models import Image
+from prshots.server.domain.images.models import Image
 
 SHORTEST_SHA = 7
 _IMAGES_AT_ONCE = 1000

@@ -27,14 +27,14 @@ from prshots.server.adapters.sql.comparison_versions import NEWEST, version_of
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import compared_shots, comparisons, images, pair_results
-from prshots.server.domain.comparison_models import (
+from prshots.server.domain.comparison.models import (
     Base,
     ComparisonRequest,
     PlannedShot,
     ShotResult,
     StoredComparison,
 )
-from prshots.server.domain.models import Image, ShotKey
+from prshots.server.domain.images.models import Image, ShotKey
 
 KEPT_SECONDS = 600
 """How long the comparison of an older commit stays, because a client may still ask for it."""

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam,
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.columns import ACTIVE, OF_PULL_REQUEST
 from prshots.server.adapters.sql.schema import images, projects
-from prshots.server.domain.models import SECONDS_PER_DAY
+from prshots.server.domain.images.models import SECONDS_PER_DAY
 
 
 class Rule(NamedTuple):

@@ -10,7 +10,7 @@ from prshots.contract.errors import KeysError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.sql.database import translating
 from prshots.server.adapters.sql.schema import images, signing_keys
-from prshots.server.domain.signing import KeyRing
+from prshots.server.links.signing import KeyRing
 
 WHAT_TO_DO = (
     "copy the key file from a machine that works. If the keys are lost, run `prshots keys create` there and "

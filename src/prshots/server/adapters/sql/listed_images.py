@@ -6,7 +6,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from prshots.server.adapters.sql.columns import ACTIVE_OF_PR, LISTED_IMAGE, driver_rows
 from prshots.server.adapters.sql.schema import images
-from prshots.server.domain.models import ListedImage
+from prshots.server.domain.images.models import ListedImage
 
 REMEMBERED_IMAGES = 8192
 """A comment has mostly the images of the last one. All take 6 MB."""

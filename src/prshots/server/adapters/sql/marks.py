@@ -35,3 +35,14 @@ def schedule_images(connection: Connection, statement: Update, given: dict[str, 
         some = befores[start : start + BEFORES_AT_ONCE]
         connection.execute(_SCHEDULE_BEFORES, {"before_ids": some, "now": given["now"]})
     return len(marked)
+
+
+_SOME = scheduling(
+    images.c.project_id == bindparam("of_project"), images.c.seq.in_(bindparam("seqs", expanding=True))
+)
+
+
+def mark_some(connection: Connection, project_id: str, seqs: Sequence[int], now: int) -> int:
+    """Schedule these images of a project. Return how many were not scheduled before."""
+    marks: dict[str, object] = {"of_project": project_id, "seqs": seqs, "now": now}
+    return schedule_images(connection, _SOME, marks) if seqs else 0

@@ -43,18 +43,8 @@ from prshots.server.adapters.sql.schema import (
     tokens,
     uploads_by_day,
 )
-from prshots.server.domain.models import (
-    NO_PULL_REQUEST,
-    DayOfUploads,
-    Image,
-    Project,
-    ProjectSummary,
-    PullRequest,
-    Role,
-    Shot,
-    ShotKey,
-    UploadToken,
-)
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, PullRequest, Shot, ShotKey
+from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role, UploadToken
 
 _OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
 _PROJECT_OF_MEMBER = (

@@ -23,7 +23,8 @@ from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.columns import USER, conflict_as
 from prshots.server.adapters.sql.database import Database
 from prshots.server.adapters.sql.schema import login_states, members, organizations, sessions, users
-from prshots.server.domain.models import LoginState, Member, Organization, Role, Session, User
+from prshots.server.domain.people.models import LoginState, Member, Session, User
+from prshots.server.domain.projects.models import Organization, Role
 
 _ORGANIZATION = [
     organizations.c.id,

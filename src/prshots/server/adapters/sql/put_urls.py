@@ -13,7 +13,8 @@ from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.schema import images, put_urls, tokens
 from prshots.server.adapters.sql.staging import add_staged
 from prshots.server.adapters.sql.totals import count_added
-from prshots.server.domain.models import Image, Place, Project, PutUrl, StagedImage
+from prshots.server.domain.images.models import Image, Place, PutUrl, StagedImage
+from prshots.server.domain.projects.models import Project
 
 _PLAIN = [field.name for field in fields(PutUrl) if field.name != "place"]
 _COLUMNS = [put_urls.c[name] for name in _PLAIN]

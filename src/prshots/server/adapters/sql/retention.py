@@ -17,7 +17,7 @@ from prshots.server.adapters.sql.schema import (
     pulls,
     staged,
 )
-from prshots.server.domain.models import NO_PULL_REQUEST
+from prshots.server.domain.images.models import NO_PULL_REQUEST
 
 COMMITS_AT_ONCE = 20
 

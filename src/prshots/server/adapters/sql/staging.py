@@ -23,7 +23,7 @@ from prshots.server.adapters.sql.marks import schedule_images, scheduling
 from prshots.server.adapters.sql.row_locks import lock_pull
 from prshots.server.adapters.sql.schema import images, staged
 from prshots.server.adapters.sql.totals import count_added, count_moved
-from prshots.server.domain.models import NO_PULL_REQUEST, Image, Place, StagedImage
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage
 
 _WITH_IMAGE = staged.join(
     images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, text, update
 
 from prshots.server.adapters.sql.prepared import Prepared
 from prshots.server.adapters.sql.schema import project_totals, pulls
-from prshots.server.domain.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, SECONDS_PER_DAY, Image
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, SECONDS_PER_DAY, Image
 
 # The same SQL for SQLite and PostgreSQL, for which SQLAlchemy has two different constructs. An upload to a
 # closed pull request reopens it, because its new image is not marked as closed. The images of baselines

@@ -24,8 +24,8 @@ from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, project_from,
 from prshots.server.adapters.sql.database import Database, is_refusal
 from prshots.server.adapters.sql.row_locks import lock_project
 from prshots.server.adapters.sql.schema import organizations, projects, tokens, trusts
-from prshots.server.domain.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
-from prshots.server.domain.names import ProjectReference
+from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project, Trust, UploadToken
+from prshots.server.domain.projects.names import ProjectReference
 
 _FIELDS = [field.name for field in fields(Trust)]
 _TRUST = [trusts.c[name] for name in _FIELDS]

@@ -15,9 +15,10 @@ from prshots.server.adapters.sql.free_pages import (
     rewrite,
 )
 from prshots.server.adapters.sql.inspection import server_time
-from prshots.server.adapters.sql.schema import images, project_totals
+from prshots.server.adapters.sql.schema import images, installation, project_totals
 from prshots.server.adapters.sql.wrong_totals import recompute, wrong_days, wrong_projects, wrong_pulls
-from prshots.server.domain.models import Image, WrongTotal
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.upkeep.models import WrongTotal
 
 _STORED = select(
     func.coalesce(func.sum(project_totals.c.images), 0), func.coalesce(func.sum(project_totals.c.bytes), 0)
@@ -27,6 +28,10 @@ _STORED = select(
 class SqlUpkeep:
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def installation_id(self) -> str:
+        query = select(installation.c.id)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
 
     async def time(self) -> float | None:
         return await self._database.read(server_time)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, text
 
 from prshots.contract.limits import MAX_PR_NUMBER
-from prshots.server.domain.models import SECONDS_PER_DAY, Total, WrongTotal
+from prshots.server.domain.images.models import SECONDS_PER_DAY
+from prshots.server.domain.upkeep.models import Total, WrongTotal
 
 PULLS_AT_ONCE = 200
 DAYS_AT_ONCE = 7

@@ -4,7 +4,8 @@ from prshots.server.api.dashboard import views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route
 from prshots.server.api.dashboard.view_types import BaselineListView, ImageListView
-from prshots.server.domain.models import Project, ShotKey
+from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.projects.models import Project
 
 COMMITS = 30
 IMAGES = 60

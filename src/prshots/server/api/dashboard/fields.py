@@ -6,8 +6,8 @@ from typing import Any
 
 from prshots.contract.errors import InvalidInputError
 from prshots.contract.limits import Policy
-from prshots.server.domain.models import Role
-from prshots.server.domain.upload_checks import is_image_id
+from prshots.server.domain.images.checks import is_image_id
+from prshots.server.domain.projects.models import Role
 
 MAX_SEARCH = 200
 

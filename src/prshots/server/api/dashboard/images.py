@@ -9,7 +9,8 @@ from prshots.server.api.dashboard.view_types import (
     ShotListView,
     ThumbnailUrlsView,
 )
-from prshots.server.domain.models import Project, ShotKey
+from prshots.server.domain.images.models import ShotKey
+from prshots.server.domain.projects.models import Project
 
 PAGE = 60
 SHOTS_PAGE = 150

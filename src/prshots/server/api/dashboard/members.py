@@ -6,7 +6,8 @@ from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
 from prshots.server.api.dashboard.view_types import DoneView, MemberListView, MemberView
-from prshots.server.domain.models import Member, Role
+from prshots.server.domain.people.models import Member
+from prshots.server.domain.projects.models import Role
 
 PAGE = 60
 

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
 from prshots.server.api.dashboard.view_types import OrganizationView
-from prshots.server.domain.models import Role
+from prshots.server.domain.projects.models import Role
 
 
 async def create_organization(call: Call) -> OrganizationView:

@@ -12,8 +12,8 @@ from prshots.server.api.dashboard.view_types import (
     ProjectView,
     WouldExpireView,
 )
-from prshots.server.domain.models import Project, ProjectSummary
-from prshots.server.domain.projects import ProjectChanges
+from prshots.server.domain.projects.models import Project, ProjectSummary
+from prshots.server.domain.projects.service import ProjectChanges
 
 PAGE = 24
 DELETION_SECONDS = 2.0

@@ -15,7 +15,8 @@ from prshots.server.api.dashboard.view_types import (
     PullRequestListView,
     PullRequestView,
 )
-from prshots.server.domain.models import Project, PullRequest
+from prshots.server.domain.images.models import PullRequest
+from prshots.server.domain.projects.models import Project
 
 PAGE = 30
 NEWEST_IMAGES = 4

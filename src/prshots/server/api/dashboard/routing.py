@@ -23,16 +23,19 @@ from prshots.server.api.dashboard import cursors
 from prshots.server.api.dashboard.view_types import ServiceView
 from prshots.server.api.request_body import json_object
 from prshots.server.api.storable_text import is_storable, require_storable
-from prshots.server.domain.comments import Comments
-from prshots.server.domain.comparing import Comparisons
-from prshots.server.domain.images import Images
-from prshots.server.domain.keyless import Trusts
-from prshots.server.domain.models import SECONDS_PER_DAY, Project, User
-from prshots.server.domain.organizations import Organizations
-from prshots.server.domain.ports import BaselineRecords, Overview, StagedRecords
-from prshots.server.domain.projects import Projects
-from prshots.server.domain.thumbnails import Thumbnails
-from prshots.server.domain.upload_checks import pr_number_from_text
+from prshots.server.domain.comments.service import Comments
+from prshots.server.domain.comparison.ports import BaselineRecords
+from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.checks import pr_number_from_text
+from prshots.server.domain.images.models import SECONDS_PER_DAY
+from prshots.server.domain.images.ports import Overview, StagedRecords
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.images.thumbnails import Thumbnails
+from prshots.server.domain.people.models import User
+from prshots.server.domain.people.organizations import Organizations
+from prshots.server.domain.projects.keyless import Trusts
+from prshots.server.domain.projects.models import Project
+from prshots.server.domain.projects.service import Projects
 from prshots.server.http.headers import names_tag
 from prshots.server.http.json_response import json_bytes
 

@@ -4,7 +4,7 @@ from prshots.server.api.dashboard import views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, project_route
 from prshots.server.api.dashboard.view_types import StagedListView
-from prshots.server.domain.models import Project
+from prshots.server.domain.projects.models import Project
 
 PAGE = 60
 

@@ -7,7 +7,7 @@ from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.cursors import next_cursor
 from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
 from prshots.server.api.dashboard.view_types import DoneView, NewTokenView, TokenListView
-from prshots.server.domain.models import Project
+from prshots.server.domain.projects.models import Project
 
 PAGE = 60
 

@@ -6,7 +6,7 @@ from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.routing import Call, as_not_found, project_route
 from prshots.server.api.dashboard.view_types import DoneView, TrustListView, TrustView
-from prshots.server.domain.models import Project
+from prshots.server.domain.projects.models import Project
 
 
 async def list_trusts(call: Call, project: Project) -> TrustListView:

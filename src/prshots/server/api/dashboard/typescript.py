@@ -16,7 +16,7 @@ from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.api import login
 from prshots.server.api.dashboard import view_types
-from prshots.server.domain.models import Role
+from prshots.server.domain.projects.models import Role
 
 HEAD = """/**
  * The replies of the dashboard API. Times are Unix seconds; sizes are bytes.

@@ -7,7 +7,8 @@ from prshots.server.api.dashboard import fields, views
 from prshots.server.api.dashboard.projects import summary_of
 from prshots.server.api.dashboard.routing import Call, DashboardRoute
 from prshots.server.api.dashboard.view_types import DayOfUploadsView, UsageView
-from prshots.server.domain.models import SECONDS_PER_DAY, DayOfUploads
+from prshots.server.domain.images.models import SECONDS_PER_DAY
+from prshots.server.domain.projects.models import DayOfUploads
 
 BIGGEST = 10
 MAX_DAYS = 366

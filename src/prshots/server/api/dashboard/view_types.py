@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.domain.models import Role
+from prshots.server.domain.projects.models import Role
 
 
 class UserView(TypedDict):

@@ -17,22 +17,19 @@ from prshots.server.api.dashboard.view_types import (
     TrustView,
     UserView,
 )
-from prshots.server.domain.comment import image_markdown
-from prshots.server.domain.comparison import has_diff, in_display_order
-from prshots.server.domain.comparison_models import BaselineCommit, PlannedShot, StoredComparison
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import (
+from prshots.server.domain.comparison.models import BaselineCommit, PlannedShot, StoredComparison
+from prshots.server.domain.comparison.plan import has_diff, in_display_order
+from prshots.server.domain.images.markdown import image_markdown
+from prshots.server.domain.images.models import Image, PullRequest, StagedImage
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.people.models import Member, User
+from prshots.server.domain.projects.models import (
     DayOfUploads,
-    Image,
-    Member,
     Organization,
     ProjectSummary,
-    PullRequest,
     Role,
-    StagedImage,
     Trust,
     UploadToken,
-    User,
 )
 from prshots.server.http.headers import origin_of
 

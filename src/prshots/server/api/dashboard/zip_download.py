@@ -8,10 +8,11 @@ from starlette.responses import Response, StreamingResponse
 from prshots.contract.errors import NotFoundError
 from prshots.server.api.dashboard.routing import Call, pull_request_route
 from prshots.server.api.request_body import refuse_body
-from prshots.server.domain.images import Images
-from prshots.server.domain.models import Image, Project
-from prshots.server.domain.ports import Overview
-from prshots.server.domain.zip_archive import ZipWriter, file_paths, safe_file_name
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.ports import Overview
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.images.zip_archive import ZipWriter, file_paths, safe_file_name
+from prshots.server.domain.projects.models import Project
 
 READ_AT_ONCE = 1000
 PIECE_BYTES = 64 * 1024

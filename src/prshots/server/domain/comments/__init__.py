@@ -1,0 +1,1 @@
+"""The comment on a pull request: markup, tables, layout, fitting, views."""

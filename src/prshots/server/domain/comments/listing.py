@@ -1,0 +1,152 @@
+"""The markdown of one image, and of the comment on a pull request.
+
+A name is data. Whatever it contains, an image's alternative text renders as that name. Elsewhere in the
+comment the name is code, where no forge looks for links, mentions, emoji or HTML.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from operator import sub
+from typing import Protocol, TypeVar
+
+from prshots.contract.comments import MAX_COMMENT_BYTES, Marker
+from prshots.contract.limits import Policy
+from prshots.contract.replies import SizedComment
+from prshots.server.domain.comments.markup import STYLES, Style, name_as_code, screenshots, size
+from prshots.server.domain.images.markdown import image_markdown
+from prshots.server.domain.projects.models import Project
+
+DEFAULT_LIMIT = MAX_COMMENT_BYTES - 1
+
+# No comment lists more images than this: the shortest possible lines would fill all of it.
+MAX_LISTED = MAX_COMMENT_BYTES // len("- `n` · 1x1 · `0123456`\n".encode())
+
+
+class Captioned(Protocol):
+    """An image that the comment can show or list."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def viewport(self) -> str: ...
+    @property
+    def commit_sha(self) -> str: ...
+
+
+_Image = TypeVar("_Image", bound=Captioned)
+
+
+def comment(
+    pr_number: int,
+    total: int,
+    newest: Sequence[_Image],
+    url_of: Callable[[_Image], str],
+    dashboard_url: str,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    marker: Marker = Marker.HTML,
+) -> SizedComment:
+    """Build the comment for a pull request with `total` images, in at most `limit` bytes.
+
+    `newest` are the newest `min(total, MAX_LISTED)` of them, in upload order. While there is room, all are
+    shown. After that the oldest are listed without their picture, and the oldest of those are only counted.
+    Only images that may be shown are asked for their URL: signing it takes longer than writing a line.
+    """
+    style = STYLES[marker]
+    heading = f"### {total} {screenshots(total)}"
+    head = f"{marker.line(pr_number)}{style.after_marker}{heading}\n"
+    if len(dashboard_url) > limit // 2:  # without the link, the rest always fits
+        dashboard_url = ""
+    newest_first = newest[::-1]
+    captions = list(map(_caption, newest_first))
+    pictures = _Pile(
+        (
+            f"\n{caption}{style.before_picture}{image_markdown(image.name, url_of(image))}\n"
+            for caption, image in zip(captions, newest_first, strict=True)
+        ),
+        limit - size(head),
+    )
+    shown, listed, lines = len(pictures.texts), 0, _Pile((), 0)
+    if shown < total:
+        room = limit - size(head + _folded(total, "", style) + _left_out(total, dashboard_url))
+        lines = _Pile((f"- {caption}\n" for caption in captions), room)
+        shown = _shown(pictures, lines, room)
+        listed = lines.fitting(room - pictures.sizes[shown], after=shown)
+    text = head
+    if listed:
+        text += _folded(listed, lines.oldest_first(shown, shown + listed), style)
+    text += pictures.oldest_first(0, shown)
+    if omitted := total - shown - listed:
+        text += _left_out(omitted, dashboard_url)
+    return SizedComment(pr_number, text, heading, total, shown, listed, omitted)
+
+
+def deleted_comment(pr_number: int, project: Project, marker: Marker) -> SizedComment:
+    """Build the comment for a closed pull request that has no images left."""
+    heading = "### Screenshots deleted"
+    text = f"{marker.line(pr_number)}{STYLES[marker].after_marker}{heading}\n\n{_why_deleted(project)}\n"
+    return SizedComment(pr_number, text, heading, count=0, shown=0, listed=0, omitted=0)
+
+
+def _why_deleted(project: Project) -> str:
+    """Return the project's policy in words. What deleted each image is not recorded."""
+    if project.policy is Policy.PR_CLOSE:
+        return "This project deletes screenshots when the pull request closes."
+    if project.retain_days is not None:
+        days = "1 day" if project.retain_days == 1 else f"{project.retain_days} days"
+        return f"This project deletes screenshots {days} after they are uploaded."
+    return "This project keeps screenshots until someone deletes them."
+
+
+class _Pile:
+    """Texts about images, newest first, as many as fit into the room together.
+
+    `sizes[n]` is how many bytes the first `n` of them take.
+    """
+
+    def __init__(self, texts: Iterable[str], room: int) -> None:
+        self.texts: list[str] = []
+        self.sizes = [0]
+        taken = 0
+        for text in texts:
+            taken += size(text)
+            if taken > room:
+                break
+            self.texts.append(text)
+            self.sizes.append(taken)
+
+    def fitting(self, room: int, after: int = 0) -> int:
+        """Return how many of the texts after the first ones fit into the room together."""
+        if after >= len(self.sizes):
+            return 0
+        return bisect_right(self.sizes, self.sizes[after] + room, lo=after + 1) - 1 - after
+
+    def oldest_first(self, start: int, end: int) -> str:
+        return "".join(reversed(self.texts[start:end]))
+
+
+def _shown(pictures: _Pile, lines: _Pile, room: int) -> int:
+    """Return how many pictures to show. An image has a picture, a line, or neither.
+
+    Show as many as leave a line for every other image. If that costs too many pictures, they keep two thirds
+    of the room, and the oldest images get no line.
+    """
+    spare = room - lines.sizes[-1]
+    costs = list(map(sub, pictures.sizes, lines.sizes))
+    beside_all_lines = bisect_right(costs, spare, lo=1) - 1
+    return max(beside_all_lines, pictures.fitting(room * 2 // 3))
+
+
+def _folded(count: int, lines: str, style: Style) -> str:
+    summary = f"{count} older {screenshots(count)}, without pictures"
+    return style.folded.format(summary=summary, lines=lines)
+
+
+def _left_out(count: int, dashboard_url: str) -> str:
+    which = "The oldest screenshot is" if count == 1 else f"The oldest {count} screenshots are"
+    where = f"only in the [dashboard]({dashboard_url})" if dashboard_url else "only in the dashboard"
+    return f"\n{which} {where}.\n"
+
+
+def _caption(image: Captioned) -> str:
+    return f"{name_as_code(image.name)} · {image.viewport} · `{image.commit_sha[:7]}`"

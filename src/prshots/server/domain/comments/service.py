@@ -1,0 +1,71 @@
+"""The comment on a pull request, in each of its views."""
+
+from prshots.contract.comments import Marker, View
+from prshots.contract.replies import SizedComment
+from prshots.server.domain.comments import listing
+from prshots.server.domain.comments.fitting import Frame
+from prshots.server.domain.comments.views import (
+    PICTURED,
+    Latest,
+    LatestShot,
+    changes_view,
+    latest_view,
+    shows_latest,
+)
+from prshots.server.domain.comparison.service import Comparisons
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.ports import ImageRecords
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
+
+MAX_SHOTS = 5000
+"""More would not fit, not even as lines."""
+
+
+class Comments:
+    def __init__(self, records: ImageRecords, images: Images, comparisons: Comparisons) -> None:
+        self._records = records
+        self._images = images
+        self._comparisons = comparisons
+
+    async def plain(self, project: Project, pr_number: int) -> str:
+        """Return the comment as the specification has it."""
+        return (await self._all(project, pr_number, listing.DEFAULT_LIMIT, Marker.HTML)).markdown
+
+    async def sized(
+        self, project: Project, pr_number: int, limit: int, marker: Marker, view: View = View.ALL
+    ) -> SizedComment:
+        """Return a view in at most `limit` bytes.
+
+        For a closed pull request that has no images left, it says that they were deleted.
+        """
+        if view is View.ALL:
+            written = await self._all(project, pr_number, limit, marker)
+        else:
+            frame = Frame(pr_number, self._images.dashboard_url_of(project, pr_number), limit, marker)
+            written = await self._view(project, frame, view)
+        if not written.count and await self._records.is_closed(project.id, pr_number):
+            return listing.deleted_comment(pr_number, project, marker)
+        return written
+
+    async def _all(self, project: Project, pr_number: int, limit: int, marker: Marker) -> SizedComment:
+        total, newest = await self._records.listed_of_pr(project.id, pr_number, listing.MAX_LISTED)
+        url_of = self._images.signing_listed()
+        dashboard_url = self._images.dashboard_url_of(project, pr_number)
+        return listing.comment(pr_number, total, newest, url_of, dashboard_url, limit=limit, marker=marker)
+
+    async def _view(self, project: Project, frame: Frame, view: View) -> SizedComment:
+        if view is View.LATEST:
+            return latest_view(frame, await self._latest(project, frame.pr_number))
+        comparison = await self._comparisons.latest(project, frame.pr_number, with_urls=PICTURED)
+        if shows_latest(comparison):
+            return changes_view(frame, comparison, await self._latest(project, frame.pr_number))
+        return changes_view(frame, comparison)
+
+    async def _latest(self, project: Project, pr_number: int) -> Latest:
+        images, commits = await self._records.newest_of_shots(project.id, pr_number, MAX_SHOTS)
+        newest = max(images, key=lambda image: image.seq, default=None)
+        return Latest(list(map(self._shot, images)), newest.commit_sha if newest else "", commits)
+
+    def _shot(self, image: Image) -> LatestShot:
+        return LatestShot(*image.shot, self._images.url_of(image), image.commit_sha)

@@ -1,0 +1,148 @@
+"""Tables of pictures, in HTML or in markdown.
+
+HTML sets the width of a picture. No name can break it: a forge looks for no markdown in an HTML block, and
+for no mention in code. A forge that shows HTML as text gets markdown.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from prshots.contract.comments import Marker
+from prshots.contract.limits import THEMES, VIEWPORT
+from prshots.server.domain.comments.layout import Column
+from prshots.server.domain.comments.markup import code, name_as_code, visible
+from prshots.server.domain.images.markdown import image_markdown, one_line
+
+_NEXT_TABLE = "</table>\n\n<table>\n"
+"""Other columns get another table: in the same one, the wider columns would stretch the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that links to itself. `words` and a `link` (text and URL) are above it, `details` below.
+
+    `labelled` is false for the second picture of a pair: the first one says which column it is.
+    """
+
+    url: str
+    name: str
+    words: str = ""
+    link: tuple[str, str] | None = None
+    details: str = ""
+    labelled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows of cells under these columns. A cell can be empty."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A name with its pictures, and the columns of its first and of its last grid."""
+
+    text: str
+    first: Sequence[Column]
+    last: Sequence[Column]
+
+
+class Tables(ABC):
+    """Writes tables for one kind of forge."""
+
+    @abstractmethod
+    def code(self, text: str) -> str:
+        """Return the text as code, for a cell or for the summary of a fold."""
+
+    @abstractmethod
+    def picture(self, picture: Picture, column: Column, width: int) -> str:
+        """Return a cell with a picture."""
+
+    @abstractmethod
+    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        """Return a name, words about it, and its pictures."""
+
+    @abstractmethod
+    def tables(self, blocks: Iterable[Block]) -> str:
+        """Return the blocks below each other."""
+
+    def label(self, column: Column) -> str:
+        return " ".join(
+            text if text in THEMES or VIEWPORT.fullmatch(text) else self.code(text) for text in column if text
+        )
+
+
+class HtmlTables(Tables):
+    def code(self, text: str) -> str:
+        return f"<code>{escape(visible(text), quote=False)}</code>"
+
+    def picture(self, picture: Picture, column: Column, width: int) -> str:
+        words = [self.label(column)] if picture.labelled else []
+        if picture.words:
+            words.append(picture.words)
+        if picture.link:
+            text, address = picture.link
+            words.append(f'<a href="{escape(address)}">{text}</a>')
+        url = escape(picture.url)
+        alt = escape(one_line(picture.name))
+        image = f'<a href="{url}"><img width="{width}" alt="{alt}" src="{url}"></a>'
+        # Lines are short: a long one would widen its column, and squeeze the pictures of the others.
+        return "<br>".join(filter(None, [" · ".join(words), image, picture.details]))
+
+    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        first, last = grids[0].columns, grids[-1].columns
+        title = f"{self.code(name)} {words}".rstrip()
+        lines = [f'<tr><th align="left" colspan="{len(first)}">{title}</th></tr>\n']
+        for number, grid in enumerate(grids):
+            if number:
+                lines.append(_NEXT_TABLE)
+            lines += ['<tr valign="top"><td>' + "</td><td>".join(row) + "</td></tr>\n" for row in grid.rows]
+        return Block("".join(lines), first, last)
+
+    def tables(self, blocks: Iterable[Block]) -> str:
+        texts: list[str] = []
+        columns: Sequence[Column] = ()
+        for block in blocks:
+            if texts and block.first != columns:
+                texts.append(_NEXT_TABLE)
+            texts.append(block.text)
+            columns = block.last
+        return "".join(["\n<table>\n", *texts, "</table>\n"])
+
+
+class MarkdownTables(Tables):
+    """The name is above the table, not in it, because of `code`."""
+
+    def code(self, text: str) -> str:
+        # Renderers disagree about how to write a pipe in a code span in a table.
+        return code(visible(text).replace("|", "¦"))
+
+    def picture(self, picture: Picture, column: Column, width: int) -> str:
+        del column, width  # the head of the table names the column, and markdown cannot set a width
+        words = [
+            picture.words,
+            f"[{image_markdown(picture.name, picture.url)}]({picture.url})",
+            picture.details,
+        ]
+        if picture.link:
+            text, address = picture.link
+            words.append(f"[{text}]({address})")
+        return " ".join(filter(None, words))
+
+    def block(self, name: str, words: str, grids: Sequence[Grid]) -> Block:
+        lines = ["", f"{name_as_code(name)} {words}".rstrip()]
+        for grid in grids:
+            heads = [self.label(column) for column in grid.columns]
+            rows = [heads, ["---"] * len(heads), *grid.rows]
+            lines += ["", *("| " + " | ".join(row) + " |" for row in rows)]
+        return Block("\n".join([*lines, ""]), grids[0].columns, grids[-1].columns)
+
+    def tables(self, blocks: Iterable[Block]) -> str:
+        return "".join(block.text for block in blocks)
+
+
+TABLES: dict[Marker, Tables] = {Marker.HTML: HtmlTables(), Marker.LINK: MarkdownTables()}

@@ -1,0 +1,1 @@
+"""Baselines, and the comparison of a pull request's images with them."""

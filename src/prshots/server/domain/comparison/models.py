@@ -1,0 +1,131 @@
+"""The records of baselines and comparisons: plain, frozen, without dependencies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+from prshots.contract.replies import ComparisonState, Region, Verdict
+from prshots.server.domain.images.models import Image, ShotKey
+
+PairVerdict = Literal["unchanged", "changed", "moved"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult:
+    """What differs between two images.
+
+    `pixels` counts the pixels that differ. `regions` are rectangles of the second image. `shift` is by how
+    many rows the content below moved down (or, if negative, up). `marked` is a JPEG of the second image
+    with the regions marked; empty if nothing differs.
+    """
+
+    verdict: PairVerdict
+    pixels: int = 0
+    regions: Sequence[Region] = ()
+    shift: int = 0
+    marked: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The baseline that an image is compared with, or the before that was uploaded with it.
+
+    `is_listed`: it is from one of the commits that the comparison was asked to look at, not just the newest
+    of the branch. A before has no `commit_sha`.
+    """
+
+    image: Image
+    commit_sha: str
+    is_listed: bool
+
+    @classmethod
+    def before(cls, image: Image) -> Self:
+        return cls(image, "", is_listed=True)
+
+    @property
+    def is_before(self) -> bool:
+        return not self.commit_sha
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """What a run can be compared with.
+
+    `commit_sha` is the nearest listed commit with baselines, or else that of the newest baseline that was
+    found; None without any. `shots` are all shots of that listed commit, and `is_complete` says that its
+    build has uploaded all of them. `branch_has_any`: the branch has baselines.
+    """
+
+    commit_sha: str | None
+    is_complete: bool
+    shots: Mapping[ShotKey, Base]
+    by_shot: Mapping[ShotKey, Base]
+    branch_has_any: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineCommit:
+    """The baselines of a branch at a commit. `bytes` counts an image that other commits share, too."""
+
+    branch: str
+    commit_sha: str
+    is_complete: bool
+    created_at: int
+    shots: int
+    bytes: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShotResult:
+    """What the comparison of a shot has found. `verdict` is None while it is not known yet."""
+
+    verdict: Verdict | None = None
+    pixels: int = 0
+    regions: Sequence[Region] = ()
+    shift: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedShot:
+    """A shot of a comparison. A removed shot has no image, a new one no base."""
+
+    shot: ShotKey
+    image: Image | None
+    base: Base | None
+    result: ShotResult = ShotResult()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """Compare the images that a pull request has at this commit.
+
+    `commits` are the base's history, newest first. `is_complete`: the run has uploaded all its shots.
+    """
+
+    project_id: str
+    pr_number: int
+    commit_sha: str
+    branch: str
+    commits: Sequence[str] = ()
+    is_complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """A comparison as it is recorded. `missing` counts the base's shots that an incomplete run lacks.
+
+    Without baselines, it counts the run's shots that came without a before.
+
+    `seen_at` is when a process last worked on it. `shots` whose image is deleted are left out.
+    """
+
+    request: ComparisonRequest
+    run: str
+    state: ComparisonState
+    base_commit: str | None
+    missing: int
+    started_at: int
+    seen_at: int
+    shots: Sequence[PlannedShot] = ()

@@ -1,0 +1,238 @@
+"""What a comparison compares: a plan from the images of a run and their bases, and the reply about it.
+
+Pure: `comparing.py` runs it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.limits import COMMIT_SHA, FULL_COMMIT_SHA, MAX_BASE_COMMITS
+from prshots.contract.natural_order import shot_key
+from prshots.contract.replies import MANUAL, ComparedShot, Comparison, ComparisonState, Verdict
+from prshots.server.domain.comparison.models import (
+    Base,
+    Bases,
+    ComparisonRequest,
+    PlannedShot,
+    ShotResult,
+    StoredComparison,
+)
+from prshots.server.domain.images.checks import branch_of, matching, pr_number_from_json
+from prshots.server.domain.images.models import Image, ShotKey
+
+BAD_COMMITS = f"commits must be a list of at most {MAX_BASE_COMMITS} commits of 40 hexadecimal characters"
+BAD_COMPLETE = "complete must be true or false"
+
+_ORDER = {verdict: place for place, verdict in enumerate(Verdict)}
+_MARKED = {Verdict.CHANGED, Verdict.MOVED}
+_TO_LOOK_AT = {None, *_MARKED}
+_COUNTED = [verdict for verdict in Verdict if verdict is not Verdict.FAILED]
+
+Pair = tuple[str, str]
+"""The SHA-256 of two images: before and after."""
+
+
+class Work(NamedTuple):
+    """Two images to compare. `is_decided`: the verdict is known, only the difference is not stored."""
+
+    shot: ShotKey
+    image: Image
+    base: Image
+    is_decided: bool
+
+    @property
+    def pair(self) -> Pair:
+        """The hashes of the two; empty for an image from before version 0.2."""
+        return self.base.sha256 or "", self.image.sha256 or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be compared. `missing` is as in StoredComparison."""
+
+    shots: Sequence[PlannedShot]
+    base_commit: str | None
+    missing: int
+    has_base: bool
+
+    def pairs(self) -> set[Pair]:
+        """Return the hashes of all pairs that have to be compared."""
+        return {work.pair for work in self.work() if all(work.pair)}
+
+    def with_known(self, known: Mapping[Pair, ShotResult]) -> "Plan":
+        """Fill in what is known about pairs of images."""
+        results = {work.shot: known[work.pair] for work in self.work() if work.pair in known}
+        return replace(
+            self, shots=[replace(shot, result=results.get(shot.shot, shot.result)) for shot in self.shots]
+        )
+
+    def work(self) -> list[Work]:
+        """Return what is left to do: pairs without a verdict, and differences that are not stored."""
+        return [
+            Work(shot.shot, shot.image, shot.base.image, is_decided=shot.result.verdict is not None)
+            for shot in self.shots
+            if shot.image and shot.base and shot.result.verdict in _TO_LOOK_AT and not has_diff(shot)
+        ]
+
+    @property
+    def final_state(self) -> ComparisonState:
+        """The state once every shot has its verdict."""
+        if not self.has_base:
+            return ComparisonState.NO_BASELINE
+        if self.missing or not self.shots:  # a run that uploaded nothing is not one without changes
+            return ComparisonState.INCOMPLETE
+        return ComparisonState.COMPARED
+
+
+def planned(
+    images: Collection[Image],
+    bases: Bases,
+    *,
+    is_complete: bool,
+    befores: Mapping[str, Image] = MappingProxyType({}),
+) -> Plan:
+    """Decide for each shot what it is compared with, and what needs no look at its pixels.
+
+    `befores` are those that were uploaded with an image, by its id: they come before any baseline.
+    """
+    with_before = [image for image in images if image.id in befores]
+    by_shot = {**bases.by_shot, **{image.shot: Base.before(befores[image.id]) for image in with_before}}
+    if not bases.branch_has_any:
+        shots = [_planned_shot(image, by_shot) for image in with_before]
+        missing = len(images) - len(shots) if shots else 0
+        return Plan(shots, None, missing, has_base=bool(shots))
+    shots = [_planned_shot(image, by_shot) for image in images]
+    absent = bases.shots.keys() - {image.shot for image in images}
+    if is_complete and bases.is_complete:
+        removed = ShotResult(Verdict.REMOVED)
+        shots += [PlannedShot(shot, None, bases.shots[shot], removed) for shot in absent]
+    missing = 0 if is_complete else len(absent)
+    return Plan(shots, bases.commit_sha, missing, has_base=True)
+
+
+def _planned_shot(image: Image, bases: Mapping[ShotKey, Base]) -> PlannedShot:
+    base = bases.get(image.shot)
+    if base is None:
+        return PlannedShot(image.shot, image, None, ShotResult(Verdict.NEW))
+    is_same = image.sha256 is not None and image.sha256 == base.image.sha256
+    return PlannedShot(image.shot, image, base, ShotResult(Verdict.UNCHANGED if is_same else None))
+
+
+def request_from_json(project_id: str, body: Mapping[str, Any]) -> ComparisonRequest:
+    """Raise InvalidInputError."""
+    pr_number = pr_number_from_json(body.get("pr_number"))
+    commit_sha = matching(COMMIT_SHA, body.get("commit_sha"), "commit_sha required")
+    branch = branch_of(body)
+    commits = body.get("commits", [])
+    if not isinstance(commits, list) or len(commits) > MAX_BASE_COMMITS:
+        raise InvalidInputError(BAD_COMMITS)
+    checked = [matching(FULL_COMMIT_SHA, commit, BAD_COMMITS).lower() for commit in commits]
+    is_complete = body.get("complete", False)
+    if not isinstance(is_complete, bool):
+        raise InvalidInputError(BAD_COMPLETE)
+    return ComparisonRequest(project_id, pr_number, commit_sha, branch, tuple(checked), is_complete)
+
+
+def reply(
+    stored: StoredComparison,
+    *,
+    with_urls: Collection[Verdict],
+    dashboard_url: str,
+    url_of: Callable[[Image], str],
+    diff_url_of: Callable[[Image, Image], str],
+) -> Comparison:
+    """Return what the API says about a comparison. A shot without a verdict yet is left out.
+
+    A shot with a verdict that is not in `with_urls` has no URLs.
+    """
+
+    def compared(shot: PlannedShot, verdict: Verdict) -> ComparedShot:
+        image, base = shot.image, shot.base.image if shot.base else None
+        is_signed = verdict in with_urls
+        return ComparedShot(
+            *shot.shot,
+            verdict,
+            shot.result.pixels,
+            shot.result.regions,
+            shot.result.shift,
+            view_url=url_of(image) if image and is_signed else None,
+            before_url=url_of(base) if base and is_signed else None,
+            diff_url=diff_url_of(image, base) if is_signed and image and base and has_diff(shot) else None,
+            base_commit=shot.base.commit_sha or None if shot.base else None,
+            ancestor=shot.base.is_listed if shot.base else True,
+            reason=shot.result.reason,
+            pair=MANUAL if shot.base and shot.base.is_before else "",
+            commit_sha=other_commit(shot, stored.request),
+        )
+
+    ordered = in_display_order(stored.shots)
+    shots = [compared(shot, shot.result.verdict) for shot in ordered if shot.result.verdict]
+    tally = Counter(shot.verdict for shot in shots)
+    counts = {str(verdict): tally[verdict] for verdict in _COUNTED}
+    if tally[Verdict.FAILED]:
+        counts[Verdict.FAILED] = tally[Verdict.FAILED]
+    request = stored.request
+    return Comparison(
+        request.pr_number,
+        request.commit_sha,
+        request.branch,
+        stored.base_commit,
+        stored.state,
+        counts,
+        shots,
+        dashboard_url,
+        sum(shot.pair == MANUAL for shot in shots),
+    )
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """Return the reply's JSON.
+
+    It has `pairs` only if there are any. A shot has `ancestor` only if it is false, `reason` only if it
+    failed, `pair` only if its before was uploaded with it, and `commit_sha` only if its image is of another
+    commit.
+    """
+    shots = []
+    for shot in comparison.shots:
+        fields = asdict(shot)
+        if fields.pop("ancestor") is False:
+            fields["ancestor"] = False
+        for name in ("reason", "pair", "commit_sha"):
+            if not fields[name]:
+                del fields[name]
+        shots.append(fields)
+    fields = asdict(replace(comparison, shots=[])) | {"shots": shots}
+    if not comparison.pairs:
+        del fields["pairs"]
+    return fields
+
+
+def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:
+    """Return the commit of the shot's image, if the comparison is of another one. A pair outlives its commit.
+
+    Either SHA may be a prefix of the other.
+    """
+    commit_sha = shot.image.commit_sha if shot.image else ""
+    compared, own = request.commit_sha.lower(), commit_sha.lower()
+    return "" if own.startswith(compared) or compared.startswith(own) else commit_sha
+
+
+def has_diff(shot: PlannedShot) -> bool:
+    """Return whether the difference of a changed shot is stored."""
+    if shot.image is None or shot.base is None or shot.result.verdict not in _MARKED:
+        return False
+    return shot.image.diff_base == shot.base.image.id
+
+
+def in_display_order(shots: Collection[PlannedShot]) -> list[PlannedShot]:
+    """Sort by verdict, then in natural order. Shots without a verdict come last."""
+
+    def key(shot: PlannedShot) -> tuple[object, ...]:
+        verdict = shot.result.verdict
+        return _ORDER[verdict] if verdict else len(_ORDER), shot_key(*shot.shot)
+
+    return sorted(shots, key=key)

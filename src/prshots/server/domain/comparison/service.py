@@ -1,0 +1,346 @@
+"""Runs comparisons: plans them, has pairs of images compared outside this process, and records the verdicts.
+
+A comparison is recorded as running before the first pair is compared. If this process dies, its record is no
+longer updated, and the next request for it repeats it. Pairs that were compared before are not compared
+again.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from prshots.contract.errors import (
+    NotFoundError,
+    PictureError,
+    PictureWorkerDiedError,
+    PictureWorkerError,
+    PrshotsError,
+    RecordsError,
+    StoreFullError,
+)
+from prshots.contract.replies import Comparison, ComparisonState, Verdict
+from prshots.server.domain.comparison.models import (
+    ComparisonRequest,
+    PairResult,
+    ShotResult,
+    StoredComparison,
+)
+from prshots.server.domain.comparison.plan import Pair, Plan, Work, planned, reply
+from prshots.server.domain.comparison.ports import BaselineRecords, ComparePictures, ComparisonRecords
+from prshots.server.domain.images.models import Image, ShotKey
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.images.recorded_objects import store_and_record
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.models import Project
+
+ENGINE = 1
+"""The version of the rules that decide about a pair. A higher one compares every pair again."""
+
+REPLY_SECONDS = 10.0
+"""How long a request waits for the result."""
+
+ALIVE_SECONDS = 5.0
+STALE_SECONDS = 20
+"""A running comparison that no process has worked on for so long is repeated."""
+
+RECORD_SECONDS = 1.0
+PAIRS_AT_ONCE = 2
+PLAN_TRIES = 5
+BUSY_TRIES = 20
+BUSY_SECONDS = 0.5
+
+_log = structlog.get_logger()
+_Key = tuple[str, int, str]
+
+
+class _ReplacedError(Exception):
+    """Another run of the same comparison has begun."""
+
+
+class _UndecidableError(Exception):
+    """Why a pair cannot be compared. `is_final`: comparing it again would end the same way."""
+
+    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
+
+
+@dataclass(slots=True)
+class _Run:
+    """One attempt at a comparison, and the results that are not recorded yet."""
+
+    request: ComparisonRequest
+    final_state: ComparisonState
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    results: dict[ShotKey, ShotResult] = field(default_factory=dict)
+    pairs: dict[Pair, ShotResult] = field(default_factory=dict)
+    recorded_at: float = field(default_factory=time.monotonic)
+    recording: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Comparisons:
+    def __init__(
+        self,
+        *,
+        records: ComparisonRecords,
+        baselines: BaselineRecords,
+        store: ObjectStore,
+        images: Images,
+        compare: ComparePictures,
+        on_decided: Callable[[Verdict], None] = lambda _: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._records = records
+        self._baselines = baselines
+        self._store = store
+        self._images = images
+        self._compare = compare
+        self._on_decided = on_decided
+        self._clock = clock
+        # Every run has a few pairs in progress. They take turns here, so a large run does not hold up others.
+        self._slots = asyncio.Semaphore(PAIRS_AT_ONCE)
+        self._running: dict[_Key, asyncio.Task[None]] = {}
+
+    async def compare(
+        self, project: Project, request: ComparisonRequest, seconds: float = REPLY_SECONDS
+    ) -> Comparison:
+        """Compare, and return the result, or what is known of it after `seconds`. Raises RecordsError."""
+        until = time.monotonic() + seconds
+        await self._begin(request)
+        while (task := self._running.get(_key(request))) and (left := until - time.monotonic()) > 0:
+            await asyncio.wait({task}, timeout=left)
+        stored = await self._records.of_commit(project.id, request.pr_number, request.commit_sha)
+        if stored is None:
+            raise NotFoundError("not found")  # the pull request was closed at the same moment
+        return self._reply(project, stored)
+
+    async def latest(
+        self, project: Project, pr_number: int, with_urls: Collection[Verdict] = tuple(Verdict)
+    ) -> Comparison | None:
+        """Return what is known about the newest commit that was compared.
+
+        Only shots with one of these verdicts have URLs. To sign those of all takes longer than the rest.
+        """
+        stored = await self.shown(project, pr_number)
+        return self._reply(project, stored, with_urls) if stored else None
+
+    async def shown(self, project: Project, pr_number: int) -> StoredComparison | None:
+        """Return the comparison of the newest commit. One that a dead process left behind is repeated."""
+        stored = await self._records.shown(project.id, pr_number)
+        if stored and self._is_abandoned(stored):
+            await self._begin(stored.request)
+        return stored
+
+    async def version(self, project: Project, pr_number: int) -> str | None:
+        """Return a text that changes whenever `shown` or the URLs in it do; None if that is not known."""
+        version = await self._records.version(project.id, pr_number)
+        return version and f"{version} {self._images.version_of_urls()}"
+
+    async def close(self) -> None:
+        """Stop. The next request, of any process, repeats what was running."""
+        for task in list(self._running.values()):
+            task.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+
+    def _is_abandoned(self, stored: StoredComparison) -> bool:
+        if stored.state is not ComparisonState.RUNNING or _key(stored.request) in self._running:
+            return False
+        return self._clock() - stored.seen_at > STALE_SECONDS
+
+    def _reply(
+        self, project: Project, stored: StoredComparison, with_urls: Collection[Verdict] = tuple(Verdict)
+    ) -> Comparison:
+        return reply(
+            stored,
+            with_urls=with_urls,
+            dashboard_url=self._images.dashboard_url_of(project, stored.request.pr_number),
+            url_of=self._images.url_of,
+            diff_url_of=self._images.diff_url_of,
+        )
+
+    # Running
+
+    async def _begin(self, request: ComparisonRequest) -> None:
+        """Plan and record a run, and start it if there is something left to do."""
+        request = replace(request, is_complete=request.is_complete or await self._was_complete(request))
+        for _ in range(PLAN_TRIES):
+            plan = await self._planned(request)
+            work = plan.work()
+            run = _Run(request, plan.final_state)
+            if await self._records.begin(
+                request,
+                run.id,
+                plan.shots,
+                state=ComparisonState.RUNNING if work else plan.final_state,
+                base_commit=plan.base_commit,
+                missing=plan.missing,
+                now=int(self._clock()),
+            ):
+                self._stop(request)
+                if work:
+                    self._start(run, work)
+                return
+        raise RecordsError("the images to compare are being deleted: try again later")
+
+    async def _was_complete(self, request: ComparisonRequest) -> bool:
+        return await self._records.was_complete(request.project_id, request.pr_number, request.commit_sha)
+
+    async def _planned(self, request: ComparisonRequest) -> Plan:
+        project_id = request.project_id
+        images = await self._records.images_at(project_id, request.pr_number, request.commit_sha)
+        pairs = await self._records.pairs_at(project_id, request.pr_number, request.commit_sha)
+        shots = {image.shot for image in images}
+        # A pair stays until its shot is uploaded again.
+        images += [after for after, _ in pairs if after.shot not in shots]
+        shots = {image.shot for image in images}
+        bases = await self._baselines.bases(project_id, request.branch, request.commits, shots)
+        befores = {after.id: before for after, before in pairs}
+        plan = planned(images, bases, is_complete=request.is_complete, befores=befores)
+        return plan.with_known(await self._records.known_pairs(project_id, plan.pairs(), ENGINE))
+
+    def _stop(self, request: ComparisonRequest) -> None:
+        """Stop this process's earlier run: another one has replaced it."""
+        if replaced := self._running.pop(_key(request), None):
+            replaced.cancel()
+
+    def _start(self, run: _Run, work: Sequence[Work]) -> None:
+        key = _key(run.request)
+        task = self._running[key] = asyncio.create_task(self._run(run, work))
+
+        def forget(ended: "asyncio.Task[None]") -> None:
+            if self._running.get(key) is ended:
+                del self._running[key]
+
+        task.add_done_callback(forget)
+
+    async def _run(self, run: _Run, work: Sequence[Work]) -> None:
+        queue = iter(work)
+        tasks = [asyncio.create_task(self._work_through(run, queue)) for _ in range(PAIRS_AT_ONCE)]
+        alive = asyncio.create_task(self._stay_alive(run))
+        try:
+            await asyncio.gather(*tasks)
+            await self._record(run, run.final_state)
+        except _ReplacedError:
+            pass
+        except asyncio.CancelledError:
+            with contextlib.suppress(PrshotsError, _ReplacedError):
+                await self._record(run, is_abandoned=True)
+            raise
+        except Exception as error:  # noqa: BLE001 - the record must not say "running" for ever
+            await self._fail(run, error)
+        finally:
+            for task in (*tasks, alive):
+                task.cancel()
+            await asyncio.gather(*tasks, alive, return_exceptions=True)
+
+    async def _fail(self, run: _Run, error: Exception) -> None:
+        if not getattr(error, "count_request", None):
+            unexpected = None if isinstance(error, PrshotsError) else error
+            _log.error("comparison failed", reason=str(error), exc_info=unexpected)
+        with contextlib.suppress(PrshotsError, _ReplacedError):
+            await self._record(run, ComparisonState.FAILED)
+
+    async def _stay_alive(self, run: _Run) -> None:
+        while True:
+            await asyncio.sleep(ALIVE_SECONDS)
+            with contextlib.suppress(PrshotsError, _ReplacedError):
+                await self._record(run)
+
+    async def _work_through(self, run: _Run, queue: Iterator[Work]) -> None:
+        for work in queue:
+            if work.is_decided:
+                await self._restore_diff(work.image, work.base)
+            else:
+                await self._decide(run, work)
+            if time.monotonic() - run.recorded_at > RECORD_SECONDS:
+                await self._record(run)
+
+    async def _record(
+        self, run: _Run, state: ComparisonState | None = None, *, is_abandoned: bool = False
+    ) -> None:
+        """Record what is known by now. Raises _ReplacedError if another run has begun.
+
+        One call at a time, so that the final state comes last. What could not be recorded is kept for the
+        next one.
+        """
+        async with run.recording:
+            results, run.results = run.results, {}
+            pairs, run.pairs = run.pairs, {}
+            run.recorded_at = time.monotonic()
+            now = 0 if is_abandoned else int(self._clock())
+            try:
+                is_current = await self._records.record(
+                    run.request, run.id, results, pairs, engine=ENGINE, state=state, now=now
+                )
+            except BaseException:
+                run.results, run.pairs = results | run.results, pairs | run.pairs
+                raise
+        if not is_current:
+            raise _ReplacedError
+
+    # One shot
+
+    async def _decide(self, run: _Run, work: Work) -> None:
+        is_final = True
+        try:
+            found = await self._compared(work.image, work.base)
+        except _UndecidableError as error:
+            result, is_final = ShotResult(Verdict.FAILED, reason=str(error)), error.is_final
+        else:
+            result = ShotResult(Verdict(found.verdict), found.pixels, found.regions, found.shift)
+            if found.marked:
+                await self._store_diff(work.image, work.base, found.marked)
+        run.results[work.shot] = result
+        self._on_decided(result.verdict or Verdict.FAILED)
+        if is_final and all(work.pair):
+            run.pairs[work.pair] = result
+
+    async def _restore_diff(self, image: Image, base: Image) -> None:
+        """Store the difference of a pair that was compared before, for another image with the same bytes."""
+        twin = await self._records.diff_twin(image, base)
+        marked = await self._store.read(twin.diff_key) if twin else None
+        if marked is None:
+            with contextlib.suppress(_UndecidableError):
+                marked = (await self._compared(image, base)).marked
+        if marked:
+            await self._store_diff(image, base, marked)
+
+    async def _compared(self, image: Image, base: Image) -> PairResult:
+        """Raise _UndecidableError, StoreError."""
+        for _ in range(BUSY_TRIES):
+            async with self._slots:
+                before, after = await self._store.read(base.key), await self._store.read(image.key)
+                if before is None or after is None:
+                    raise _UndecidableError(f"{'its base' if before is None else 'it'} was deleted")
+                try:
+                    return await self._compare(before, after)
+                except PictureError as error:
+                    raise _UndecidableError(str(error), is_final=True) from error
+                except PictureWorkerDiedError as error:
+                    raise _UndecidableError(str(error)) from error
+                except PictureWorkerError as error:
+                    reason = str(error)
+            await asyncio.sleep(BUSY_SECONDS)
+        raise _UndecidableError(reason)
+
+    async def _store_diff(self, image: Image, base: Image, marked: bytes) -> None:
+        """Store a difference. Without room for it, the comparison goes on: the verdict says what matters.
+
+        If the store does not answer, the comparison fails, and the next one stores what is missing.
+        """
+        try:
+            await store_and_record(
+                self._store, image.diff_key, [marked], lambda: self._records.set_diff(image.id, base.id)
+            )
+        except StoreFullError as error:
+            if not error.count_request:
+                _log.error("difference not stored", image=image.id, reason=str(error))
+
+
+def _key(request: ComparisonRequest) -> _Key:
+    return request.project_id, request.pr_number, request.commit_sha.lower()

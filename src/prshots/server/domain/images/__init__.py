@@ -1,0 +1,1 @@
+"""Images: upload, checks, thumbnails, staging, one-time URLs, expiry."""

@@ -1,0 +1,35 @@
+"""Expire images: mark them, delete their bytes, then remove their records. Every trigger uses this."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prshots.server.domain.images.models import Image
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryOutcome:
+    expired: int
+    failed: int
+    freed_bytes: int
+
+
+async def expire_scheduled(
+    records: ImageRecords, store: ObjectStore, images: Sequence[Image]
+) -> ExpiryOutcome:
+    """Expire images that are scheduled, with their befores. If their bytes cannot be deleted, they stay so.
+
+    They are marked first, so that after a crash the next sweep finishes them. Raises RecordsError.
+    """
+    going = await _with_befores(records, images)
+    failed_keys = await store.delete([key for image in going for key in image.keys])
+    failed = {image.id for image in going if not failed_keys.isdisjoint(image.keys)}
+    # An image whose before cannot be deleted stays: without it, nothing would lead to the before.
+    gone = [image for image in going if failed.isdisjoint({image.id, image.before_id})]
+    expired = await records.remove_images([image.id for image in gone]) if gone else 0
+    return ExpiryOutcome(expired, len(going) - len(gone), sum(image.size for image in gone))
+
+
+async def _with_befores(records: ImageRecords, images: Sequence[Image]) -> Sequence[Image]:
+    absent = {image.before_id for image in images if image.before_id} - {image.id for image in images}
+    return [*images, *await records.befores(absent)] if absent else images

@@ -1,0 +1,126 @@
+"""Staged images: uploaded under a branch before its pull request exists, and moved when it does."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from prshots.contract.errors import InvalidInputError
+from prshots.contract.limits import COMMIT_SHA
+from prshots.contract.replies import Moved, Staged, StagedShot
+from prshots.server.domain.images.checks import (
+    UploadForm,
+    branch_of,
+    check_upload,
+    pr_number_from_json,
+    repository_of,
+    require_pr,
+)
+from prshots.server.domain.images.models import NO_PULL_REQUEST, SECONDS_PER_DAY, Image, Place, StagedImage
+from prshots.server.domain.images.ports import StagedRecords
+from prshots.server.domain.images.service import Images
+from prshots.server.domain.projects.access import Access, require_branch
+from prshots.server.domain.projects.models import Project
+
+STAGED_SECONDS = 7 * SECONDS_PER_DAY
+MOVED_AT_ONCE = 1000
+MOST_LISTED = 1000
+
+BAD_FROM_FORK = "from_fork must be true or false"
+OF_A_FORK = "the pull request comes from a fork: images staged for a branch of the same name stay staged"
+OF_ANOTHER_REPOSITORY = "the others are staged for a branch of the same name in another repository"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A request to move what is staged at a place. `from_fork`: the pull request comes from a fork."""
+
+    place: Place
+    pr_number: int
+    from_fork: bool
+
+
+class Staging:
+    def __init__(
+        self, *, records: StagedRecords, images: Images, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._records = records
+        self._images = images
+        self._clock = clock
+
+    async def upload(self, access: Access, form: UploadForm) -> Staged:
+        """Validate, count and store an image for a branch. If it raises an error, nothing is left behind."""
+        place, checked = check_upload(
+            form, place_of, commit=COMMIT_SHA, max_image_bytes=self._images.max_image_bytes
+        )
+        require_branch(access, place.branch, "stage images")
+        await self._images.count_upload(access.project)
+        image, before = self._images.new_pair(access.project, NO_PULL_REQUEST, checked)
+        staged = self.stage(image, place, before)
+        await self._images.keep_pair(lambda: self._records.add(staged), image, before, checked)
+        return self.reply(access.project, staged)
+
+    def stage(self, image: Image, place: Place, before: Image | None = None) -> StagedImage:
+        """Return where and until when a new image is staged. It is not stored yet."""
+        return StagedImage(image, place, image.uploaded_at + STAGED_SECONDS, before)
+
+    def reply(self, project: Project, staged: StagedImage) -> Staged:
+        """Return the reply to an upload of this image."""
+        return Staged(
+            **asdict(self._images.uploaded(staged.image, staged.before)),
+            expires_at=staged.expires_at,
+            dashboard_url=self._images.staged_page_of(project),
+        )
+
+    async def staged(self, access: Access, branch: str, repository: str | None) -> list[StagedShot]:
+        """Return the newest images staged for a branch, in upload order.
+
+        With a repository, only those that move to a pull request from there.
+        """
+        require_branch(access, branch, "list staged images")
+        project = access.project
+        found = await self._records.find(
+            project.id, self._now(), branch=branch, repository=repository, limit=MOST_LISTED
+        )
+        return [self._listed(project, staged) for staged in reversed(found)]
+
+    async def move(self, access: Access, asked: Move) -> Moved:
+        """Move what is staged for the branch of this repository to its pull request, and say what is not.
+
+        Anyone can name a branch of their fork as they like, so nothing is moved to a pull request from one.
+        """
+        require_pr(access.only_pr, asked.pr_number)
+        project, branch = access.project, asked.place.branch
+        moved = 0 if asked.from_fork else await self._move(project, asked)
+        kept = await self._records.count(project.id, branch, self._now())
+        reason = OF_A_FORK if asked.from_fork else OF_ANOTHER_REPOSITORY
+        return Moved(branch, asked.pr_number, moved, kept, reason if kept else "")
+
+    async def _move(self, project: Project, asked: Move) -> int:
+        """Move everything, some at a time. If that is interrupted, the next request moves the rest."""
+        moved = 0
+        while some := await self._records.move(
+            project.id, asked.place, asked.pr_number, self._now(), MOVED_AT_ONCE
+        ):
+            moved += some
+        return moved
+
+    def _listed(self, project: Project, staged: StagedImage) -> StagedShot:
+        image, reply = staged.image, asdict(self.reply(project, staged))
+        return StagedShot(**reply, **image.shot._asdict(), commit_sha=image.commit_sha)
+
+    def _now(self) -> int:
+        return int(self._clock())
+
+
+def place_of(fields: Mapping[str, object]) -> Place:
+    """Raise InvalidInputError."""
+    return Place(branch_of(fields), repository_of(fields))
+
+
+def move_from_json(body: Mapping[str, Any]) -> Move:
+    """Raise InvalidInputError. `from_fork` has no default: who forgets it must not move anything."""
+    place, pr_number = place_of(body), pr_number_from_json(body.get("pr_number"))
+    if not isinstance(body.get("from_fork"), bool):
+        raise InvalidInputError(BAD_FROM_FORK)
+    return Move(place, pr_number, body["from_fork"])

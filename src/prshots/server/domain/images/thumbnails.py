@@ -1,0 +1,149 @@
+"""Thumbnails: created on first view, stored next to the original, deleted with it."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from typing import Literal
+
+import structlog
+
+from prshots.contract.errors import (
+    PictureError,
+    PictureWorkerDiedError,
+    PictureWorkerError,
+    RecordsError,
+    StoreError,
+)
+from prshots.server.domain.images.models import Image, ThumbnailState
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore, RenderThumbnail
+from prshots.server.domain.images.recorded_objects import store_and_record
+
+_log = structlog.get_logger()
+
+ThumbnailAnswer = ThumbnailState | Literal["later"]
+"""`later`: not made yet, or something failed that may work at the next call."""
+
+AT_ONCE = 3
+"""Two are rendered while the next one is read from the store, which may be remote."""
+
+MAX_WAITING = 240
+"""For each project. It takes ten pages of the gallery to ask for so many at a time."""
+
+PATIENCE_SECONDS = 10.0
+"""How long a caller waits. The rest is made anyway: proxies close a request that takes too long."""
+
+MAX_DEATHS = 2
+"""An image that was being decoded each time this many processes died is not decoded again."""
+
+_REMEMBERED_DEATHS = 1000
+
+
+class Thumbnails:
+    """Makes the thumbnails of each project one after the other, so that none has to wait for another's."""
+
+    def __init__(
+        self,
+        *,
+        records: ImageRecords,
+        store: ObjectStore,
+        render: RenderThumbnail,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._render_thumbnail = render
+        self._records = records
+        self._store = store
+        self._patience_seconds = patience_seconds
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._waiting: Counter[str] = Counter()
+        self._deaths: OrderedDict[str, int] = OrderedDict()
+        self._is_closed = False
+        self._in_progress: dict[str, asyncio.Task[ThumbnailAnswer | None]] = {}
+
+    async def close(self) -> None:
+        """Finish the started ones. The others are created at the next view."""
+        self._is_closed = True
+        await asyncio.gather(*self._in_progress.values(), return_exceptions=True)
+
+    async def make(self, images: Sequence[Image]) -> dict[str, ThumbnailAnswer]:
+        """Create missing thumbnails. Return by id what became of each; deleted images are left out."""
+        tasks = {image.id: self._making(image) for image in images if image.thumbnail is None}
+        if tasks:  # not cancelled with this caller: others may wait for the same thumbnails
+            await asyncio.wait(tasks.values(), timeout=self._patience_seconds)
+        answers = {image.id: image.thumbnail or _answer(tasks[image.id]) for image in images}
+        return {image_id: answer for image_id, answer in answers.items() if answer is not None}
+
+    def _making(self, image: Image) -> "asyncio.Task[ThumbnailAnswer | None]":
+        """Return the one task that creates this thumbnail for all callers."""
+        task = self._in_progress.get(image.id)
+        if task is None:
+            task = self._in_progress[image.id] = asyncio.create_task(self._make_one(image))
+            task.add_done_callback(lambda _: self._in_progress.pop(image.id))
+        return task
+
+    async def _make_one(self, image: Image) -> ThumbnailAnswer | None:
+        """Return what became of the thumbnail; None if the image is deleted or about to be."""
+        if self._waiting[image.project_id] >= MAX_WAITING:
+            return "later"
+        self._waiting[image.project_id] += 1
+        try:
+            return await self._render_and_store(image)
+        except (StoreError, RecordsError, PictureWorkerError) as error:
+            if isinstance(error, PictureWorkerError) or not error.count_request:
+                _log.error("thumbnail failed, retrying at the next view", image=image.id, reason=str(error))
+            return "later"
+        finally:
+            self._leave(image.project_id)
+
+    def _leave(self, project_id: str) -> None:
+        self._waiting[project_id] -= 1
+        if not self._waiting[project_id]:
+            del self._waiting[project_id]
+            self._turns.pop(project_id, None)
+
+    async def _render_and_store(self, image: Image) -> ThumbnailAnswer | None:
+        try:
+            thumbnail = await self._render(image)
+        except PictureError as error:
+            return await self._refused(image, error.reason, str(error))
+        except PictureWorkerDiedError as error:
+            if self._count_death(image.id) < MAX_DEATHS:
+                raise
+            return await self._refused(image, "too_large", str(error))
+        return None if thumbnail is None else await self._store_thumbnail(image, thumbnail)
+
+    async def _refused(self, image: Image, state: ThumbnailState, reason: str) -> ThumbnailState | None:
+        """Record it, so that the image is not decoded again."""
+        _log.warning("image cannot be made into a thumbnail", image=image.id, reason=reason)
+        return state if await self._records.set_thumbnail(image.id, state) else None
+
+    def _count_death(self, image_id: str) -> int:
+        self._deaths[image_id] = self._deaths.pop(image_id, 0) + 1
+        if len(self._deaths) > _REMEMBERED_DEATHS:
+            self._deaths.popitem(last=False)
+        return self._deaths[image_id]
+
+    async def _render(self, image: Image) -> bytes | None:
+        """Return the thumbnail; None if the image is deleted."""
+        turn = self._turns.setdefault(image.project_id, asyncio.Lock())
+        async with turn, self._slots:
+            if self._is_closed:
+                raise asyncio.CancelledError
+            original = await self._store.read(image.key)
+            if original is None:
+                return None
+            width, height = map(int, image.viewport.split("x"))
+            return await self._render_thumbnail(original, tallness=height / width)
+
+    async def _store_thumbnail(self, image: Image, thumbnail: bytes) -> ThumbnailState | None:
+        is_stored = await store_and_record(
+            self._store,
+            image.thumbnail_key,
+            [thumbnail],
+            lambda: self._records.set_thumbnail(image.id, "made"),
+        )
+        return "made" if is_stored else None
+
+
+def _answer(task: "asyncio.Task[ThumbnailAnswer | None]") -> ThumbnailAnswer | None:
+    return task.result() if task.done() and not task.cancelled() else "later"

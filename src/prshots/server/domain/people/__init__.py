@@ -1,0 +1,1 @@
+"""People: sign-in, organizations and what their members may do."""

@@ -1,0 +1,108 @@
+"""Who may sign in.
+
+An entry must name exactly one account. GitHub, GitLab and Gitea guarantee that a login belongs to one
+account. At any other OpenID issuer, people may choose their `preferred_username`, so only the `sub` and a
+verified e-mail address count there.
+"""
+
+import re
+import string
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from prshots.server.domain.people.models import Identity
+
+PROVIDERS = ("github", "gitlab", "gitea", "oidc")
+"""The ids of the login providers."""
+
+_OPENID = "oidc"
+_IDS = ", ".join(PROVIDERS)
+_EVERYONE = "*"
+_ADDRESS = re.compile(r"""[^@\s,;<>"]+@([^@\s,;<>"]+)""")
+_DOMAIN = re.compile(r"[^@*/:\s]+\.[^@*/:\s]+")
+
+# Not casefold() or lower(): they turn other letters into ASCII ones, such as the Kelvin sign into a k.
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """Admits everyone on at least one of the three lists.
+
+    Users and organizations are (provider, name) pairs; an empty provider means any. Names that come from a
+    provider are never split at the colon, so a login `github:me` at another provider is not GitHub's `me`.
+    """
+
+    users: frozenset[tuple[str, str]] = frozenset()
+    organizations: frozenset[tuple[str, str]] = frozenset()
+    email_domains: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, users: str, organizations: str, email_domains: str) -> Self:
+        """Read comma-separated lists: names, `provider:name`, or `*` for everyone; e-mail domains."""
+        return cls(
+            users=frozenset(map(split_provider, _listed(users))),
+            organizations=frozenset(
+                (provider, _folded(name)) for provider, name in map(split_provider, _listed(organizations))
+            ),
+            email_domains=frozenset(_as_domain(entry.removeprefix("@")) for entry in _listed(email_domains)),
+        )
+
+    def admits(self, provider_id: str, identity: Identity) -> bool:
+        """Return whether the person may sign in."""
+        addresses = {email: found[1] for email in identity.emails if (found := _ADDRESS.fullmatch(email))}
+        names = {_folded(name) for name in (identity.unique_login, *addresses) if name}
+        organizations = {_folded(name) for name in identity.organizations}
+        return (
+            any(
+                name in {_EVERYONE, identity.account} or _folded(name) in names
+                for name in _of(provider_id, self.users)
+            )
+            or not organizations.isdisjoint(_of(provider_id, self.organizations))
+            or not self.email_domains.isdisjoint(map(_as_domain, addresses.values()))
+        )
+
+    def never_matching(self, providers: Collection[str]) -> list[str]:
+        """Return a message for each entry that matches nobody at these login providers."""
+        lists = {"PRSHOTS_ALLOWED_USERS": self.users, "PRSHOTS_ALLOWED_ORGANIZATIONS": self.organizations}
+        messages = [
+            f"{setting}: {provider}:{name} matches nobody, because {provider} is not set up"
+            for setting, entries in lists.items()
+            for provider, name in sorted(entries)
+            if provider and provider not in providers
+        ]
+        if _OPENID not in providers:  # a `sub` may contain a colon
+            messages += [
+                f"PRSHOTS_ALLOWED_USERS: {name} matches nobody: before a colon, use one of {_IDS}"
+                for provider, name in sorted(self.users)
+                if not provider and ":" in name
+            ]
+        return messages + [
+            f"PRSHOTS_ALLOWED_EMAIL_DOMAINS: {domain} matches nobody: use a whole domain such as example.org"
+            for domain in sorted(self.email_domains)
+            if not _DOMAIN.fullmatch(domain)
+        ]
+
+
+def _listed(text: str) -> Iterator[str]:
+    return (entry.strip() for entry in text.split(",") if entry.strip())
+
+
+def split_provider(entry: str) -> tuple[str, str]:
+    """Split `provider:name`. The provider is empty if the entry does not begin with a known one."""
+    provider, colon, name = entry.partition(":")
+    known = _folded(provider.strip())
+    return (known, name.strip()) if colon and known in PROVIDERS else ("", entry)
+
+
+def _of(provider_id: str, entries: Collection[tuple[str, str]]) -> Iterator[str]:
+    return (name for provider, name in entries if name and provider in {"", provider_id})
+
+
+def _as_domain(text: str) -> str:
+    return _folded(text).removesuffix(".")
+
+
+def _folded(text: str) -> str:
+    return text.translate(_LOWER)

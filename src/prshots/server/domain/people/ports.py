@@ -1,0 +1,84 @@
+"""The ports of people, and how each call can fail."""
+
+from typing import Protocol
+
+from prshots.server.domain.people.models import Identity, LoginState, Member, Session, User
+from prshots.server.domain.projects.models import (
+    Organization,
+    Role,
+)
+
+
+class People(Protocol):
+    """Users, sessions and organizations. Raises RecordsError; methods that write also RecordsFullError."""
+
+    async def add_login_state(self, state: LoginState) -> None:
+        """Raise ConflictError if it exists."""
+
+    async def take_login_state(self, sha256: str) -> LoginState | None:
+        """Remove and return it. Of two concurrent calls, only one gets it."""
+
+    async def user_of_subject(self, provider: str, subject: str) -> User | None: ...
+
+    async def users_of_login(self, login: str) -> list[User]:
+        """Return the users with this login at any provider. Ignores case."""
+
+    async def add_user(self, user: User, organization: Organization | None) -> None:
+        """Add a user and their personal organization. Raises ConflictError if either exists."""
+
+    async def update_user(self, user: User) -> None:
+        """Write the login, name and avatar."""
+
+    async def add_session(self, session: Session) -> None: ...
+
+    async def session(self, sha256: str) -> tuple[Session, User] | None: ...
+
+    async def touch_session(self, sha256: str, now: int) -> None: ...
+
+    async def end_session(self, sha256: str) -> None: ...
+
+    async def end_sessions_of(self, user_id: str) -> None: ...
+
+    async def discard_old_logins(self, states: int, sessions: int, unseen: int) -> int:
+        """Remove login states and sessions created before these times, and sessions not seen since `unseen`.
+
+        Return how many.
+        """
+
+    async def add_organization(self, organization: Organization, owner_id: str) -> None:
+        """Raise ConflictError if the name is taken."""
+
+    async def organizations_of(self, user_id: str) -> list[tuple[Organization, Role]]:
+        """Return them by name, the personal one first."""
+
+    async def organization_of(self, user_id: str, organization_id: str) -> tuple[Organization, Role] | None:
+        """Find an organization by its id. None if the user is not a member."""
+
+    async def members(self, organization_id: str, after: tuple[str, str] | None, limit: int) -> list[Member]:
+        """Return a page of members, ordered by (login, id)."""
+
+    async def set_member(self, organization_id: str, user_id: str, role: Role) -> None:
+        """Add a member or change their role. Raises ConflictError rather than demote the last owner."""
+
+    async def remove_member(self, organization_id: str, user_id: str) -> bool:
+        """Return False if there is no such member. Raises ConflictError for the last owner."""
+
+
+class LoginProvider(Protocol):
+    """A forge or OpenID issuer that people sign in with: OAuth 2.0 code flow with PKCE."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def label(self) -> str:
+        """The name on the sign-in button."""
+
+    async def authorization_url(self, *, redirect_uri: str, state: str, verifier: str, nonce: str) -> str:
+        """Return the URL to send the browser to. Raises ProviderError."""
+
+    async def identity(self, *, code: str, redirect_uri: str, verifier: str, nonce: str) -> Identity:
+        """Exchange the code for the identity of the person.
+
+        Raises ProviderError, or SignInRefusedError for a code that was used or has expired.
+        """

@@ -1,0 +1,1 @@
+"""Projects: settings, upload tokens, trusts."""

@@ -1,0 +1,78 @@
+"""Shared by upload tokens and sessions: only a hash is stored, and the last use is recorded."""
+
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+
+import structlog
+
+from prshots.contract.errors import RecordsError
+from prshots.contract.limits import UPLOAD_TOKEN
+from prshots.server.domain.projects.models import UploadToken
+
+TOUCH_SECONDS = 60
+"""The precision of a last use: at most one write per credential and minute, not one per request."""
+
+CACHED_USES = 10_000
+
+_log = structlog.get_logger()
+
+
+def hash_of(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def is_upload_token(secret: str) -> bool:
+    """Return whether the text has the form of an upload token."""
+    return UPLOAD_TOKEN.fullmatch(secret) is not None
+
+
+def new_upload_token(
+    project_id: str,
+    *,
+    label: str,
+    created_at: int,
+    created_by: str = "",
+    expires_at: int | None = None,
+    trust_id: str | None = None,
+    pr_number: int | None = None,
+    branch: str | None = None,
+) -> tuple[UploadToken, str]:
+    """Return the record of a new token, and its secret, which is stored nowhere."""
+    secret = f"msr_{secrets.token_hex(32)}"
+    token = UploadToken(
+        id=secrets.token_hex(6),
+        project_id=project_id,
+        label=label,
+        hint=f"msr_…{secret[-4:]}",
+        sha256=hash_of(secret),
+        created_at=created_at,
+        created_by=created_by,
+        expires_at=expires_at,
+        trust_id=trust_id,
+        pr_number=pr_number,
+        branch=branch,
+    )
+    return token, secret
+
+
+class LastUse:
+    """Records when credentials of one kind were last used."""
+
+    def __init__(self, kind: str, touch: Callable[[str, int], Awaitable[None]]) -> None:
+        self._kind = kind
+        self._touch = touch
+        self._noted: dict[str, int] = {}
+
+    async def note(self, key: str, known: int, now: int, **named: str) -> None:
+        """Record a use. `known` is the last use according to the database, `named` are fields for the log."""
+        if now - self._noted.get(key, known) < TOUCH_SECONDS:
+            return
+        if len(self._noted) >= CACHED_USES:  # only a cache: the database has them all
+            self._noted.clear()
+        self._noted[key] = now
+        try:
+            await self._touch(key, now)
+        except RecordsError as error:  # no reason to fail the request
+            if not error.count_request:
+                _log.warning(f"last use of a {self._kind} not recorded", reason=str(error), **named)

@@ -1,0 +1,225 @@
+"""Keyless upload: the trusts of a project, and the exchange of ID tokens for upload tokens."""
+
+import base64
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prshots.contract.errors import (
+    ExchangeRefusedError,
+    InvalidInputError,
+    NotFoundError,
+    ProjectUnclearError,
+)
+from prshots.server.domain.projects.claims import anchor_of, anchors_of, check_claims, unmet
+from prshots.server.domain.projects.credentials import TOUCH_SECONDS, LastUse, new_upload_token
+from prshots.server.domain.projects.job_ids import branch_of, differing_ids, ids_to_pin, pull_request_of
+from prshots.server.domain.projects.models import Project, Trust
+from prshots.server.domain.projects.names import ProjectReference
+from prshots.server.domain.projects.ports import Issuers, TrustRecords
+
+TOKEN_SECONDS = 900
+MAX_TRUSTS = 50
+MAX_ID_TOKEN = 16 * 1024
+MAX_TEXT = 300
+"""The longest text we accept or log from an unverified caller: a project's name, a token's subject."""
+
+_NAME_IT = "set project to organization/name, or to the project's id"
+_ID_TOKEN = re.compile(r"[\w-]+\.([\w-]+)\.[\w-]*", re.ASCII)
+
+
+class Trusts:
+    """The trusts of projects. The operator decides which issuers they may trust (`allowed`)."""
+
+    def __init__(
+        self, records: TrustRecords, allowed: Collection[str], clock: Callable[[], float] = time.time
+    ) -> None:
+        self._records = records
+        self._allowed = allowed
+        self._clock = clock
+
+    async def add(
+        self, project: Project, issuer: str, claims: Mapping[str, str], created_by: str = ""
+    ) -> Trust:
+        """Raise InvalidInputError, ConflictError."""
+        if issuer not in self._allowed:
+            raise InvalidInputError(
+                f"projects cannot trust the issuer {issuer[:MAX_TEXT]!r}: use one of "
+                f"{', '.join(self._allowed) or '(none)'}, or ask the operator to add it to "
+                "PRSHOTS_TRUSTED_ISSUERS"
+            )
+        check_claims(claims)
+        trust = Trust(secrets.token_hex(6), project.id, issuer, dict(claims), int(self._clock()), created_by)
+        await self._records.add_trust(trust, anchor_of(claims), MAX_TRUSTS)
+        return trust
+
+    async def of(self, project: Project) -> list[Trust]:
+        return await self._records.trusts(project.id)
+
+    async def remove(self, trust_id: str, project: Project | None = None) -> None:
+        """Remove a trust (only from `project`, if given) and its tokens. Raises NotFoundError."""
+        if not await self._records.remove_trust(trust_id, project.id if project else None):
+            raise _no_trust(trust_id)
+
+    async def unpin(self, trust_id: str, project: Project | None = None) -> None:
+        """Forget the repository's ids, so that the next job pins its own. Raises as `remove`."""
+        if not await self._records.unpin_trust(trust_id, project.id if project else None):
+            raise _no_trust(trust_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    project: Project
+    expires_at: int
+    secret: str = field(repr=False)
+
+
+class Exchange:
+    """Exchanges a CI job's ID token for an upload token that is valid for 15 minutes.
+
+    The same ID token may be exchanged more than once while it is valid, because jobs retry and have several
+    steps.
+    """
+
+    def __init__(
+        self,
+        records: TrustRecords,
+        issuers: Issuers,
+        *,
+        allowed: Collection[str],
+        audiences: Collection[str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._records = records
+        self._issuers = issuers
+        self._allowed = frozenset(allowed)
+        self._audiences = [audience.rstrip("/") for audience in audiences]
+        self._clock = clock
+        self._last_use = LastUse("trust", records.touch_trust)
+
+    def allows(self, issuer: str) -> bool:
+        """Return whether projects may trust this issuer."""
+        return issuer in self._allowed
+
+    async def grant(self, id_token: object, project: object = None) -> Granted:
+        """Exchange an ID token for a token of the project that `project` names.
+
+        Raises ExchangeRefusedError, ProviderError, RecordsError. Anyone can call this, so it does all cheap
+        checks before it asks the database or the issuer.
+        """
+        unverified = _unverified_claims(id_token)
+        try:
+            return await self._grant(str(id_token), unverified, _project(project))
+        except ExchangeRefusedError as error:
+            about = (_loggable(text) for text in (str(error), unverified.get("iss"), unverified.get("sub")))
+            raise type(error)(*about) from error
+
+    async def _grant(self, id_token: str, unverified: Mapping[str, Any], wanted: ProjectReference) -> Granted:
+        issuer = unverified.get("iss")
+        if not isinstance(issuer, str) or issuer not in self._allowed:
+            raise ExchangeRefusedError("the issuer is not in PRSHOTS_TRUSTED_ISSUERS")
+        self._require_audience(unverified.get("aud"))
+        if not await self._records.is_trusted(issuer):
+            raise ExchangeRefusedError("no project trusts the issuer")
+        claims = await self._issuers.verified_claims(issuer, id_token)
+        now = int(self._clock())
+        matching = await self._matching_trusts(issuer, claims, wanted)
+        trust, project = await self._with_same_ids(matching, claims, now)
+        token, secret = new_upload_token(
+            project.id,
+            label=_loggable(claims.get("sub")),
+            created_at=now,
+            expires_at=now + TOKEN_SECONDS,
+            trust_id=trust.id,
+            pr_number=pull_request_of(claims),
+            branch=branch_of(trust.claims, claims),
+        )
+        if not await self._records.add_token_of_trust(token):
+            raise ExchangeRefusedError("the trust has just been removed")
+        await self._last_use.note(trust.id, trust.last_used_at or 0, now, trust=trust.id)
+        return Granted(project, now + TOKEN_SECONDS, secret)
+
+    def _require_audience(self, audience: object) -> None:
+        given = audience if isinstance(audience, list) else [audience]
+        if not any(isinstance(one, str) and one.rstrip("/") in self._audiences for one in given):
+            raise ExchangeRefusedError(f"the token's audience is not {' or '.join(self._audiences)}")
+
+    async def _matching_trusts(
+        self, issuer: str, claims: Mapping[str, Any], wanted: ProjectReference
+    ) -> list[tuple[Trust, Project]]:
+        """Return the trusts that these claims meet, all of one project.
+
+        A project of someone else never counts, unless the job names exactly that project: anyone can add a
+        trust for any repository to their own project.
+        """
+        candidates = await self._records.trusts_by_anchor(issuer, anchors_of(claims), wanted)
+        candidates = [found for found in candidates if found[1].id == wanted.project] or candidates
+        matching = [(trust, project) for trust, project in candidates if unmet(trust.claims, claims) is None]
+        if not candidates and not wanted.is_exact:
+            which = f"no project {wanted.project!r}" if wanted.project else "no project"
+            raise ProjectUnclearError(
+                f"{which} of the organization 'local' trusts this job: add a trust, or {_NAME_IT}"
+            )
+        if not candidates:
+            raise ExchangeRefusedError(f"no trust in project {str(wanted)!r} names this repository")
+        if not matching:
+            names = ", ".join(sorted({str(unmet(trust.claims, claims)) for trust, _ in candidates}))
+            raise ExchangeRefusedError(f"the token's claims do not match the trust: {names}")
+        if len({project.id for _, project in matching}) > 1:
+            raise ProjectUnclearError(f"several projects trust this job: {_NAME_IT}")
+        return matching
+
+    async def _with_same_ids(
+        self, matching: list[tuple[Trust, Project]], claims: Mapping[str, Any], now: int
+    ) -> tuple[Trust, Project]:
+        """Return the first trust that is pinned to this job's repository. The first job pins it."""
+        reasons = []
+        for trust, project in sorted(matching, key=lambda found: found[0].pins is None):
+            pins = trust.pins
+            if pins is None and (ids := ids_to_pin(trust.claims, claims)):
+                pins = await self._records.pin_trust(trust.id, ids)
+            differing = differing_ids(pins or {}, claims)
+            if not differing:
+                return trust, project
+            if trust.refused_ids != differing or now - (trust.refused_at or 0) >= TOUCH_SECONDS:
+                await self._records.note_refused_ids(trust.id, differing, now)
+            given = ", ".join(f"{name}={text or '(none)'}" for name, text in differing.items())
+            reasons.append(f"trust {trust.id} is pinned to another repository than {given}")
+        raise ExchangeRefusedError(f"{'; '.join(reasons)}: reset the pin if this is right")
+
+
+def _no_trust(trust_id: str) -> NotFoundError:
+    return NotFoundError(f"no trust {trust_id!r}: `prshots project trusts NAME` lists them")
+
+
+def _unverified_claims(id_token: object) -> dict[str, Any]:
+    """Return the claims of a token without verifying it. Raises ExchangeRefusedError if it has none."""
+    if not isinstance(id_token, str) or len(id_token) > MAX_ID_TOKEN:
+        raise ExchangeRefusedError(f"id_token is missing, or longer than {MAX_ID_TOKEN} characters")
+    found = _ID_TOKEN.fullmatch(id_token)
+    if found is None:
+        raise ExchangeRefusedError("id_token is not a JSON Web Token")
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(found[1] + "=" * (-len(found[1]) % 4)))
+    except (ValueError, RecursionError) as error:
+        raise ExchangeRefusedError("id_token does not contain JSON") from error
+    if not isinstance(claims, dict):
+        raise ExchangeRefusedError("id_token does not contain claims")
+    return claims
+
+
+def _project(project: object) -> ProjectReference:
+    if project is None:
+        return ProjectReference("", "")
+    if not isinstance(project, str) or len(project) > MAX_TEXT or not project.isprintable():
+        raise ExchangeRefusedError("project is not a valid name or id")
+    return ProjectReference.parse(project)
+
+
+def _loggable(value: object) -> str:
+    """Return unverified text from a token, shortened and without unprintable characters."""
+    return "".join(filter(str.isprintable, value))[:MAX_TEXT] if isinstance(value, str) else ""

@@ -1,0 +1,143 @@
+"""The ports of projects, and how each call can fail."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from prshots.contract.limits import Policy
+from prshots.server.domain.projects.models import (
+    DayOfUploads,
+    Project,
+    ProjectSummary,
+    Role,
+    Trust,
+    UploadToken,
+)
+from prshots.server.domain.projects.names import ProjectReference
+
+
+class ProjectRecords(Protocol):
+    """The projects. Raises RecordsError; methods that write also raise RecordsFullError."""
+
+    async def add_project(self, project: Project) -> None:
+        """Raise ConflictError if the organization already has a project with that name."""
+
+    async def project(self, name: str, organization_id: str) -> Project | None: ...
+
+    async def projects(self) -> list[Project]: ...
+
+    async def change_project(self, project: Project) -> None:
+        """Write everything that can change. Raises ConflictError if the name is taken."""
+
+    async def set_repository(self, project_id: str, repository: str) -> None:
+        """Set the project's repository, unless it has one."""
+
+    async def retire_project(self, project_id: str, now: int, limit: int) -> int:
+        """Revoke its tokens, remove its trusts, schedule up to `limit` images. Return how many it has."""
+
+    async def remove_project(self, project_id: str) -> bool:
+        """Remove a project with its tokens, trusts and totals. Return False if it still has images."""
+
+
+class TokenRecords(Protocol):
+    """The upload tokens of projects. Raises RecordsError; methods that write also raise RecordsFullError."""
+
+    async def add_token(self, token: UploadToken) -> None:
+        """Add it. Raises NotFoundError if its project is gone."""
+
+    async def project_of_token(self, sha256: str) -> tuple[UploadToken, Project] | None:
+        """Find a token that is not revoked, by its hash. Never cached: revoking works immediately."""
+
+    async def tokens(self, project_id: str) -> list[UploadToken]:
+        """Return tokens, oldest first, without the short-lived ones."""
+
+    async def revoke_token(self, token_id: str, now: int, project_id: str | None = None) -> bool:
+        """Revoke a token; a revoked one keeps its time. Return False if it does not exist.
+
+        With `project_id`, only that project's tokens exist.
+        """
+
+    async def touch_token(self, token_id: str, now: int) -> None: ...
+
+    async def discard_expired_tokens(self, now: int, limit: int) -> int:
+        """Remove up to `limit` expired short-lived tokens. Return how many."""
+
+
+class ProjectOverview(Protocol):
+    """The dashboard's queries about projects. Raises RecordsError.
+
+    Lists are paged by the key of the last entry seen.
+    """
+
+    async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
+        """Find a project by its id. None if the user is not a member of its organization."""
+
+    async def projects_of(
+        self, user_id: str, after: tuple[str, str] | None, limit: int
+    ) -> list[ProjectSummary]:
+        """Return projects ordered by (name, id)."""
+
+    async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None: ...
+
+    async def days(self, project_ids: Collection[str], since_day: int) -> dict[str, list[DayOfUploads]]:
+        """Return the days with uploads from `since_day` on, oldest first, for each project that has any."""
+
+    async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
+        """Return tokens, newest (created_at, id) first, without the short-lived ones."""
+
+    async def would_expire(
+        self, project_id: str, policy: Policy, retain_days: int | None, now: int
+    ) -> tuple[int, int]:
+        """Return how many images and bytes a sweep would expire now under these rules."""
+
+
+class TrustRecords(Protocol):
+    """The trusts of projects. Raises RecordsError; methods that write also raise RecordsFullError."""
+
+    async def add_trust(self, trust: Trust, anchor: str, most: int) -> None:
+        """Add it. Raises ConflictError if the project has the same one, or already `most` trusts.
+
+        Raises NotFoundError if the project is gone.
+        """
+
+    async def trusts(self, project_id: str) -> list[Trust]:
+        """Return them, newest (created_at, id) first."""
+
+    async def is_trusted(self, issuer: str) -> bool:
+        """Return whether any project trusts this issuer."""
+
+    async def trusts_by_anchor(
+        self, issuer: str, anchors: Collection[str], project: ProjectReference
+    ) -> list[tuple[Trust, Project]]:
+        """Return the trusts for this issuer that have one of these anchors, oldest first.
+
+        Only those of the projects that `project` can mean.
+        """
+
+    async def remove_trust(self, trust_id: str, project_id: str | None = None) -> bool:
+        """Remove a trust and all tokens issued through it. Return False if it does not exist.
+
+        With `project_id`, only that project's trusts exist.
+        """
+
+    async def touch_trust(self, trust_id: str, now: int) -> None: ...
+
+    async def pin_trust(self, trust_id: str, pins: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Pin a trust, unless it is pinned already. Return its pins; None if it does not exist."""
+
+    async def unpin_trust(self, trust_id: str, project_id: str | None = None) -> bool:
+        """Forget the pins and the refused ids. Return False if it does not exist, as in `remove_trust`."""
+
+    async def note_refused_ids(self, trust_id: str, ids: Mapping[str, str], now: int) -> None: ...
+
+    async def add_token_of_trust(self, token: UploadToken) -> bool:
+        """Add a short-lived token. Return False if its trust was removed."""
+
+
+class Issuers(Protocol):
+    """Verifies the ID tokens of OpenID issuers."""
+
+    async def verified_claims(self, issuer: str, id_token: str) -> dict[str, Any]:
+        """Return the claims of an ID token that this issuer signed and that is valid now.
+
+        Raises ExchangeRefusedError, or ProviderError if the issuer's keys are unavailable.
+        """

@@ -1,0 +1,1 @@
+"""What keeps database and store in order: sweep, reconciliation, safeguards."""

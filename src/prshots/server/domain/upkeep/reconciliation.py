@@ -1,0 +1,252 @@
+"""`prshots check`: compares records with stored bytes and totals with records, and repairs differences.
+
+Records and bytes are read in the order of their ids, a window at a time, so memory does not grow with the
+number of images. The service can run: every difference is looked up again before it counts, because an upload
+writes its bytes before its record, and an expiry marks the record before it deletes the bytes.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+
+from prshots.contract.errors import StoreError, WrongClockError
+from prshots.contract.object_names import image_id_of
+from prshots.server.domain.images.expiry import expire_scheduled
+from prshots.server.domain.images.models import BEFORE_OF_PAIR, Image
+from prshots.server.domain.images.ports import ImageRecords, ObjectStore
+from prshots.server.domain.projects.ports import ProjectRecords
+from prshots.server.domain.upkeep.models import WrongTotal
+from prshots.server.domain.upkeep.ports import Upkeep
+from prshots.server.domain.upkeep.safeguards import (
+    LEFTOVER_AGE_SECONDS,
+    is_mass,
+    require_own_store,
+    wrong_clock,
+)
+
+BATCH = 4000
+LOOKED_UP_AT_ONCE = 16
+_AFTER_EVERY_ID = "g"  # ids are hex
+
+Finding = Image | str | WrongTotal
+"""A record without bytes, the key of an object without a record, or a wrong total."""
+
+
+@dataclass(slots=True)
+class CheckReport:
+    """What a check compared and found, and what a repair did about it."""
+
+    records: int = 0
+    files: int = 0
+    records_without_bytes: int = 0
+    files_without_record: int = 0
+    wrong_totals: int = 0
+    repaired: int = 0
+    failed: int = 0
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def found(self) -> int:
+        return self.records_without_bytes + self.files_without_record + self.wrong_totals
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The engines that belong together."""
+
+    records: ImageRecords
+    projects: ProjectRecords
+    upkeep: Upkeep
+    store: ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    records: int
+    files: int
+    without_bytes: Sequence[Image]
+    without_record: Sequence[str]
+
+
+Progress = Callable[[CheckReport], None]
+
+
+async def check(
+    installation: Installation,
+    found: Callable[[Finding], None] = lambda _: None,
+    progress: Progress = lambda _: None,
+    clock: Callable[[], float] = time.time,
+) -> CheckReport:
+    """Compare everything and change nothing. Call `found` for each difference.
+
+    Raises WrongClockError, ForeignStoreError, RecordsError, StoreError.
+    """
+    cutoff = await _cutoff(installation, clock)
+    report = CheckReport()
+    async for window in _compared(installation, cutoff):
+        report.records += window.records
+        report.files += window.files
+        report.records_without_bytes += len(window.without_bytes)
+        report.files_without_record += len(window.without_record)
+        for image in window.without_bytes:
+            found(image)
+        for key in window.without_record:
+            found(key)
+        progress(report)
+    async for wrong in _wrong_totals(installation):
+        report.wrong_totals += 1
+        found(wrong)
+        progress(report)
+    return report
+
+
+async def repair(
+    installation: Installation,
+    report: CheckReport,
+    *,
+    force: bool = False,
+    progress: Progress = lambda _: None,
+    clock: Callable[[], float] = time.time,
+) -> None:
+    """Repair what a check found, and note it in its report. Finds every difference again right before.
+
+    Records without bytes expire like any image. Files without a record are deleted. Totals are counted again.
+    Without `force`, most of all records or files are never removed. Raises like `check`.
+    """
+    cutoff = await _cutoff(installation, clock)
+    report.refused += [] if force else _brakes(report)
+    may_expire = force or not is_mass(report.records_without_bytes, report.records)
+    may_delete = force or not is_mass(report.files_without_record, report.files)
+    if (report.records_without_bytes and may_expire) or (report.files_without_record and may_delete):
+        await installation.store.owner(await installation.upkeep.installation_id())
+        async for window in _compared(installation, cutoff):
+            if window.without_bytes and may_expire:
+                await _expire(installation, window.without_bytes, report, int(clock()))
+            if window.without_record and may_delete:
+                failed = await installation.store.delete(window.without_record)
+                report.repaired += len(window.without_record) - len(failed)
+                report.failed += len(failed)
+            progress(report)
+    async for wrong in _wrong_totals(installation):
+        await installation.upkeep.recompute(wrong)
+        report.repaired += 1
+        progress(report)
+
+
+def _brakes(report: CheckReport) -> list[str]:
+    """Return what is too much to remove without being told so."""
+    refused = []
+    if is_mass(report.records_without_bytes, report.records):
+        refused.append(
+            f"{report.records_without_bytes:,} of {report.records:,} images have no bytes: check that "
+            "PRSHOTS_STORE_URL names the right store and that its disk is mounted"
+        )
+    if is_mass(report.files_without_record, report.files):
+        refused.append(
+            f"{report.files_without_record:,} of {report.files:,} files have no record: check that "
+            "PRSHOTS_DATABASE_URL names the right database, and that it is not an older copy"
+        )
+    return refused
+
+
+async def _cutoff(installation: Installation, clock: Callable[[], float]) -> float:
+    """Return the time before which a file without a record is a leftover."""
+    await require_own_store(installation.upkeep, installation.store)
+    if wrong := await wrong_clock(installation.upkeep, installation.store, clock):
+        raise WrongClockError(wrong)
+    return clock() - LEFTOVER_AGE_SECONDS
+
+
+async def _expire(installation: Installation, images: Sequence[Image], report: CheckReport, now: int) -> None:
+    await installation.records.schedule([image.id for image in images], now)
+    outcome = await expire_scheduled(installation.records, installation.store, images)
+    report.repaired += outcome.expired
+    report.failed += outcome.failed
+
+
+async def _compared(installation: Installation, cutoff: float) -> AsyncIterator[_Window]:
+    after: str = ""
+    held: list[str] = []
+    async for listed in installation.store.stored_before(cutoff):
+        keys = held + listed
+        if not keys:
+            continue
+        if keys != sorted(keys) or image_id_of(keys[0]) <= after:
+            raise StoreError("the store does not list its objects in order, so they cannot be compared")
+        last = image_id_of(keys[-1])
+        held = [key for key in keys if image_id_of(key) == last]  # the next batch may have its thumbnail
+        keys = keys[: len(keys) - len(held)]
+        if keys:
+            until = image_id_of(keys[-1])
+            async for window in _compared_between(installation, after, until, keys):
+                yield window
+            after = until
+    async for window in _compared_between(installation, after, _AFTER_EVERY_ID, held):
+        yield window
+
+
+async def _compared_between(
+    installation: Installation, after: str, until: str, keys: list[str]
+) -> AsyncIterator[_Window]:
+    """Compare the records with `after` < id <= `until` with the keys in this range."""
+    listed: dict[str, list[str]] = {}
+    for key in keys:
+        listed.setdefault(image_id_of(key), []).append(key)
+    page_is_full = True
+    while page_is_full:
+        page = await installation.upkeep.images_by_id(after, until, BATCH)
+        absent = [image for image in page if image.key not in listed.pop(image.id, ())]
+        yield _Window(len(page), 0, await without_bytes(installation, absent), ())
+        page_is_full = len(page) == BATCH
+        after = page[-1].id if page else after
+    rest = [key for its_keys in listed.values() for key in its_keys]
+    yield _Window(0, len(keys), (), await _without_record(installation, rest))
+
+
+async def without_bytes(installation: Installation, images: list[Image]) -> list[Image]:
+    """Return those that are missing now. Images that are scheduled for expiry may lack their bytes.
+
+    First the store, then the record: bytes that an expiry has just deleted belong to a marked record.
+    """
+    active = [image for image in images if image.scheduled_at is None]
+    there = await _existing(installation.store, [image.key for image in active])
+    absent = {image.id: image for image in active if image.key not in there}
+    still = await installation.upkeep.active_ids(absent.keys()) if absent else set()
+    return [image for image_id, image in absent.items() if image_id in still]
+
+
+async def _without_record(installation: Installation, keys: list[str]) -> list[str]:
+    """Return the keys of objects that exist and have no record now."""
+    found: list[str] = []
+    for start in range(0, len(keys), BATCH):
+        batch = keys[start : start + BATCH]
+        known = await installation.records.known_ids({image_id_of(key) for key in batch})
+        unknown = [key for key in batch if image_id_of(key) not in known]
+        there = await _existing(installation.store, unknown)
+        found += [key for key in unknown if key in there]
+    return found
+
+
+async def _existing(store: ObjectStore, keys: Sequence[str]) -> set[str]:
+    slots = asyncio.Semaphore(LOOKED_UP_AT_ONCE)
+
+    async def exists(key: str) -> bool:
+        async with slots:
+            return await store.exists(key)
+
+    answers = await asyncio.gather(*map(exists, keys))
+    return {key for key, is_there in zip(keys, answers, strict=True) if is_there}
+
+
+async def _wrong_totals(installation: Installation) -> AsyncIterator[WrongTotal]:
+    """Yield wrong totals; those of projects last, because they sum up those of pull requests."""
+    for project in await installation.projects.projects():
+        for compare in (installation.upkeep.wrong_pulls, installation.upkeep.wrong_days):
+            after: int | None = BEFORE_OF_PAIR - 1
+            while after is not None:
+                wrong, after = await compare(project.id, after)
+                for each in wrong:
+                    yield each
+    for each in await installation.upkeep.wrong_projects():
+        yield each

@@ -1,0 +1,62 @@
+"""What keeps the sweep and `prshots check --repair` from deleting images by mistake.
+
+A wrong clock makes images look old, a wrong database makes them look like leftovers, and a mistyped retention
+makes most of them due. `docs/understand/decisions/0020-reconcile.md` has the reasons for the limits.
+"""
+
+from collections.abc import Callable
+
+from prshots.contract.errors import ForeignStoreError
+from prshots.contract.object_names import OWNER_MARK
+from prshots.server.domain.images.ports import ObjectStore
+from prshots.server.domain.upkeep.ports import Upkeep
+
+CLOCK_SECONDS = 60.0
+"""The largest difference between clocks with which the age of a file means something."""
+
+MASS = 100
+"""Deleting fewer than this needs no confirmation, also if it is everything."""
+
+OVERDUE_SECONDS = 86_400
+"""Images that have been due for a day should have been deleted by the last 24 sweeps."""
+
+LEFTOVER_AGE_SECONDS = 3600
+"""A file without a record may belong to an upload in progress, but not when it is an hour old."""
+
+FOREIGN_STORE = "the image store belongs to another database"
+
+
+def is_mass(deleted: int, of: int) -> bool:
+    """Return whether these are so many of all that someone has to confirm it."""
+    return deleted > MASS and deleted * 2 > of
+
+
+async def wrong_clock(upkeep: Upkeep, store: ObjectStore, clock: Callable[[], float]) -> str:
+    """Compare our clock with those of the engines. Return what is wrong, or "".
+
+    Raises RecordsError, StoreError.
+    """
+    for name, asked in (("database", upkeep.time), ("image store", store.time)):
+        before = clock()
+        theirs = await asked()
+        if theirs is None:
+            continue
+        # Their answer is from some moment in between.
+        ahead = before - theirs if before > theirs else min(0.0, clock() - theirs)
+        if abs(ahead) > CLOCK_SECONDS:
+            direction = "ahead of" if ahead > 0 else "behind"
+            return (
+                f"this machine's clock is {abs(ahead):,.0f} s {direction} the {name}'s: set both clocks (NTP)"
+            )
+    return ""
+
+
+async def require_own_store(upkeep: Upkeep, store: ObjectStore) -> str:
+    """Return the id of this installation. Raises ForeignStoreError if the store belongs to another one."""
+    installation_id = await upkeep.installation_id()
+    mark = await store.read(OWNER_MARK)
+    if mark is not None and mark.decode("utf-8", errors="replace") != installation_id:
+        raise ForeignStoreError(
+            f"{FOREIGN_STORE}: set PRSHOTS_DATABASE_URL and PRSHOTS_STORE_URL to a pair that belongs together"
+        )
+    return installation_id
