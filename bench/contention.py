@@ -13,8 +13,8 @@ from sqlalchemy.dialects import postgresql
 from bench.postgresql import execute
 from bench.processes import package_folder
 from bench.run import BenchError
-from prshots.server.adapters.sql.schema import images
-from prshots.server.adapters.sql.totals import _COUNT_DAYS, _COUNT_PULLS, _COUNT_TOTALS
+from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.images.totals import _COUNT_DAYS, _COUNT_PULLS, _COUNT_TOTALS
 
 PROJECTS = 1000
 PULLS = 200

@@ -43,16 +43,16 @@ from bench.service import Api, Service
 from bench.wrk import Load, Result, wrk
 from prshots.contract.object_names import image_id_of
 from prshots.server.adapters.objects.cloud import CloudStore
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.images import SqlImages
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.images.images import SqlImages
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.projects import SqlProjects
-from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.staging import SqlStaged
-from prshots.server.adapters.sql.tokens import SqlTokens
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.projects.projects import SqlProjects
+from prshots.server.adapters.sql.projects.tokens import SqlTokens
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.upkeep.sweep import Engines, sweep
 
 UPLOADED, DELIVERED, IN_COMMENT = 300 * 1024, 100 * 1024, 20

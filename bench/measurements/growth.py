@@ -24,18 +24,18 @@ from bench.report import Row, Target
 from bench.run import BenchError, Run
 from prshots.contract.limits import Policy
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.images import SqlImages
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.images.images import SqlImages
+from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.projects import SqlProjects
-from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.staging import SqlStaged
-from prshots.server.adapters.sql.tokens import SqlTokens
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.projects.projects import SqlProjects
+from prshots.server.adapters.sql.projects.tokens import SqlTokens
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from prshots.server.domain.upkeep.sweep import Engines, sweep

@@ -9,9 +9,9 @@ import pytest
 
 from prshots.contract.errors import UnauthorizedError
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database
 from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot, ShotResult
 from prshots.server.domain.comparison.ports import BaselineRecords
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
@@ -279,8 +279,8 @@ class TestPages:
 
 
 async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
-    from prshots.server.adapters.sql.overview import SqlOverview
-    from prshots.server.adapters.sql.upkeep import SqlUpkeep
+    from prshots.server.adapters.sql.images.overview import SqlOverview
+    from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 
     database = here.records._database
     await here.build("1", {"cart": "1"})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.replies import ComparisonState, Verdict
-from prshots.server.adapters.sql.comparisons import SqlComparisons
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot, ShotResult
 from prshots.server.domain.comparison.ports import ComparisonRecords
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from prshots.contract.errors import NotFoundError, UnauthorizedError
-from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.domain.projects.models import Trust
 from support.stores_and_records import ENGINES, NOW, SqlRecords, a_project, a_token, an_image, opener
 

@@ -23,15 +23,15 @@ from prshots.server.adapters.counters.redis import RedisCounter
 from prshots.server.adapters.keys import FixedKeys, KeyFile
 from prshots.server.adapters.objects.cloud import CloudReader, CloudStore
 from prshots.server.adapters.objects.disk import DiskReader, DiskStore
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.staging import SqlStaged
-from prshots.server.adapters.sql.trusts import SqlTrusts
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.models import ComparisonRequest, PlannedShot, ShotResult
 from prshots.server.domain.comparison.ports import BaselineRecords, ComparisonRecords
 from prshots.server.domain.images.models import Place, PutUrl, ShotKey, StagedImage

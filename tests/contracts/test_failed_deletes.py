@@ -11,7 +11,7 @@ import pytest
 
 from prshots.contract.errors import ExpireFailedError, RecordsError, RecordsFullError
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.postgresql import Timeouts, open_postgresql
+from prshots.server.adapters.sql.database.postgresql import Timeouts, open_postgresql
 from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.service import Images

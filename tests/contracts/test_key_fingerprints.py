@@ -8,8 +8,8 @@ import pytest
 
 from prshots.contract.errors import KeysError
 from prshots.server.adapters.keys import KeyFile
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
 from prshots.server.links.signing import Key, KeyRing
 from prshots.server.wiring.shared_keys import SharedKeys
 from support.stores_and_records import ENGINES, SqlRecords, a_project, an_image, at_once, opener

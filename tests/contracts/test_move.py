@@ -13,11 +13,11 @@ from sqlalchemy import select
 from prshots.contract.errors import InvalidInputError, MovedError, MoveError, RecordsError
 from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.server import wiring
-from prshots.server.adapters.sql import row_copies
-from prshots.server.adapters.sql.change_log import changes_in
-from prshots.server.adapters.sql.move_state import read_state
-from prshots.server.adapters.sql.schema import images, metadata
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.database.schema import images, metadata
+from prshots.server.adapters.sql.move import row_copies
+from prshots.server.adapters.sql.move.change_log import changes_in
+from prshots.server.adapters.sql.move.move_state import read_state
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.backup.restoring import restore
 from prshots.server.backup.writing import back_up
 from prshots.server.config.settings import Settings

@@ -9,10 +9,10 @@ import pytest
 
 from prshots.contract.errors import RecordsError
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import BEFORE_OF_PAIR, SECONDS_PER_DAY
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, DayOfUploads, Project, Role

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 from sqlalchemy import inspect
 
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.postgresql import open_postgresql
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from support.stores_and_records import SqlRecords, a_project, an_image, partition_images
 
 if TYPE_CHECKING:

@@ -17,10 +17,16 @@ from sqlalchemy import event, text
 
 from prshots.contract.errors import RecordsError, RecordsFullError, RecordsUnsureError
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.overview import SqlOverview
-from prshots.server.adapters.sql.postgresql import LOOKERS, READERS, WRITERS, Timeouts, open_postgresql
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.postgresql import (
+    LOOKERS,
+    READERS,
+    WRITERS,
+    Timeouts,
+    open_postgresql,
+)
+from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.domain.images.checks import UploadedFile, UploadForm
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project

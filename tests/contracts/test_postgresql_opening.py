@@ -56,6 +56,6 @@ def test_an_invalid_database_url_is_refused_without_its_password(end: str) -> No
 
 def test_without_the_driver_the_error_names_the_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "prshots.server.adapters.sql.postgresql")
+    monkeypatch.delitem(sys.modules, "prshots.server.adapters.sql.database.postgresql")
     with pytest.raises(SettingsError, match=r"pip install 'prshots\[postgresql\]'"):
         wiring.open_records(Settings(database_url="postgresql://127.0.0.1/db"))

@@ -12,19 +12,19 @@ from sqlalchemy import Connection, text
 from prshots.contract.errors import UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.contract.replies import ComparisonState
-from prshots.server.adapters.sql.arriving_images import add_images
-from prshots.server.adapters.sql.baseline_rows import Pointer, point_baselines
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.due import due_in, some_due
-from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, point_baselines
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.database.row_locks import lock_pull
+from prshots.server.adapters.sql.database.schema import projects
+from prshots.server.adapters.sql.images.arriving_images import add_images
+from prshots.server.adapters.sql.images.due import due_in, some_due
+from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.row_copies import begin_copying, page_after, replace_page
-from prshots.server.adapters.sql.row_locks import lock_pull
-from prshots.server.adapters.sql.schema import projects
-from prshots.server.adapters.sql.staging import SqlStaged
 from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage
 from prshots.server.domain.people.models import User

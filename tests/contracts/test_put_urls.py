@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from prshots.contract.errors import UnauthorizedError
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.staging import SqlStaged
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.domain.images.models import BEFORE_OF_PAIR, Place, PutUrl, StagedImage
 from prshots.server.domain.images.ports import PutUrlRecords
 from prshots.server.domain.projects.models import Project, UploadToken

@@ -19,13 +19,13 @@ from sqlalchemy import event
 
 from prshots.contract.limits import Policy
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.trusts import SqlTrusts
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image, ShotKey
 from prshots.server.domain.projects.models import Project, Trust
 from prshots.server.domain.projects.names import ProjectReference

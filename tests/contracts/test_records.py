@@ -11,8 +11,8 @@ import pytest
 
 from prshots.contract.errors import ConflictError, RecordsError
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql import listed_images
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.images import listed_images
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image, ListedImage
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
 from support.port_watch import PortWatch
@@ -75,7 +75,7 @@ def listed_ids(counted: tuple[int, list[ListedImage]]) -> list[str]:
 
 class TestDescribing:
     async def test_what_a_client_does_not_know_stays(self, records: Records, project: Project) -> None:
-        from prshots.server.adapters.sql.overview import SqlOverview
+        from prshots.server.adapters.sql.images.overview import SqlOverview
 
         await added(records, project)
         known = {"title": "Fix the cart", "source_branch": "fix", "author": "ann", "path": "/pull/7"}

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 from prshots.cli import app
 from prshots.contract.errors import SchemaTooNewError
 from prshots.server import wiring
-from prshots.server.adapters.sql.migrate import MIGRATIONS, migrate
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.database.migrate import MIGRATIONS, migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, metadata
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from support.engine_servers import PostgreSQL
 from support.migrations import upgrade_to

@@ -13,13 +13,13 @@ import pytest
 import structlog
 from sqlalchemy import Engine
 
-from prshots.server.adapters.sql import migrate as migrating
-from prshots.server.adapters.sql.database import open_sqlite
-from prshots.server.adapters.sql.found_schema import FIRST_THAT_SAYS, FoundSchema
-from prshots.server.adapters.sql.migrate import MIGRATIONS, migrate
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
-from prshots.server.adapters.sql.steps import Step, next_steps, steps_of
+from prshots.server.adapters.sql.database import migrate as migrating
+from prshots.server.adapters.sql.database.database import open_sqlite
+from prshots.server.adapters.sql.database.found_schema import FIRST_THAT_SAYS, FoundSchema
+from prshots.server.adapters.sql.database.migrate import MIGRATIONS, migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, metadata
+from prshots.server.adapters.sql.database.steps import Step, next_steps, steps_of
 from support.engine_servers import PostgreSQL
 from support.migrations import (
     NEXT_VERSION,

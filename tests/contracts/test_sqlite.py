@@ -11,10 +11,10 @@ from sqlalchemy import text
 
 from prshots.contract.errors import ConflictError, RecordsError, RecordsFullError, SettingsError
 from prshots.server import wiring
-from prshots.server.adapters.sql.database import Database, open_sqlite
-from prshots.server.adapters.sql.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, give_back_some
-from prshots.server.adapters.sql.schema import metadata
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.database.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.free_pages import INCREMENTAL, KEPT_FREE, STEP_PAGES, give_back_some
+from prshots.server.adapters.sql.database.schema import metadata
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project
@@ -126,7 +126,7 @@ def test_opening_a_file_that_is_not_a_database_fails(tmp_path: Path) -> None:
 async def test_a_worker_waits_while_another_process_migrates_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prshots.server.adapters.sql.database.BUSY_SECONDS", 0.01)
+    monkeypatch.setattr("prshots.server.adapters.sql.database.database.BUSY_SECONDS", 0.01)
     monkeypatch.setattr("prshots.server.wiring.opening.PAUSE_SECONDS", 0.01)
     open_sqlite(tmp_path / "prshots.db").connect().close()
     with contextlib.closing(sqlite3.connect(tmp_path / "prshots.db", isolation_level=None)) as migrating:
@@ -229,7 +229,7 @@ async def test_a_file_of_an_earlier_version_is_rewritten_once_if_it_is_small(
     upkeep = SqlUpkeep(records._database)
     kept = await with_deleted_images(records)
     large, _ = pages(tmp_path / "prshots.db")
-    monkeypatch.setattr("prshots.server.adapters.sql.free_pages.REWRITTEN_BYTES", 1000)
+    monkeypatch.setattr("prshots.server.adapters.sql.database.free_pages.REWRITTEN_BYTES", 1000)
     assert await upkeep.give_back_space(60) == 0
     assert pages(tmp_path / "prshots.db")[0] == large
     monkeypatch.undo()

@@ -8,14 +8,14 @@ from sqlalchemy import insert, text
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database import Database, open_sqlite
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.overview import SqlOverview
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.schema import images
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.comparison.service import Comparisons
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image

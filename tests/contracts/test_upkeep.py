@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
-from prshots.server.adapters.sql.wrong_totals import PULLS_AT_ONCE
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.upkeep.wrong_totals import PULLS_AT_ONCE
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.upkeep.models import WrongTotal
 from support.stores_and_records import DAY, ENGINES, NOW, PARTITIONED, SqlRecords, a_project, an_image, opener

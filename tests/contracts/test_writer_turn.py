@@ -11,7 +11,7 @@ import pytest
 
 from prshots.contract.errors import RecordsError
 from prshots.server.adapters.deadlines import _this_thread
-from prshots.server.adapters.sql.writer_turn import SUFFIX, WriterTurn
+from prshots.server.adapters.sql.database.writer_turn import SUFFIX, WriterTurn
 from prshots.server.observability.metrics import DATABASE_SECONDS
 from support.waiting import wait_until
 

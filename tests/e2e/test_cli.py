@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from prshots.cli import app
 from prshots.server.adapters.keys import KeyFile
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.domain.projects.service import Projects
 from support.service import PRSHOTS, Service, upload
 from support.stores_and_records import open_records, read_only

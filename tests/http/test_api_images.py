@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from prshots.server.adapters.sql.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.database import Database, open_sqlite
 from support.raw_requests import Reply, running_service, send
 from support.service import SHA, Service, png, upload
 from support.stores_and_records import SqlRecords

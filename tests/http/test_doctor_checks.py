@@ -19,7 +19,7 @@ from PIL import Image as Picture
 from prshots.contract.errors import StoreError
 from prshots.server.adapters.keys import KeyFile
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, State
 from prshots.server.doctor.addresses import check_addresses, check_components

@@ -24,7 +24,7 @@ from prshots.client.keyless import token_source
 from prshots.client.service import Client
 from prshots.contract.errors import ExchangeRefusedError, UnauthorizedError
 from prshots.server.adapters.identity.issuers import CiIssuers
-from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.domain.people.bounded_log import LINES
 from prshots.server.domain.projects.keyless import Exchange

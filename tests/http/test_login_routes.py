@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route, Router
 
 from prshots.contract.errors import ProviderError
-from prshots.server.adapters.sql.database import Database, open_sqlite
-from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.database.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.api.login import login_routes, require_own_origin, signed_in
 from prshots.server.api.request_body import MAX_JSON_BYTES

@@ -8,9 +8,9 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine
 
-from prshots.server.adapters.sql import found_schema, migrate
-from prshots.server.adapters.sql.migrate import MIGRATIONS
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.database import found_schema, migrate
+from prshots.server.adapters.sql.database.migrate import MIGRATIONS
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 
 NEXT_VERSION = f"{int(SCHEMA_VERSION) + 1:04}"
 

@@ -20,20 +20,20 @@ from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
-from prshots.server.adapters.sql.database import Database, open_sqlite
-from prshots.server.adapters.sql.images import SqlImages
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.overview import SqlOverview
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+from prshots.server.adapters.sql.database.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.postgresql import open_postgresql
+from prshots.server.adapters.sql.database.schema import metadata
+from prshots.server.adapters.sql.images.images import SqlImages
+from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.people import SqlPeople
-from prshots.server.adapters.sql.postgresql import open_postgresql
-from prshots.server.adapters.sql.projects import SqlProjects
-from prshots.server.adapters.sql.put_urls import SqlPutUrls
-from prshots.server.adapters.sql.schema import metadata
-from prshots.server.adapters.sql.staging import SqlStaged
-from prshots.server.adapters.sql.tokens import SqlTokens
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.projects.projects import SqlProjects
+from prshots.server.adapters.sql.projects.tokens import SqlTokens
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comments.service import Comments
 from prshots.server.domain.comparison.service import Comparisons
 from prshots.server.domain.images.models import BEFORE_OF_PAIR, Image

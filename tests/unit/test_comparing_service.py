@@ -17,8 +17,8 @@ from prshots.contract.errors import (
 )
 from prshots.contract.replies import Comparison, ComparisonState, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.baselines import SqlBaselines
-from prshots.server.adapters.sql.comparisons import SqlComparisons
+from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.domain.comparison import service
 from prshots.server.domain.comparison.models import ComparisonRequest, PairResult
 from prshots.server.domain.comparison.service import STALE_SECONDS, Comparisons

@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from prshots.contract.errors import ForeignStoreError, StoreError, WrongClockError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT, origin_key
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import Project
 from prshots.server.domain.upkeep.models import WrongTotal

@@ -17,8 +17,8 @@ from prshots.contract.errors import (
     SignInRefusedError,
     UnauthorizedError,
 )
-from prshots.server.adapters.sql.database import Database, open_sqlite
-from prshots.server.adapters.sql.migrate import migrate
+from prshots.server.adapters.sql.database.database import Database, open_sqlite
+from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.people.allow_list import AllowList
 from prshots.server.domain.people.login_flow import MAX_RETURN_TO, LoginFlow, new_secret, own_path

@@ -13,7 +13,7 @@ from prshots.contract.errors import RecordsError, StoreError
 from prshots.contract.limits import Policy
 from prshots.contract.object_names import SHARDS, THUMBNAIL_EXT, origin_key
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import BEFORE_OF_PAIR, NO_PULL_REQUEST, Image, PutUrl, StagedImage
 from prshots.server.domain.images.models import Place as Branch
 from prshots.server.domain.people.models import LoginState, Session, User

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from prshots.cli import app
 from prshots.contract.errors import ConflictError, InvalidInputError, NotFoundError
-from prshots.server.adapters.sql.trusts import SqlTrusts
+from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.domain.projects.service import Projects
 from support.stores_and_records import open_database, open_records
 

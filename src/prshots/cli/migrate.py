@@ -8,7 +8,7 @@ from prshots.cli.common import ConfigOption, say, settings_from
 from prshots.contract.sizes import readable_size
 
 if TYPE_CHECKING:
-    from prshots.server.adapters.sql.migrate import Migration
+    from prshots.server.adapters.sql.database.migrate import Migration
 
 
 def migrate(

@@ -14,7 +14,7 @@ from prshots.contract.errors import BackupError
 from prshots.contract.object_names import OWNER_MARK, THUMBNAIL_EXT
 from prshots.server.adapters.objects.disk import sync_folder
 from prshots.server.adapters.private_files import FILE, IMAGE_FILE, IMAGE_FOLDER, make_private_folder
-from prshots.server.adapters.sql.found_schema import FoundSchema
+from prshots.server.adapters.sql.database.found_schema import FoundSchema
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
 from prshots.server.backup.reading import IncompleteError, Member, members

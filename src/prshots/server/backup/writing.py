@@ -23,7 +23,7 @@ from prshots.contract.errors import BackupError, RecordsFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
-from prshots.server.adapters.sql.snapshot import Snapshot, SnapshotImage
+from prshots.server.adapters.sql.database.snapshot import Snapshot, SnapshotImage
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
 from prshots.server.backup.workplace import new_file, workplace

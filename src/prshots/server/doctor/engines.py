@@ -11,10 +11,10 @@ from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server import wiring
-from prshots.server.adapters.sql.found_schema import FoundSchema
-from prshots.server.adapters.sql.inspection import Condition, condition_of
-from prshots.server.adapters.sql.key_fingerprints import WHAT_TO_DO, difference_between
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.database.found_schema import FoundSchema
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.upkeep.inspection import Condition, condition_of
+from prshots.server.adapters.sql.upkeep.key_fingerprints import WHAT_TO_DO, difference_between
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import CLOCK_SECONDS, Finding, ok, problem, warning
 from prshots.server.doctor.stored_images import advice, sampled

@@ -5,10 +5,10 @@ import secrets
 from urllib.parse import parse_qs, urlsplit
 
 from prshots.contract.errors import StoreError
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.images import SqlImages
-from prshots.server.adapters.sql.projects import SqlProjects
-from prshots.server.adapters.sql.upkeep import SqlUpkeep
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.images.images import SqlImages
+from prshots.server.adapters.sql.projects.projects import SqlProjects
+from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from prshots.server.doctor import Finding, ok, problem
 from prshots.server.doctor.fetching import FetchError, fetch

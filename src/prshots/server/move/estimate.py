@@ -8,8 +8,8 @@ from sqlalchemy import func, select
 
 from prshots.contract.object_names import origin_key
 from prshots.server import wiring
-from prshots.server.adapters.sql.row_copies import count_rows, digest, page_after
-from prshots.server.adapters.sql.schema import images
+from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.move.row_copies import count_rows, digest, page_after
 from prshots.server.move.objects import run_all
 from prshots.server.move.opening import opened_source
 from prshots.server.move.plan import Plan, existing_database, require_unused_database, require_unused_store

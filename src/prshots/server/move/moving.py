@@ -10,16 +10,16 @@ from sqlalchemy import Connection, Table
 
 from prshots.contract.errors import MoveError
 from prshots.contract.object_names import SHARDS
-from prshots.server.adapters.sql.change_log import Changes, changes_in
-from prshots.server.adapters.sql.move_state import MoveState
-from prshots.server.adapters.sql.row_copies import (
+from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.move.change_log import Changes, changes_in
+from prshots.server.adapters.sql.move.move_state import MoveState
+from prshots.server.adapters.sql.move.row_copies import (
     count_rows,
     highest_numbers,
     images_of_shard,
     images_with,
     key_of,
 )
-from prshots.server.adapters.sql.schema import images
 from prshots.server.move.objects import ObjectCopies, wanted_objects
 from prshots.server.move.opening import Ends, begin_or_continue, opened_ends
 from prshots.server.move.plan import Plan, require_our_schema, require_unused_database

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from prshots.contract.errors import MoveError, RecordsError
 from prshots.contract.object_names import image_id_of
 from prshots.server import wiring
-from prshots.server.adapters.sql.move_state import MoveState
-from prshots.server.adapters.sql.row_copies import images_with
+from prshots.server.adapters.sql.move.move_state import MoveState
+from prshots.server.adapters.sql.move.row_copies import images_with
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.ports import ObjectStore
 from prshots.server.move.objects import ObjectCopies, wanted_objects

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, Engine, inspect
 from prshots.contract.errors import InvalidInputError, MoveError, RecordsError, SettingsError
 from prshots.contract.object_names import OWNER_MARK, SHARDS
 from prshots.server import wiring
-from prshots.server.adapters.sql.database import translating
-from prshots.server.adapters.sql.found_schema import found_schema
-from prshots.server.adapters.sql.move_state import MoveState, read_state
-from prshots.server.adapters.sql.row_copies import is_unused
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.database.database import translating
+from prshots.server.adapters.sql.database.found_schema import found_schema
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
+from prshots.server.adapters.sql.move.move_state import MoveState, read_state
+from prshots.server.adapters.sql.move.row_copies import is_unused
 from prshots.server.config.settings import Settings
 from prshots.server.domain.images.ports import ObjectStore
 

@@ -11,7 +11,9 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine, select, text
 
 from prshots.contract.errors import MoveError, RecordsError
-from prshots.server.adapters.sql.change_log import (
+from prshots.server.adapters.sql.database.database import translating
+from prshots.server.adapters.sql.database.schema import images, installation, metadata
+from prshots.server.adapters.sql.move.change_log import (
     Changes,
     count_changes,
     forget,
@@ -19,10 +21,8 @@ from prshots.server.adapters.sql.change_log import (
     remove_log,
     silence_log,
 )
-from prshots.server.adapters.sql.database import translating
-from prshots.server.adapters.sql.move_state import MoveState, drop_state, read_state, write_state
-from prshots.server.adapters.sql.schema import images, installation, metadata
-from prshots.server.adapters.sql.write_refusal import install_refusal, remove_refusal
+from prshots.server.adapters.sql.move.move_state import MoveState, drop_state, read_state, write_state
+from prshots.server.adapters.sql.move.write_refusal import install_refusal, remove_refusal
 from prshots.server.config.settings import Settings
 from prshots.server.move.plan import Plan
 

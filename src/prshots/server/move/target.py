@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from sqlalchemy import Connection, Engine, Table
 
 from prshots.contract.errors import MoveError
-from prshots.server.adapters.sql.change_log import Changes
-from prshots.server.adapters.sql.database import translating
-from prshots.server.adapters.sql.found_schema import found_schema
-from prshots.server.adapters.sql.migrate import migrate
-from prshots.server.adapters.sql.move_state import Key, MoveState, drop_state, read_state, write_state
-from prshots.server.adapters.sql.row_copies import (
+from prshots.server.adapters.sql.database.database import translating
+from prshots.server.adapters.sql.database.found_schema import found_schema
+from prshots.server.adapters.sql.database.migrate import migrate
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, metadata
+from prshots.server.adapters.sql.move.change_log import Changes
+from prshots.server.adapters.sql.move.move_state import Key, MoveState, drop_state, read_state, write_state
+from prshots.server.adapters.sql.move.row_copies import (
     PAGE,
     begin_copying,
     continue_numbers,
@@ -26,7 +27,6 @@ from prshots.server.adapters.sql.row_copies import (
     rows_with,
     wait_with_references,
 )
-from prshots.server.adapters.sql.schema import SCHEMA_VERSION, metadata
 
 TABLES = metadata.sorted_tables
 """A table comes after those that it refers to."""

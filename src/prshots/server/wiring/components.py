@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.routing import Route
 
-    from prshots.server.adapters.sql.database import Database
+    from prshots.server.adapters.sql.database.database import Database
     from prshots.server.config.settings import Settings
     from prshots.server.delivery.decision import Delivery
     from prshots.server.domain.people.allow_list import AllowList
@@ -156,13 +156,13 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
     the descriptor of the memory in which its supervisor's workers count together.
     """
     from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
-    from prshots.server.adapters.sql.baselines import SqlBaselines
-    from prshots.server.adapters.sql.comparisons import SqlComparisons
-    from prshots.server.adapters.sql.images import SqlImages
-    from prshots.server.adapters.sql.projects import SqlProjects
-    from prshots.server.adapters.sql.put_urls import SqlPutUrls
-    from prshots.server.adapters.sql.staging import SqlStaged
-    from prshots.server.adapters.sql.trusts import SqlTrusts
+    from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+    from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.images.images import SqlImages
+    from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+    from prshots.server.adapters.sql.images.staging import SqlStaged
+    from prshots.server.adapters.sql.projects.projects import SqlProjects
+    from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.api.app import create_api
     from prshots.server.api.services import PublicServices
     from prshots.server.domain.comments.service import Comments
@@ -296,10 +296,10 @@ def _routes_for_people(
     **shared: Any,  # noqa: ANN401 - the services that the dashboard shares with the public routes
 ) -> list[Route]:
     from prshots import __version__
-    from prshots.server.adapters.sql.overview import SqlOverview
+    from prshots.server.adapters.sql.images.overview import SqlOverview
+    from prshots.server.adapters.sql.images.staging import SqlStaged
     from prshots.server.adapters.sql.people import SqlPeople
-    from prshots.server.adapters.sql.staging import SqlStaged
-    from prshots.server.adapters.sql.trusts import SqlTrusts
+    from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.api.dashboard.routes import ROUTES
     from prshots.server.api.dashboard.routing import DashboardServices, starlette_routes
     from prshots.server.api.login import login_routes, require_own_origin, signed_in

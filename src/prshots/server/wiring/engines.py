@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from prshots.server.adapters.keys import KeyFile
-    from prshots.server.adapters.sql.database import Database
-    from prshots.server.adapters.sql.images import SqlImages
-    from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
-    from prshots.server.adapters.sql.migrate import Migration
+    from prshots.server.adapters.sql.database.database import Database
+    from prshots.server.adapters.sql.database.migrate import Migration
+    from prshots.server.adapters.sql.images.images import SqlImages
+    from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
     from prshots.server.config.settings import Settings
     from prshots.server.domain.images.ports import ObjectStore, RateCounter
     from prshots.server.domain.projects.keyless import Trusts
@@ -62,7 +62,7 @@ def opened_fingerprints(settings: Settings) -> Iterator[SqlKeyFingerprints | Non
     if settings.on_sqlite:
         yield None
         return
-    from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
+    from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
 
     database = open_database(settings)
     try:
@@ -97,8 +97,8 @@ def migrate_database(settings: Settings) -> Migration:
 
 def rewrite_database(settings: Settings) -> tuple[int, int]:
     """Rewrite SQLite's file without free pages. Return both sizes. Raises like `open_database`."""
-    from prshots.server.adapters.sql.database import translating
-    from prshots.server.adapters.sql.free_pages import rewrite
+    from prshots.server.adapters.sql.database.database import translating
+    from prshots.server.adapters.sql.database.free_pages import rewrite
 
     if not settings.on_sqlite:
         raise SettingsError("only SQLite's file can be rewritten: PostgreSQL reuses the space (autovacuum)")
@@ -132,9 +132,9 @@ def database_to_migrate(settings: Settings, *, for_move: bool = False) -> Databa
 
 def migrate_opened(database: Database, settings: Settings) -> Migration:
     """Migrate the database. Raises RecordsError."""
-    from prshots.server.adapters.sql.database import translating
-    from prshots.server.adapters.sql.migrate import migrate
-    from prshots.server.adapters.sql.move_state import require_usable
+    from prshots.server.adapters.sql.database.database import translating
+    from prshots.server.adapters.sql.database.migrate import migrate
+    from prshots.server.adapters.sql.move.move_state import require_usable
 
     try:
         with translating():
@@ -157,15 +157,15 @@ def database_as_it_is(settings: Settings) -> Database:
 
 
 def _database(settings: Settings, *, for_move: bool = False) -> Database:
-    from prshots.server.adapters.sql.write_refusal import say_store
+    from prshots.server.adapters.sql.move.write_refusal import say_store
 
     if settings.on_sqlite:
-        from prshots.server.adapters.sql.database import Database, open_sqlite
+        from prshots.server.adapters.sql.database.database import Database, open_sqlite
 
         database = Database(open_sqlite(settings.database_path))
     else:
         with _extra("postgresql"):
-            from prshots.server.adapters.sql.postgresql import MOVING, open_postgresql
+            from prshots.server.adapters.sql.database.postgresql import MOVING, open_postgresql
 
         database = open_postgresql(settings.database_url, MOVING if for_move else None)
     say_store(database.engine, store_identity(settings))
@@ -195,7 +195,7 @@ def _extra(name: str) -> Iterator[None]:
 
 def open_records(settings: Settings) -> SqlImages:
     """Open the database for its records only. Raises RecordsError."""
-    from prshots.server.adapters.sql.images import SqlImages
+    from prshots.server.adapters.sql.images.images import SqlImages
 
     return SqlImages(open_database(settings))
 
@@ -240,8 +240,8 @@ def open_counter(settings: Settings, memory: int | None = None) -> RateCounter:
 
 
 def projects_in(database: Database) -> Projects:
-    from prshots.server.adapters.sql.projects import SqlProjects
-    from prshots.server.adapters.sql.tokens import SqlTokens
+    from prshots.server.adapters.sql.projects.projects import SqlProjects
+    from prshots.server.adapters.sql.projects.tokens import SqlTokens
     from prshots.server.domain.projects.service import Projects
 
     return Projects(SqlProjects(database), SqlTokens(database))
@@ -259,7 +259,7 @@ async def opened_projects(settings: Settings) -> AsyncIterator[Projects]:
 @contextlib.asynccontextmanager
 async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Trusts]]:
     """Open projects and their trusts. Raises RecordsError."""
-    from prshots.server.adapters.sql.trusts import SqlTrusts
+    from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.domain.projects.keyless import Trusts
 
     database = open_database(settings)
@@ -275,15 +275,15 @@ async def opened_trusts(settings: Settings) -> AsyncIterator[tuple[Projects, Tru
 @contextlib.asynccontextmanager
 async def opened_for_sweep(settings: Settings) -> AsyncIterator[Engines]:
     from prshots.server.adapters.deadlines import SWEEP_SECONDS
-    from prshots.server.adapters.sql.baselines import SqlBaselines
-    from prshots.server.adapters.sql.comparisons import SqlComparisons
-    from prshots.server.adapters.sql.images import SqlImages
+    from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
+    from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
+    from prshots.server.adapters.sql.images.images import SqlImages
+    from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
+    from prshots.server.adapters.sql.images.staging import SqlStaged
     from prshots.server.adapters.sql.people import SqlPeople
-    from prshots.server.adapters.sql.projects import SqlProjects
-    from prshots.server.adapters.sql.put_urls import SqlPutUrls
-    from prshots.server.adapters.sql.staging import SqlStaged
-    from prshots.server.adapters.sql.tokens import SqlTokens
-    from prshots.server.adapters.sql.upkeep import SqlUpkeep
+    from prshots.server.adapters.sql.projects.projects import SqlProjects
+    from prshots.server.adapters.sql.projects.tokens import SqlTokens
+    from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
     from prshots.server.domain.upkeep.sweep import Engines
 
     database, store = open_database(settings), open_store(settings)

@@ -5,7 +5,7 @@ import threading
 import structlog
 
 from prshots.contract.errors import RecordsBusyError, RecordsError, SchemaTooNewError
-from prshots.server.adapters.sql.database import Database
+from prshots.server.adapters.sql.database.database import Database
 from prshots.server.config.settings import Settings
 from prshots.server.wiring.engines import database_to_migrate, migrate_opened
 

@@ -6,8 +6,8 @@ import structlog
 
 from prshots.contract.errors import KeysError, RecordsError, SettingsError
 from prshots.server.adapters.keys import RECHECK_SECONDS, KeyFile
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.key_fingerprints import SqlKeyFingerprints
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.upkeep.key_fingerprints import SqlKeyFingerprints
 from prshots.server.links.ports import KeySource
 from prshots.server.links.signing import KeyRing
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.schema import images, organizations, projects, pulls, tokens, users
+from prshots.server.adapters.sql.database.schema import images, organizations, projects, pulls, tokens, users
 from prshots.server.domain.images.models import Image, ListedImage, PullRequest
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project, UploadToken

@@ -21,8 +21,8 @@ from sqlalchemy import (
 
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.columns import USER, conflict_as
-from prshots.server.adapters.sql.database import Database
-from prshots.server.adapters.sql.schema import login_states, members, organizations, sessions, users
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.schema import login_states, members, organizations, sessions, users
 from prshots.server.domain.people.models import LoginState, Member, Session, User
 from prshots.server.domain.projects.models import Organization, Role
 

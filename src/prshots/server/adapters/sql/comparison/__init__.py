@@ -1,0 +1,1 @@
+"""Baselines and comparisons in SQL."""

@@ -1,0 +1,321 @@
+"""Baselines: which image a shot has on a branch at a commit, and how long it is kept."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, tuple_, update
+from sqlalchemy.exc import IntegrityError
+
+from prshots.contract.errors import RecordsError, UnauthorizedError
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, image_row, project_gone_as
+from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, note_commits, point_baselines
+from prshots.server.adapters.sql.comparison.retention import release
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.schema import baseline_commits, baselines, images
+from prshots.server.adapters.sql.images.totals import count_added
+from prshots.server.domain.comparison.models import Base, BaselineCommit, Bases
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, ShotKey
+
+T = TypeVar("T")
+
+_NEAR_COMMITS = 5
+"""So many listed commits are read whole. After that, few shots should be left to look for one by one."""
+
+_NAMES_AT_ONCE = 400
+
+_SHOT = (baselines.c.name, baselines.c.viewport, baselines.c.theme)
+_IMAGE_SHOT = (images.c.name, images.c.viewport, images.c.theme)
+_WITH_IMAGE = baselines.join(
+    images, and_(images.c.id == baselines.c.image_id, images.c.project_id == baselines.c.project_id)
+)
+_COLUMNS = (*_SHOT, baselines.c.commit_sha, *IMAGE)
+_OF_PROJECT = baselines.c.project_id == bindparam("project_id")
+# Of several baselines of a shot at a commit, the last one counts: the asked branch's own build.
+_BEST_LAST = (baselines.c.branch == bindparam("branch"), baselines.c.own, baselines.c.seq)
+_COMMITS_WITH_ANY = (
+    select(baseline_commits.c.commit_sha, func.max(baseline_commits.c.complete))
+    .where(
+        baseline_commits.c.project_id == bindparam("project_id"),
+        baseline_commits.c.commit_sha.in_(bindparam("commits", expanding=True)),
+    )
+    .group_by(baseline_commits.c.commit_sha)
+)
+_OF_COMMIT = (
+    select(*_COLUMNS)
+    .select_from(_WITH_IMAGE)
+    .where(_OF_PROJECT, baselines.c.commit_sha == bindparam("commit_sha"), ACTIVE)
+    .order_by(*_BEST_LAST)
+)
+_OF_NAMES = (
+    select(*_COLUMNS)
+    .select_from(_WITH_IMAGE)
+    .where(
+        _OF_PROJECT,
+        baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
+        baselines.c.name.in_(bindparam("names", expanding=True)),
+        ACTIVE,
+    )
+    .order_by(*_BEST_LAST)
+)
+_NEWEST = (
+    select(func.max(baselines.c.seq).label("seq"))
+    .select_from(_WITH_IMAGE)
+    .where(
+        _OF_PROJECT,
+        baselines.c.branch == bindparam("branch"),
+        baselines.c.name.in_(bindparam("names", expanding=True)),
+        ACTIVE,
+    )
+    .group_by(*_SHOT)
+    .subquery()
+)
+_NEWEST_OF_NAMES = (
+    select(*_COLUMNS)
+    .select_from(_WITH_IMAGE.join(_NEWEST, _NEWEST.c.seq == baselines.c.seq))
+    .order_by(baselines.c.seq)
+)
+_ANY_OF_BRANCH = (
+    select(baselines.c.seq)
+    .where(_OF_PROJECT, baselines.c.branch == bindparam("branch"))
+    .order_by(baselines.c.name)
+    .limit(1)
+)
+_SAME_BYTES = (
+    select(*IMAGE)
+    .where(
+        images.c.project_id == bindparam("project_id"),
+        images.c.pr_number == NO_PULL_REQUEST,
+        images.c.name.in_(bindparam("names", expanding=True)),
+        images.c.sha256.in_(bindparam("hashes", expanding=True)),
+        ACTIVE,
+        select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists(),  # so it is not staged
+    )
+    .order_by(images.c.id)
+    .with_for_update(read=True)  # or the sweep could schedule an image that we are about to point at
+)
+
+
+class SqlBaselines:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def reuse(
+        self, project_id: str, branch: str, commit_sha: str, shots: Sequence[tuple[ShotKey, str]], now: int
+    ) -> list[Image | None]:
+        def record(connection: Connection) -> list[Image | None]:
+            known: dict[tuple[ShotKey, str | None], Image] = {}
+            for some in _in_batches(shots):
+                given = {
+                    "project_id": project_id,
+                    "names": sorted({shot.name for shot, _ in some}),
+                    "hashes": sorted({sha256 for _, sha256 in some}),
+                }
+                for row in connection.execute(_SAME_BYTES, given):
+                    image = Image(*row)
+                    known[image.shot, image.sha256] = image
+            found = [known.get(each) for each in shots]
+            point_baselines(
+                connection,
+                [Pointer.to(image, branch, commit_sha=commit_sha, now=now) for image in found if image],
+            )
+            return found
+
+        with project_gone_as(UnauthorizedError("unauthorized")):
+            return await self._database.write(record)
+
+    async def adopt(self, image: Image, branch: str) -> bool:
+        row = Pointer.to(image, branch, own=False)._asdict()
+
+        def add(connection: Connection) -> None:
+            connection.execute(insert(images).values(image_row(image)))
+            count_added(connection, [image])
+            connection.execute(insert(baselines).values(row))
+            note_commits(connection, [row])
+
+        try:
+            await self._database.write(add)
+        except RecordsError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                return False
+            raise
+        return True
+
+    async def complete(self, project_id: str, branch: str, commit_sha: str, now: int) -> int:
+        key = {"project_id": project_id, "branch": branch, "commit_sha": commit_sha.lower()}
+        this = [baseline_commits.c[name] == value for name, value in key.items()]
+        of_commit = select(*_SHOT).where(*(baselines.c[name] == value for name, value in key.items()))
+        counting = select(func.count()).select_from(of_commit.distinct().subquery())
+
+        def note(connection: Connection) -> int:
+            note_commits(connection, [key | {"created_at": now}])
+            connection.execute(update(baseline_commits).where(*this).values(complete=1))
+            return connection.execute(counting).scalar_one()
+
+        with project_gone_as(UnauthorizedError("unauthorized")):
+            return await self._database.write(note)
+
+    async def bases(
+        self, project_id: str, branch: str, commits: Sequence[str], shots: Collection[ShotKey]
+    ) -> Bases:
+        looked_up = [commit.lower() for commit in commits]
+
+        def find(connection: Connection) -> Bases:
+            return _Search(connection, project_id, branch, looked_up).bases(shots)
+
+        return await self._database.read(find)
+
+    # The dashboard's page
+
+    async def branches(self, project_id: str) -> list[str]:
+        query = (
+            select(baseline_commits.c.branch)
+            .where(baseline_commits.c.project_id == project_id)
+            .distinct()
+            .order_by(baseline_commits.c.branch)
+        )
+        return list(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    async def commits(
+        self, project_id: str, branch: str | None, before: int | None, limit: int
+    ) -> list[BaselineCommit]:
+        page = (
+            select(baseline_commits)
+            .where(baseline_commits.c.project_id == project_id)
+            .order_by(baseline_commits.c.seq.desc())
+            .limit(limit)
+        )
+        if branch is not None:
+            page = page.where(baseline_commits.c.branch == branch)
+        if before is not None:
+            page = page.where(baseline_commits.c.seq < before)
+
+        def read(connection: Connection) -> list[BaselineCommit]:
+            return [_baseline_commit(connection, row) for row in connection.execute(page).all()]
+
+        return await self._database.read(read)
+
+    async def of_commit(
+        self, project_id: str, branch: str, commit_sha: str, after: ShotKey | None, limit: int
+    ) -> list[Image]:
+        newest = _images_of_commit(project_id, branch, commit_sha)
+        mine = images.c.project_id == project_id  # so that only its partition is read
+        query = select(*IMAGE).where(mine, images.c.seq.in_(newest)).order_by(*_IMAGE_SHOT).limit(limit)
+        if after is not None:
+            query = query.where(tuple_(*_IMAGE_SHOT) > tuple_(*after))
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Image(*row) for row in rows]
+
+    async def release(self, now: int, limit: int) -> int:
+        return await release(self._database, now, limit)
+
+
+def _images_of_commit(project_id: str, branch: str, commit_sha: str) -> Select[Any]:
+    """Select the `seq` of one image per shot: the own build's, if it has uploaded one."""
+    best = (
+        select(func.max(baselines.c.own).label("own"), *_SHOT)
+        .where(
+            baselines.c.project_id == project_id,
+            baselines.c.commit_sha == commit_sha,
+            baselines.c.branch == branch,
+        )
+        .group_by(*_SHOT)
+        .subquery()
+    )
+    this = and_(
+        baselines.c.project_id == project_id,
+        baselines.c.commit_sha == commit_sha,
+        baselines.c.branch == branch,
+        *(column == best.c[column.name] for column in (*_SHOT, baselines.c.own)),
+    )
+    return select(images.c.seq).select_from(_WITH_IMAGE.join(best, this)).where(ACTIVE)
+
+
+def _baseline_commit(connection: Connection, row: Any) -> BaselineCommit:  # noqa: ANN401 - a row of the table
+    of_commit = _images_of_commit(row.project_id, row.branch, row.commit_sha)
+    mine = images.c.project_id == row.project_id
+    sums = select(func.count(), func.coalesce(func.sum(images.c.size), 0))
+    sums = sums.where(mine, images.c.seq.in_(of_commit))
+    shots, size = connection.execute(sums).one()
+    return BaselineCommit(
+        row.branch, row.commit_sha, bool(row.complete), row.created_at, shots, int(size), row.seq
+    )
+
+
+class _Search:
+    """Looks for the bases of shots: in near commits first, then shot by shot, then on the branch."""
+
+    def __init__(self, connection: Connection, project_id: str, branch: str, commits: list[str]) -> None:
+        self._connection = connection
+        self._commits = commits
+        self._asked = {"project_id": project_id, "branch": branch}
+
+    def bases(self, shots: Collection[ShotKey]) -> Bases:
+        complete = self._commits_with_any()
+        listed = [commit for commit in self._commits if commit in complete]
+        near = listed[:_NEAR_COMMITS]
+        of_near = [self._of_commit(commit) for commit in near]
+        found: dict[ShotKey, Base] = {}
+        for of_commit in of_near:
+            found |= {shot: of_commit[shot] for shot in shots if shot not in found and shot in of_commit}
+        found |= self._in_further_commits([shot for shot in shots if shot not in found], listed[len(near) :])
+        found |= self._newest_of_branch([shot for shot in shots if shot not in found])
+        newest = max(found.values(), key=lambda base: base.image.uploaded_at, default=None)
+        commit_sha = listed[0] if listed else newest and newest.commit_sha
+        return Bases(
+            commit_sha or None,
+            bool(listed and complete[listed[0]]),
+            of_near[0] if of_near else {},
+            found,
+            bool(found or listed) or self._branch_has_any(),
+        )
+
+    def _commits_with_any(self) -> dict[str, bool]:
+        """Return the listed commits that have baselines, and whether they are complete."""
+        if not self._commits:
+            return {}
+        given = {"project_id": self._asked["project_id"], "commits": self._commits}
+        rows = self._connection.execute(_COMMITS_WITH_ANY, given)
+        return {commit: bool(is_complete) for commit, is_complete in rows}
+
+    def _of_commit(self, commit: str) -> dict[ShotKey, Base]:
+        rows = self._connection.execute(_OF_COMMIT, self._asked | {"commit_sha": commit})
+        return dict(_base(row, is_listed=True) for row in rows)
+
+    def _in_further_commits(self, shots: list[ShotKey], commits: list[str]) -> dict[ShotKey, Base]:
+        nearness = {commit: place for place, commit in enumerate(commits)}
+        nearest: dict[ShotKey, Base] = {}
+        if not commits:
+            return nearest
+        for names in _names_in_batches(shots):
+            given = self._asked | {"commits": commits, "names": names}
+            for row in self._connection.execute(_OF_NAMES, given):
+                shot, base = _base(row, is_listed=True)
+                known = nearest.get(shot)
+                if known is None or nearness[base.commit_sha] <= nearness[known.commit_sha]:
+                    nearest[shot] = base
+        return {shot: nearest[shot] for shot in shots if shot in nearest}
+
+    def _newest_of_branch(self, shots: list[ShotKey]) -> dict[ShotKey, Base]:
+        newest: dict[ShotKey, Base] = {}
+        for names in _names_in_batches(shots):
+            given = self._asked | {"names": names}
+            newest |= dict(
+                _base(row, is_listed=False) for row in self._connection.execute(_NEWEST_OF_NAMES, given)
+            )
+        return {shot: newest[shot] for shot in shots if shot in newest}
+
+    def _branch_has_any(self) -> bool:
+        return self._connection.execute(_ANY_OF_BRANCH, self._asked).first() is not None
+
+
+def _base(row: Sequence[Any], *, is_listed: bool) -> tuple[ShotKey, Base]:
+    name, viewport, theme, commit_sha, *image = row
+    return ShotKey(name, viewport, theme), Base(Image(*image), commit_sha, is_listed)
+
+
+def _names_in_batches(shots: Iterable[ShotKey]) -> Iterator[Sequence[str]]:
+    return _in_batches(sorted({shot.name for shot in shots}))
+
+
+def _in_batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + _NAMES_AT_ONCE] for start in range(0, len(items), _NAMES_AT_ONCE))

@@ -1,0 +1,62 @@
+"""Which images a comparison is about: those of a commit, and pairs that were uploaded together."""
+
+from collections.abc import Collection
+
+from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
+
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows
+from prshots.server.adapters.sql.database.schema import images
+from prshots.server.domain.images.models import Image
+
+SHORTEST_SHA = 7
+_IMAGES_AT_ONCE = 1000
+
+OF_PR = (
+    images.c.project_id == bindparam("project_id"),
+    images.c.pr_number == bindparam("pr_number"),
+)
+_ACTIVE_WITH_IDS = select(*IMAGE).where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
+_later = images.alias()
+_is_replaced = (
+    select(_later.c.seq)
+    .where(
+        *(
+            _later.c[name] == images.c[name]
+            for name in ("project_id", "pr_number", "name", "viewport", "theme")
+        ),
+        _later.c.seq > images.c.seq,
+        _later.c.scheduled_at.is_(None),
+    )
+    .exists()
+)
+
+
+def at_commit(commit_sha: str) -> ColumnElement[bool]:
+    """Compare regardless of case. Uploads may have named the commit by a prefix, and so may the request."""
+    sha = func.lower(images.c.commit_sha)
+    given = commit_sha.lower()
+    prefixes = [given[:length] for length in range(SHORTEST_SHA, len(given) + 1)]
+    return or_(sha.in_(prefixes), sha.like(f"{given}%"))
+
+
+def pairs_at(
+    connection: Connection, project_id: str, pr_number: int, commit_sha: str
+) -> list[tuple[Image, Image]]:
+    query = (
+        select(*IMAGE)
+        .where(*OF_PR, images.c.before_id.is_not(None), ACTIVE, or_(at_commit(commit_sha), ~_is_replaced))
+        .order_by(images.c.seq)
+    )
+    of_pr = {"project_id": project_id, "pr_number": pr_number}
+    afters = [Image(*row) for row in connection.execute(query, of_pr)]
+    befores = active_images(connection, {after.before_id for after in afters if after.before_id})
+    return [(after, befores[after.before_id]) for after in afters if after.before_id in befores]
+
+
+def active_images(connection: Connection, image_ids: Collection[str]) -> dict[str, Image]:
+    ordered, active = sorted(image_ids), {}
+    for start in range(0, len(ordered), _IMAGES_AT_ONCE):
+        some = ordered[start : start + _IMAGES_AT_ONCE]
+        for image in map(Image._make, driver_rows(connection, _ACTIVE_WITH_IDS, {"image_ids": some})):
+            active[image.id] = image
+    return active

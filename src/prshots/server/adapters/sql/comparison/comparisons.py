@@ -1,0 +1,385 @@
+"""The comparisons of pull requests, and what is known about pairs of images."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
+
+from prshots.contract.errors import NotFoundError
+from prshots.contract.replies import ComparisonState, Verdict
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, driver_rows, project_gone_as
+from prshots.server.adapters.sql.comparison.compared_images import OF_PR, active_images, at_commit, pairs_at
+from prshots.server.adapters.sql.comparison.comparison_versions import NEWEST, version_of
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_pull
+from prshots.server.adapters.sql.database.schema import compared_shots, comparisons, images, pair_results
+from prshots.server.domain.comparison.models import (
+    Base,
+    ComparisonRequest,
+    PlannedShot,
+    ShotResult,
+    StoredComparison,
+)
+from prshots.server.domain.images.models import Image, ShotKey
+
+KEPT_SECONDS = 600
+"""How long the comparison of an older commit stays, because a client may still ask for it."""
+_PAIRS_AT_ONCE = 400
+
+_LOCK_IMAGES = (
+    select(images.c.id)
+    .where(images.c.id.in_(bindparam("image_ids", expanding=True)), ACTIVE)
+    .order_by(images.c.id)
+    .with_for_update(read=True)
+)
+_RESULT = ("verdict", "pixels", "regions", "shift", "reason")
+_NEWEST_SEQ = select(func.max(images.c.seq)).where(*OF_PR)
+_SHOT_RESULT = (
+    update(compared_shots)
+    .where(
+        *(
+            compared_shots.c[name] == bindparam(f"of_{name}")
+            for name in ("project_id", "pr_number", "commit_sha", "name", "viewport", "theme")
+        )
+    )
+    .values({name: bindparam(name) for name in _RESULT})
+)
+_SHOTS = select(
+    *(
+        compared_shots.c[name]
+        for name in ("image_id", "base_id", "base_commit", "ancestor", *_RESULT, *ShotKey._fields)
+    )
+).where(*(compared_shots.c[name] == bindparam(name) for name in ("project_id", "pr_number", "commit_sha")))
+_KEEP_PAIR = text(
+    "INSERT INTO pair_results (project_id, before_sha256, after_sha256, engine, verdict, pixels, regions, "
+    "shift, reason, created_at) VALUES (:project_id, :before_sha256, :after_sha256, :engine, :verdict, "
+    ":pixels, :regions, :shift, :reason, :created_at) "
+    "ON CONFLICT (project_id, before_sha256, after_sha256) DO UPDATE SET engine = excluded.engine, "
+    "verdict = excluded.verdict, pixels = excluded.pixels, regions = excluded.regions, "
+    "shift = excluded.shift, reason = excluded.reason, created_at = excluded.created_at"
+)
+
+
+class SqlComparisons:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def images_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[Image]:
+        query = select(*IMAGE).where(*OF_PR, at_commit(commit_sha), ACTIVE).order_by(images.c.seq)
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+        rows = await self._database.read(lambda connection: connection.execute(query, of_pr).all())
+        newest = {image.shot: image for image in (Image(*row) for row in rows)}
+        return list(newest.values())
+
+    async def pairs_at(self, project_id: str, pr_number: int, commit_sha: str) -> list[tuple[Image, Image]]:
+        return await self._database.read(
+            lambda connection: pairs_at(connection, project_id, pr_number, commit_sha)
+        )
+
+    async def was_complete(self, project_id: str, pr_number: int, commit_sha: str) -> bool:
+        query = select(comparisons.c.complete).where(*_this(comparisons, project_id, pr_number, commit_sha))
+        return bool(await self._database.read(lambda connection: connection.execute(query).scalar()))
+
+    async def begin(
+        self,
+        request: ComparisonRequest,
+        run: str,
+        plan: Sequence[PlannedShot],
+        *,
+        state: ComparisonState,
+        base_commit: str | None,
+        missing: int,
+        now: int,
+    ) -> bool:
+        ids = sorted({image.id for each in plan for image in _images_of(each)})
+        row = {
+            "project_id": request.project_id,
+            "pr_number": request.pr_number,
+            "commit_sha": request.commit_sha.lower(),
+            "branch": request.branch,
+            "commits": json.dumps(list(request.commits)),
+            "complete": int(request.is_complete),
+            "run": run,
+            "state": state,
+            "base_commit": base_commit,
+            "missing": missing,
+            "started_at": now,
+            "seen_at": now,
+        }
+
+        def write(connection: Connection) -> bool:
+            lock_pull(connection, request.project_id, request.pr_number)
+            if ids and len(connection.execute(_LOCK_IMAGES, {"image_ids": ids}).all()) < len(ids):
+                return False
+            first_seq = _first_seq(connection, request)
+            _remove_replaced(connection, request, first_seq, now)
+            connection.execute(insert(comparisons).values(**row, first_seq=first_seq))
+            if plan:
+                connection.execute(insert(compared_shots), [_shot_row(request, each) for each in plan])
+            return True
+
+        with project_gone_as(NotFoundError("not found")):
+            return await self._database.write(write)
+
+    async def known_pairs(
+        self, project_id: str, pairs: Collection[tuple[str, str]], engine: int
+    ) -> dict[tuple[str, str], ShotResult]:
+        wanted = sorted(pairs)
+
+        def read(connection: Connection) -> dict[tuple[str, str], ShotResult]:
+            known = {}
+            for start in range(0, len(wanted), _PAIRS_AT_ONCE):
+                some = wanted[start : start + _PAIRS_AT_ONCE]
+                query = select(
+                    pair_results.c.before_sha256,
+                    pair_results.c.after_sha256,
+                    *(pair_results.c[name] for name in _RESULT),
+                ).where(
+                    pair_results.c.project_id == project_id,
+                    pair_results.c.engine == engine,
+                    tuple_(pair_results.c.before_sha256, pair_results.c.after_sha256).in_(some),
+                )
+                for before, after, *result in connection.execute(query):
+                    known[before, after] = _result(*result)
+            return known
+
+        return await self._database.read(read) if wanted else {}
+
+    async def record(
+        self,
+        request: ComparisonRequest,
+        run: str,
+        results: Mapping[ShotKey, ShotResult],
+        pairs: Mapping[tuple[str, str], ShotResult],
+        *,
+        engine: int,
+        state: ComparisonState | None,
+        now: int,
+    ) -> bool:
+        this = _this(comparisons, request.project_id, request.pr_number, request.commit_sha)
+        values = {"seen_at": now} if state is None else {"seen_at": now, "state": state}
+        noting = update(comparisons).where(*this, comparisons.c.run == run).values(values)
+        key = {
+            "of_project_id": request.project_id,
+            "of_pr_number": request.pr_number,
+            "of_commit_sha": request.commit_sha.lower(),
+        }
+
+        def write(connection: Connection) -> bool:
+            if pairs:
+                kept = {"project_id": request.project_id, "engine": engine, "created_at": now}
+                rows = [
+                    kept
+                    | {"before_sha256": before, "after_sha256": after}
+                    | _result_row(pairs[before, after])
+                    for before, after in sorted(pairs)
+                ]
+                connection.execute(_KEEP_PAIR, rows)
+            if not connection.execute(noting).rowcount:
+                return False
+            if results:
+                rows = [
+                    key
+                    | {f"of_{name}": part for name, part in shot._asdict().items()}
+                    | _result_row(results[shot])
+                    for shot in sorted(results)
+                ]
+                connection.execute(_SHOT_RESULT, rows)
+            return True
+
+        with project_gone_as(NotFoundError("not found")):
+            return await self._database.write(write)
+
+    async def set_diff(self, image_id: str, base_id: str) -> bool:
+        noting = update(images).where(images.c.id == image_id, ACTIVE).values(diff_base=base_id)
+        return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
+
+    async def diff_twin(self, image: Image, base: Image) -> Image | None:
+        query = (
+            select(*IMAGE)
+            .where(
+                images.c.project_id == image.project_id,
+                images.c.pr_number == image.pr_number,
+                images.c.name == image.name,
+                images.c.viewport == image.viewport,
+                images.c.theme == image.theme,
+                images.c.sha256 == image.sha256,
+                images.c.diff_base == base.id,
+                ACTIVE,
+            )
+            .order_by(images.c.seq.desc())
+            .limit(1)
+        )
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return Image(*row) if row else None
+
+    async def shown(self, project_id: str, pr_number: int) -> StoredComparison | None:
+        return await self._first(NEWEST, project_id=project_id, pr_number=pr_number)
+
+    async def version(self, project_id: str, pr_number: int) -> str | None:
+        return await self._database.read(lambda connection: version_of(connection, project_id, pr_number))
+
+    async def of_commit(self, project_id: str, pr_number: int, commit_sha: str) -> StoredComparison | None:
+        return await self._first(
+            select(comparisons).where(*_this(comparisons, project_id, pr_number, commit_sha))
+        )
+
+    async def _first(self, query: Select[Any], **parameters: object) -> StoredComparison | None:
+        def read(connection: Connection) -> StoredComparison | None:
+            row = connection.execute(query, parameters).first()
+            return _stored(connection, row) if row else None
+
+        return await self._database.read(read)
+
+    async def discard_old_pairs(self, before: int, limit: int) -> int:
+        cutoff = (
+            select(pair_results.c.created_at)
+            .where(pair_results.c.created_at < before)
+            .order_by(pair_results.c.created_at)
+            .limit(limit)
+        )
+
+        def discard(connection: Connection) -> int:
+            old = connection.execute(cutoff).scalars().all()
+            if not old:
+                return 0
+            return connection.execute(
+                delete(pair_results).where(pair_results.c.created_at <= old[-1])
+            ).rowcount
+
+        return await self._database.write(discard)
+
+
+def _this(table: Any, project_id: str, pr_number: int, commit_sha: str) -> list[ColumnElement[bool]]:  # noqa: ANN401
+    return [
+        table.c.project_id == project_id,
+        table.c.pr_number == pr_number,
+        table.c.commit_sha == commit_sha.lower(),
+    ]
+
+
+def _first_seq(connection: Connection, request: ComparisonRequest) -> int:
+    """Return when the commit came to the pull request: the `seq` of its first image.
+
+    A commit without any counts as the newest.
+    """
+    of_pr = {"project_id": request.project_id, "pr_number": request.pr_number}
+    first = select(func.min(images.c.seq)).where(*OF_PR, at_commit(request.commit_sha))
+    found = connection.execute(first, of_pr).scalar()
+    return found if found is not None else (connection.execute(_NEWEST_SEQ, of_pr).scalar() or 0) + 1
+
+
+def _remove_replaced(connection: Connection, request: ComparisonRequest, first_seq: int, now: int) -> None:
+    """Remove this commit's earlier comparison, and those of commits before it that nobody waits for."""
+    of_pr = (
+        comparisons.c.project_id == request.project_id,
+        comparisons.c.pr_number == request.pr_number,
+    )
+    replaced = (
+        connection.execute(
+            delete(comparisons)
+            .where(
+                *of_pr,
+                or_(
+                    comparisons.c.commit_sha == request.commit_sha.lower(),
+                    (comparisons.c.first_seq < first_seq) & (comparisons.c.seen_at < now - KEPT_SECONDS),
+                ),
+            )
+            .returning(comparisons.c.commit_sha)
+        )
+        .scalars()
+        .all()
+    )
+    if replaced:
+        connection.execute(
+            delete(compared_shots).where(
+                compared_shots.c.project_id == request.project_id,
+                compared_shots.c.pr_number == request.pr_number,
+                compared_shots.c.commit_sha.in_(replaced),
+            )
+        )
+
+
+def _images_of(planned: PlannedShot) -> list[Image]:
+    base = planned.base.image if planned.base else None
+    return [image for image in (planned.image, base) if image]
+
+
+def _shot_row(request: ComparisonRequest, planned: PlannedShot) -> dict[str, object]:
+    base = planned.base
+    return {
+        "project_id": request.project_id,
+        "pr_number": request.pr_number,
+        "commit_sha": request.commit_sha.lower(),
+        **planned.shot._asdict(),
+        "image_id": planned.image.id if planned.image else None,
+        "base_id": base.image.id if base else None,
+        "base_commit": base.commit_sha or None if base else None,
+        "ancestor": int(base is None or base.is_listed),
+        **_result_row(planned.result),
+    }
+
+
+def _result_row(result: ShotResult) -> dict[str, object]:
+    return {
+        "verdict": result.verdict,
+        "pixels": result.pixels,
+        "regions": json.dumps(result.regions),
+        "shift": result.shift,
+        "reason": result.reason,
+    }
+
+
+def _result(verdict: str | None, pixels: int, regions: str, shift: int, reason: str) -> ShotResult:
+    found = [] if regions == "[]" else [tuple(region) for region in json.loads(regions)]
+    return ShotResult(Verdict(verdict) if verdict else None, pixels, found, shift, reason)
+
+
+def _stored(connection: Connection, row: Any) -> StoredComparison:  # noqa: ANN401 - a row of the table
+    request = ComparisonRequest(
+        row.project_id,
+        row.pr_number,
+        row.commit_sha,
+        row.branch,
+        tuple(json.loads(row.commits)),
+        bool(row.complete),
+    )
+    of_commit = {"project_id": row.project_id, "pr_number": row.pr_number, "commit_sha": row.commit_sha}
+    found = driver_rows(connection, _SHOTS, of_commit)
+    active = active_images(
+        connection, {key for image_id, base_id, *_ in found for key in (image_id, base_id) if key}
+    )
+    shots = [
+        PlannedShot(
+            ShotKey(*shot),
+            active.get(image_id),
+            Base(base, base_commit or "", bool(ancestor)) if (base := active.get(base_id)) else None,
+            _result(verdict, pixels, regions, shift, reason),
+        )
+        for image_id, base_id, base_commit, ancestor, verdict, pixels, regions, shift, reason, *shot in found
+        if image_id is None or image_id in active
+    ]
+    return StoredComparison(
+        request,
+        row.run,
+        ComparisonState(row.state),
+        row.base_commit,
+        row.missing,
+        row.started_at,
+        row.seen_at,
+        shots,
+    )

@@ -1,0 +1,172 @@
+"""The retention of baselines: by reference, never by age alone."""
+
+from functools import partial
+from typing import NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, func, select
+
+from prshots.server.adapters.sql.columns import ACTIVE
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.schema import (
+    baseline_commits,
+    baselines,
+    compared_shots,
+    images,
+    projects,
+    pulls,
+    staged,
+)
+from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.domain.images.models import NO_PULL_REQUEST
+
+COMMITS_AT_ONCE = 20
+
+
+class _Branch(NamedTuple):
+    project_id: str
+    branch: str
+    keep: int
+
+
+_BRANCHES = (
+    select(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
+    .select_from(baseline_commits.join(projects))
+    .group_by(baseline_commits.c.project_id, baseline_commits.c.branch, projects.c.keep_baselines)
+    .having(func.count() > projects.c.keep_baselines)
+)
+_OF_BRANCH = (
+    baseline_commits.c.project_id == bindparam("project_id"),
+    baseline_commits.c.branch == bindparam("branch"),
+)
+_OLDEST_KEPT = (
+    select(baseline_commits.c.seq)
+    .where(*_OF_BRANCH)
+    .order_by(baseline_commits.c.seq.desc())
+    .offset(bindparam("more"))
+    .limit(1)
+)
+_OLD_COMMITS = (
+    select(baseline_commits.c.seq, baseline_commits.c.commit_sha)
+    .where(
+        *_OF_BRANCH,
+        baseline_commits.c.seq < bindparam("oldest_kept"),
+        baseline_commits.c.seq > bindparam("after"),
+    )
+    .order_by(baseline_commits.c.seq)
+    .limit(COMMITS_AT_ONCE)
+)
+_later = baselines.alias()
+_has_later = (
+    select(_later.c.seq)
+    .where(
+        _later.c.project_id == baselines.c.project_id,
+        _later.c.branch == baselines.c.branch,
+        _later.c.name == baselines.c.name,
+        _later.c.viewport == baselines.c.viewport,
+        _later.c.theme == baselines.c.theme,
+        _later.c.seq > baselines.c.seq,
+    )
+    .exists()
+)
+_REMOVE_POINTERS = delete(baselines).where(
+    baselines.c.project_id == bindparam("of_project"),
+    baselines.c.branch == bindparam("of_branch"),
+    baselines.c.commit_sha.in_(bindparam("commits", expanding=True)),
+    _has_later,
+)
+_is_empty = ~(
+    select(baselines.c.seq)
+    .where(
+        baselines.c.project_id == baseline_commits.c.project_id,
+        baselines.c.commit_sha == baseline_commits.c.commit_sha,
+        baselines.c.branch == baseline_commits.c.branch,
+    )
+    .exists()
+)
+_REMOVE_COMMITS = delete(baseline_commits).where(
+    baseline_commits.c.seq.in_(bindparam("seqs", expanding=True)), _is_empty
+)
+_WITH_BASELINES = select(pulls.c.project_id).where(pulls.c.pr_number == NO_PULL_REQUEST, pulls.c.images > 0)
+_is_baseline = select(baselines.c.seq).where(baselines.c.image_id == images.c.id).exists()
+_is_shown = (
+    select(compared_shots.c.base_id)
+    .select_from(
+        compared_shots.join(
+            pulls,
+            (pulls.c.project_id == compared_shots.c.project_id)
+            & (pulls.c.pr_number == compared_shots.c.pr_number),
+        )
+    )
+    .where(compared_shots.c.base_id == images.c.id, pulls.c.closed_at.is_(None))
+    .exists()
+)
+_is_staged = select(staged.c.image_id).where(staged.c.image_id == images.c.id).exists()
+_IS_UNUSED = ~_is_baseline & ~_is_shown & ~_is_staged
+_UNUSED = (
+    select(images.c.seq)
+    .where(
+        images.c.project_id == bindparam("project_id"),
+        images.c.pr_number == NO_PULL_REQUEST,
+        ACTIVE,
+        _IS_UNUSED,
+    )
+    .order_by(images.c.seq)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True, of=images)
+)
+# Decided again once the images are locked: until then, another transaction may have referred to one.
+_SCHEDULE = scheduling(
+    images.c.project_id == bindparam("of_project"),
+    images.c.seq.in_(bindparam("seqs", expanding=True)),
+    _IS_UNUSED,
+)
+
+
+async def release(database: Database, now: int, limit: int) -> int:
+    """Remove baselines past retention, and schedule images that nothing refers to. Return how many."""
+    for branch in await database.read(_branches_past_retention):
+        await _trim(database, branch)
+    scheduled = 0
+    for project_id in await database.read(_projects_with_baselines):
+        schedule = partial(_schedule_unused, project_id=project_id, now=now, most=limit - scheduled)
+        scheduled += await database.write(schedule) if scheduled < limit else 0
+    return scheduled
+
+
+def _branches_past_retention(connection: Connection) -> list[_Branch]:
+    return [_Branch(*row) for row in connection.execute(_BRANCHES)]
+
+
+def _projects_with_baselines(connection: Connection) -> list[str]:
+    return list(connection.execute(_WITH_BASELINES).scalars())
+
+
+async def _trim(database: Database, branch: _Branch) -> None:
+    """Remove the baselines of old commits, a few commits per transaction, except each shot's newest."""
+    after: int | None = 0
+    while after is not None:
+        after = await database.write(partial(_trim_some, branch=branch, after=after))
+
+
+def _trim_some(connection: Connection, branch: _Branch, after: int) -> int | None:
+    """Trim the next commits. Return the last one's `seq`; None at the end."""
+    this = {"project_id": branch.project_id, "branch": branch.branch}
+    oldest_kept = connection.execute(_OLDEST_KEPT, this | {"more": branch.keep - 1}).scalar()
+    if oldest_kept is None:
+        return None
+    old = connection.execute(_OLD_COMMITS, this | {"oldest_kept": oldest_kept, "after": after}).all()
+    if not old:
+        return None
+    commits = [row.commit_sha for row in old]
+    connection.execute(
+        _REMOVE_POINTERS,
+        {"of_project": branch.project_id, "of_branch": branch.branch, "commits": commits},
+    )
+    connection.execute(_REMOVE_COMMITS, {"seqs": [row.seq for row in old]})
+    return int(old[-1].seq)
+
+
+def _schedule_unused(connection: Connection, project_id: str, now: int, most: int) -> int:
+    unused = connection.execute(_UNUSED, {"project_id": project_id, "most": most}).scalars().all()
+    marks: dict[str, object] = {"of_project": project_id, "seqs": unused, "now": now}
+    return schedule_images(connection, _SCHEDULE, marks) if unused else 0

@@ -1,0 +1,276 @@
+"""Opens a database and runs statements on it off the event loop.
+
+SQLAlchemy runs synchronously in our own threads. That takes one switch to a thread per operation. An async
+driver switches once per statement, and again for BEGIN, COMMIT and cleanup. A look-up by key does not switch.
+"""
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prometheus_client import Histogram
+from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection, DBAPICursor
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from prshots.contract.errors import (
+    MovedError,
+    RecordsBusyError,
+    RecordsError,
+    RecordsFullError,
+    RecordsUnsureError,
+)
+from prshots.server.adapters import deadlines
+from prshots.server.adapters.private_files import create_private_file, make_private_folder
+from prshots.server.adapters.sql.database.prepared import compiled_text
+from prshots.server.adapters.sql.database.writer_turn import WriterTurn
+from prshots.server.observability.metrics import DATABASE_SECONDS, ENGINE_FAILURES
+from prshots.server.observability.outages import Outage
+
+READERS = 4
+BUSY_SECONDS = 8
+"""How long a writer waits for the transaction of another process. Less than the deadline of the call, so that
+SQLite reports first."""
+
+# Looked up once: for every request, finding a metric by its labels would cost as much as updating it.
+LOOK_UP, READ, WRITE = (DATABASE_SECONDS.labels(operation) for operation in ("look_up", "read", "write"))
+_FAILURES = ENGINE_FAILURES.labels("database")
+_DISK_FULL = "53100"  # PostgreSQL's code for it
+MOVED = "PRMOV"
+"""The code with which a trigger of `prshots move` refuses a write on PostgreSQL. SQLite has its own code."""
+
+T = TypeVar("T")
+
+
+def open_sqlite(path: Path) -> Engine:
+    make_private_folder(path.parent)
+    create_private_file(path)  # SQLite gives its other files the same mode
+    engine = create_engine(
+        URL.create("sqlite", database=str(path)),  # not as text: a path may contain URL syntax
+        pool_size=READERS + 2,  # the two permanent connections for look-ups and writes
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+    )
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None  # we send BEGIN and COMMIT ourselves
+        try:
+            cursor = connection.cursor()
+            cursor.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file: lets the sweep shrink it
+            _switch_to_wal(cursor)
+            cursor.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
+            cursor.execute("PRAGMA foreign_keys = ON")
+            cursor.close()
+        except sqlite3.Error:
+            connection.close()  # the pool does not have it yet, and would not close it
+            raise
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # Writers lock immediately: a transaction that started with a read could not wait for the lock.
+        if connection.get_execution_options().get("writes"):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _switch_to_wal(cursor: DBAPICursor) -> None:
+    """Switch a new file to WAL. Retries, because concurrent processes get SQLITE_BUSY without waiting."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+class Database:
+    """Runs work on SQLite: look-ups on the event loop, everything else in threads.
+
+    There is one writer thread, and writing processes take turns, so that our own writes never wait for each
+    other inside SQLite.
+    `postgresql.py` has the same interface for a server.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        readers: int = READERS,
+        writers: int = 1,
+        call_seconds: float = deadlines.DATABASE_SECONDS,
+    ) -> None:
+        self.engine = engine
+        self.not_open = ""
+        """Why the database cannot be used yet. Unless it is empty, all work raises RecordsError with it."""
+        self.call_seconds = call_seconds
+        self.outage = Outage("database unavailable", "database is back")
+        self._looking_up = _PermanentConnection(engine)
+        self._texts: dict[Select[Any], tuple[str, Sequence[str] | None]] = {}
+        self._writing = _PermanentConnection(engine.execution_options(writes=True))
+        self._turn = WriterTurn(Path(engine.url.database or ""))  # nobody takes it on PostgreSQL
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="records-read")
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="records-write")
+
+    async def look_up(self, query: Select[Any], **parameters: object) -> Sequence[Any] | None:
+        """Read a row by its key, directly on the event loop and without SQLAlchemy's result objects.
+
+        SQLite needs a fifth of the time that a switch to a thread and back takes, and in WAL mode readers
+        never wait.
+        """
+        self._require_open()
+        text, names = self._as_text(query)
+        with (
+            timed(LOOK_UP, self.outage, "look_up"),
+            translating(),
+            self._looking_up.connection() as connection,
+        ):
+            cursor = connection.connection.cursor()
+            cursor.execute(text, [parameters[name] for name in names or ()])
+            row = cursor.fetchone()
+            cursor.close()
+            return row
+
+    def _as_text(self, query: Select[Any]) -> tuple[str, Sequence[str] | None]:
+        """Return the query's SQL and the names of its parameters in order. Compiled only once."""
+        if query not in self._texts:
+            self._texts[query] = compiled_text(query, self.engine.dialect)
+        return self._texts[query]
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        with timed(READ, self.outage, "read"):
+            return await self._in_thread(self._readers, lambda: self._read(work), RecordsError)
+
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run in a transaction that is durably committed on return. The work may run more than once."""
+        with timed(WRITE, self.outage, "write"):
+            return await self._in_thread(self._writers, lambda: self._write(work), RecordsUnsureError)
+
+    async def check(self) -> None:
+        await self.read(lambda connection: connection.execute(text("SELECT 1")))
+
+    async def close(self) -> None:
+        self._readers.shutdown()
+        self._writers.shutdown()
+        self._looking_up.close()
+        self._writing.close()
+        self._turn.close()
+        self.engine.dispose()
+
+    def _require_open(self) -> None:
+        if self.not_open:
+            raise RecordsError(self.not_open)
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        with self.engine.connect() as connection:
+            return work(connection)
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        with self._turn, self._writing.connection() as connection, connection.begin():
+            return work(connection)
+
+    async def _in_thread(
+        self, threads: ThreadPoolExecutor, work: Callable[[], T], overdue: type[RecordsError]
+    ) -> T:
+        """Run work with the deadline of a call. Work that has begun by then ends in `overdue`."""
+        with translating():
+            self._require_open()
+            try:
+                return await deadlines.in_thread(threads, work, self.call_seconds)
+            except deadlines.OverdueError as error:
+                kind = overdue if error.has_begun else RecordsError
+                raise kind(f"the database did not answer: {error}") from error
+
+
+class _PermanentConnection:
+    """A connection that stays open between uses. After an error it is replaced."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._connection: Connection | None = None
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[Connection]:
+        if self._connection is None:
+            self._connection = self._engine.connect()
+        try:
+            yield self._connection
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            connection.close()
+
+
+class timed:  # noqa: N801 - used like a function: with timed(READ)
+    """Times an operation, counts database failures and notes outages. Rejected data is not a failure.
+
+    A class, because a generator would take longer than the measurement itself.
+    """
+
+    __slots__ = ("_operation", "_outage", "_seconds", "_started")
+
+    def __init__(self, seconds: Histogram, outage: Outage, operation: str) -> None:
+        self._seconds, self._outage, self._operation = seconds, outage, operation
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._seconds.observe(time.perf_counter() - self._started)
+        if isinstance(error, RecordsError) and not is_refusal(error):
+            _FAILURES.inc()
+            self._outage.note(self._operation, error)
+        elif error is None:
+            self._outage.works(self._operation)
+
+
+@contextlib.contextmanager
+def translating() -> Iterator[None]:
+    """Turn exceptions of SQLAlchemy and the driver into ours, with the reason but without the SQL."""
+    try:
+        yield
+    except DBAPIError as error:
+        if _is_moved(error.orig):  # not from SQLAlchemy's error: this is no conflict of the data
+            raise MovedError(_reason(error.orig)) from error.orig
+        raise _ours(error.orig) from error
+    except sqlite3.Error as error:
+        raise _ours(error) from error
+    except UnicodeEncodeError as error:
+        raise RecordsError("the database only accepts valid Unicode text") from error
+
+
+def is_refusal(error: RecordsError) -> bool:
+    """Return whether a working database rejected the data."""
+    return isinstance(error.__cause__, IntegrityError | DataError | UnicodeEncodeError)
+
+
+def _ours(error: BaseException | None) -> RecordsError:
+    sqlite_code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the primary code
+    if sqlite_code == sqlite3.SQLITE_FULL or getattr(error, "sqlstate", None) == _DISK_FULL:
+        return RecordsFullError("the disk of the database is full")
+    kind = RecordsBusyError if sqlite_code == sqlite3.SQLITE_BUSY else RecordsError
+    return kind(f"the database did not answer: {_reason(error)}")
+
+
+def _is_moved(error: BaseException | None) -> bool:
+    """Return whether a trigger of `prshots move` refused a write. No other trigger refuses anything."""
+    sqlite_code = getattr(error, "sqlite_errorcode", 0)
+    return sqlite_code == sqlite3.SQLITE_CONSTRAINT_TRIGGER or getattr(error, "sqlstate", None) == MOVED
+
+
+def _reason(error: BaseException | None) -> str:
+    """Return the reason in one line. Other parts of PostgreSQL's message may contain the data."""
+    message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error)
+    return message.strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,53 @@
+"""The schema that a database has, and whether this version of prshots may work with it.
+
+Everything that opens a database or a backup follows this rule: a newer schema is fine as long as the database
+says that processes of ours may still run on it.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, inspect, select, text
+
+from prshots.contract.errors import SchemaTooNewError
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, installation
+
+FIRST_THAT_SAYS = "0011"
+"""The first schema with `installation.oldest_schema`."""
+
+
+class FoundSchema(NamedTuple):
+    """`version` is None for an empty database. Processes of `oldest` and newer schemas may run on it."""
+
+    version: str | None
+    oldest: str = ""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether this version of prshots may work with the database as it is."""
+        return self.version == SCHEMA_VERSION or (self.is_newer and not self.is_too_new)
+
+    @property
+    def is_newer(self) -> bool:
+        return self.version is not None and self.version > SCHEMA_VERSION
+
+    @property
+    def is_too_new(self) -> bool:
+        return self.is_newer and not "" < self.oldest <= SCHEMA_VERSION
+
+    def require_not_too_new(self) -> None:
+        """Raise SchemaTooNewError, with what to do."""
+        if self.is_too_new:
+            takes = f" takes {self.oldest} and newer," if self.oldest else ""
+            raise SchemaTooNewError(
+                f"the database has schema {self.version}, from a newer version of prshots: install that "
+                f"version, or restore a backup (the database{takes} this version has {SCHEMA_VERSION})"
+            )
+
+
+def found_schema(connection: Connection) -> FoundSchema:
+    if not inspect(connection).has_table("alembic_version"):
+        return FoundSchema(None)
+    version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    if version is None or version < FIRST_THAT_SAYS:
+        return FoundSchema(version)
+    return FoundSchema(version, connection.execute(select(installation.c.oldest_schema)).scalar() or "")

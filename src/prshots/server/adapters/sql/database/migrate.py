@@ -1,0 +1,123 @@
+"""Upgrades the database to the newest schema: once, even if many processes start at the same time.
+
+Processes of the version before keep working while it runs, and afterwards: see `steps.py`.
+"""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import structlog
+from sqlalchemy import Engine, text, update
+from sqlalchemy.exc import DBAPIError
+
+from prshots.contract.errors import RecordsError
+from prshots.server.adapters.sql.database.found_schema import FoundSchema, found_schema
+from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, installation
+from prshots.server.adapters.sql.database.steps import Step, next_steps, steps_of
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+
+RETRY_SECONDS = 3.0
+"""How long a step waits before it tries again to lock its table. Uploads that queued behind it go on."""
+
+SAY_SECONDS = 60.0
+_LOCKED = {"55P03", "40P01"}  # PostgreSQL's codes: lock timeout, deadlock
+_OLDEST_TRANSACTION = text(
+    "SELECT format('process %s of %s, open for %s s', pid, application_name, "
+    "extract(epoch FROM now() - xact_start)::int) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL "
+    "ORDER BY xact_start LIMIT 1"
+)
+
+_log = structlog.get_logger()
+
+
+class Migration(NamedTuple):
+    """The schema before and after."""
+
+    before: FoundSchema
+    now: FoundSchema
+
+
+def migrate(engine: Engine) -> Migration:
+    """Upgrade the schema if necessary. Leave a newer one alone.
+
+    Raises SchemaTooNewError if this version of prshots may not run on it.
+    """
+    before = now = _found(engine)
+    waits = _LockWaits(engine)
+    while not now.is_usable:
+        now.require_not_too_new()
+        try:
+            _take_next_steps(engine, now)
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) not in _LOCKED:
+                raise
+            waits.note()
+            time.sleep(RETRY_SECONDS)
+        now = _found(engine)
+    return Migration(before, now)
+
+
+def _found(engine: Engine) -> FoundSchema:
+    with engine.connect() as connection:
+        return found_schema(connection)
+
+
+def _take_next_steps(engine: Engine, found: FoundSchema) -> None:
+    """Take the next step in a transaction, unless another process has taken it."""
+    config = _config()
+    taken = _next_steps(config, found)
+    options: dict[str, object] = {"writes": True, "migrates": True}
+    if found.version and taken[-1].builds_indexes and engine.dialect.name == "postgresql":
+        options["isolation_level"] = "AUTOCOMMIT"
+    with engine.execution_options(**options).begin() as connection:
+        if found_schema(connection) != found:
+            return
+        from alembic import command
+
+        config.attributes["connection"] = connection
+        command.upgrade(config, taken[-1].revision)
+        if taken[-1].oldest:
+            connection.execute(update(installation).values(oldest_schema=taken[-1].oldest))
+
+
+def _config() -> "Config":
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    return config
+
+
+def _next_steps(config: "Config", found: FoundSchema) -> list[Step]:
+    try:
+        return next_steps(steps_of(config), found.version)
+    except LookupError as error:
+        raise RecordsError(
+            f"the database has the unknown schema {found.version!r}, this version of prshots has "
+            f"{SCHEMA_VERSION}: restore a backup"
+        ) from error
+
+
+class _LockWaits:
+    """Says once a minute that a step cannot lock its table, and who most likely holds the lock."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._said_at = -SAY_SECONDS
+
+    def note(self) -> None:
+        if time.monotonic() - self._said_at < SAY_SECONDS:
+            return
+        self._said_at = time.monotonic()
+        with self._engine.connect() as connection:
+            oldest = connection.execute(_OLDEST_TRANSACTION).scalar()
+        _log.warning(
+            "the migration waits for a table that another transaction uses, and tries again until it ends",
+            oldest_transaction=oldest or "none",
+        )

@@ -1,0 +1,108 @@
+"""A consistent copy of an SQLite database for a backup, made while the service runs."""
+
+import contextlib
+import sqlite3
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from prshots.contract.errors import RecordsError
+from prshots.server.adapters.sql.database.database import BUSY_SECONDS, translating
+from prshots.server.adapters.sql.database.found_schema import FIRST_THAT_SAYS, FoundSchema
+
+
+class SnapshotImage(NamedTuple):
+    """An image that the copy names."""
+
+    id: str
+    ext: str
+    has_thumbnail: bool
+
+
+class Snapshot:
+    """The open copy. SQLite's online backup makes it, so writers are not blocked."""
+
+    def __init__(self, source: Path, copy: Path) -> None:
+        """Raise RecordsError if there is no database or it cannot be copied."""
+        self.path = copy
+        if not source.is_file():
+            raise RecordsError(f"there is no database at {source}")
+        with translating(), contextlib.closing(_open_read_only(source)) as original:
+            self._copy = sqlite3.connect(copy, isolation_level=None)
+            try:
+                original.backup(self._copy)
+                self._copy.execute("PRAGMA journal_mode = DELETE")  # no extra files beside the copy
+            except BaseException:
+                self.close()
+                raise
+
+    def schema(self) -> FoundSchema:
+        """Raise RecordsError if this is not a prshots database."""
+        version = self._one("SELECT version_num FROM alembic_version")
+        if version < FIRST_THAT_SAYS:
+            return FoundSchema(version)
+        return FoundSchema(version, self._one("SELECT oldest_schema FROM installation"))
+
+    @property
+    def installation_id(self) -> str:
+        return self._one("SELECT id FROM installation")
+
+    def count(self) -> int:
+        with translating():
+            return int(self._copy.execute("SELECT count(*) FROM images").fetchone()[0])
+
+    def images(self) -> Iterator[SnapshotImage]:
+        """Return all images by id, the order in which their files lie on disk."""
+        with translating():
+            made = "thumbnail IS 'made'" if "thumbnail" in self._columns() else "0"
+            for row in self._copy.execute(f"SELECT id, ext, {made} FROM images ORDER BY id"):  # noqa: S608
+                yield SnapshotImage(row[0], row[1], bool(row[2]))
+
+    def schedule(self, image_ids: Collection[str], now: int) -> None:
+        """Schedule images whose bytes are gone for expiry: a sweep after the restore removes them."""
+        marking = "UPDATE images SET scheduled_at = ? WHERE id = ? AND scheduled_at IS NULL"
+        self._change(marking, [(now, image_id) for image_id in image_ids])
+
+    def forget_thumbnails(self, image_ids: Collection[str]) -> None:
+        """Forget thumbnails whose bytes are gone, so that they are rendered again."""
+        self._change("UPDATE images SET thumbnail = NULL WHERE id = ?", [(key,) for key in image_ids])
+
+    def forget_diffs(self) -> None:
+        """Forget all stored differences: an archive has none, and comparing again makes them."""
+        with translating():
+            if "diff_base" in self._columns():
+                self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
+
+    def forget_move(self) -> None:
+        """Remove what `prshots move` has put there: a restored database accepts writes, and moves nowhere."""
+        ours = "SELECT type, name FROM sqlite_master WHERE name LIKE 'move!_%' ESCAPE '!' ORDER BY type DESC"
+        with translating():
+            for kind, name in self._copy.execute(ours).fetchall():  # triggers come before tables
+                if kind in {"trigger", "table"}:
+                    self._copy.execute(f"DROP {kind} {name}")
+
+    def close(self) -> None:
+        self._copy.close()
+
+    def _columns(self) -> set[str]:
+        """Return the columns of `images`. An older schema has fewer."""
+        return {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
+
+    def _change(self, statement: str, values: list[tuple[object, ...]]) -> None:
+        if values:
+            with translating():
+                self._copy.execute("BEGIN")
+                self._copy.executemany(statement, values)
+                self._copy.execute("COMMIT")
+
+    def _one(self, query: str) -> str:
+        with translating():
+            row = self._copy.execute(query).fetchone()
+        if row is None:
+            raise RecordsError("this is not a prshots database")
+        return str(row[0])
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)

@@ -1,0 +1,1 @@
+"""Images, staged images and one-time URLs in SQL."""

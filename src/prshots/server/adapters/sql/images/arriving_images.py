@@ -1,0 +1,149 @@
+"""Commits the images that arrive at about the same time together: they share a transaction and its fsync."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import Connection, insert
+
+from prshots.contract.errors import RecordsError, RecordsUnsureError
+from prshots.server.adapters.sql.columns import image_row
+from prshots.server.adapters.sql.comparison.baseline_rows import Pointer, point_baselines
+from prshots.server.adapters.sql.database.database import Database, is_refusal
+from prshots.server.adapters.sql.database.prepared import Prepared
+from prshots.server.adapters.sql.database.schema import images
+from prshots.server.adapters.sql.images.totals import count_added
+from prshots.server.domain.images.models import Image
+
+_ADD_IMAGES = Prepared(insert(images))
+
+
+class _Arriving(NamedTuple):
+    """An image that waits to be committed. With a branch, it becomes its shot's baseline there."""
+
+    image: Image
+    branch: str
+    before: Image | None
+    done: asyncio.Future[None]
+
+
+class _Queue:
+    """What the event loop adds and the writing thread takes."""
+
+    def __init__(self) -> None:
+        self._arriving: list[_Arriving] = []
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._arriving)
+
+    def add(self, arriving: _Arriving) -> None:
+        with self._lock:
+            self._arriving.append(arriving)
+
+    def withdraw(self, arriving: _Arriving) -> bool:
+        """Return False if it is too late: somebody has taken it."""
+        with self._lock:
+            is_here = arriving in self._arriving
+            if is_here:
+                self._arriving.remove(arriving)
+            return is_here
+
+    def taken(self) -> list[_Arriving]:
+        with self._lock:
+            taken, self._arriving = self._arriving, []
+            return taken
+
+
+class _Batch:
+    """The images of one commit: these, or what is in the queue when it is our turn to write."""
+
+    def __init__(self, queue: _Queue, given: list[_Arriving] | None = None) -> None:
+        self._queue, self._members = queue, given
+        self._lock = threading.Lock()
+
+    @property
+    def members(self) -> list[_Arriving]:
+        """Decided only once: work that runs again, or still runs after a timeout, must not take others."""
+        with self._lock:
+            if self._members is None:
+                self._members = self._queue.taken()
+            return self._members
+
+    def add_to(self, connection: Connection) -> None:
+        befores = [arriving.before for arriving in self.members if arriving.before]
+        arrived = befores + [arriving.image for arriving in self.members]
+        if arrived:
+            pointers = [Pointer.to(one.image, one.branch) for one in self.members if one.branch]
+            add_images(connection, arrived, pointers)
+
+
+class ArrivingImages:
+    def __init__(
+        self, database: Database, known_ids: Callable[[Collection[str]], Awaitable[set[str]]]
+    ) -> None:
+        self._database, self._known_ids = database, known_ids
+        self._queue = _Queue()
+        self._committing: asyncio.Task[None] | None = None
+
+    async def close(self) -> None:
+        if self._committing:
+            await self._committing
+
+    async def add(self, image: Image, branch: str, before: Image | None) -> None:
+        """Return when the image is committed. Raises RecordsError, RecordsUnsureError."""
+        arriving = _Arriving(image, branch, before, asyncio.get_running_loop().create_future())
+        self._queue.add(arriving)
+        if self._committing is None:
+            self._committing = asyncio.create_task(self._commit_all())
+        try:
+            async with asyncio.timeout(self._database.call_seconds):
+                await arriving.done
+        except TimeoutError:
+            if self._queue.withdraw(arriving):
+                raise RecordsError("the database did not answer: an earlier commit has not ended") from None
+            raise RecordsUnsureError("the database did not answer: it may still commit the record") from None
+
+    async def _commit_all(self) -> None:
+        try:
+            while self._queue:
+                await self._commit(_Batch(self._queue))
+        finally:
+            self._committing = None
+
+    async def _commit(self, batch: _Batch) -> None:
+        outcome: Exception | None = None
+        try:
+            await self._database.write(batch.add_to)
+        except Exception as error:  # noqa: BLE001 - every waiting upload must get a result
+            if len(batch.members) > 1 and not _is_outage(error):  # one bad record must not fail the others
+                for alone in batch.members:
+                    await self._commit(_Batch(self._queue, [alone]))
+                return
+            outcome = error
+        committed = await self._committed(batch) if isinstance(outcome, RecordsUnsureError) else set()
+        for image, _, _, done in batch.members:
+            if done.cancelled():
+                continue
+            if outcome is None or image.id in committed:
+                done.set_result(None)
+            else:
+                done.set_exception(outcome)
+
+    async def _committed(self, batch: _Batch) -> set[str]:
+        """Return which of these were committed in spite of the error. Others may still appear later."""
+        with contextlib.suppress(RecordsError):
+            return await self._known_ids([arriving.image.id for arriving in batch.members])
+        return set()
+
+
+def _is_outage(error: Exception) -> bool:
+    return isinstance(error, RecordsError) and not is_refusal(error)
+
+
+def add_images(connection: Connection, arrived: list[Image], baselines: Sequence[Pointer] = ()) -> None:
+    _ADD_IMAGES.run(connection, [image_row(image) for image in arrived])
+    count_added(connection, arrived)
+    point_baselines(connection, baselines)

@@ -1,0 +1,90 @@
+"""When an image is due to expire: the two rules, and how to find images that meet one.
+
+Queries for a few images are ordered like the rule's index. Without an order, PostgreSQL may assume that it
+finds such rows soon, and read a whole table that has none.
+"""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, ColumnElement, Connection, Select, bindparam, cast, func, or_, select
+
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.columns import ACTIVE, OF_PULL_REQUEST
+from prshots.server.adapters.sql.database.schema import images, projects
+from prshots.server.domain.images.models import SECONDS_PER_DAY
+
+
+class Rule(NamedTuple):
+    """A condition that makes an active image due, and the order of the index for it."""
+
+    condition: ColumnElement[bool]
+    order: ColumnElement[int]
+
+
+_OF_CLOSED_PR = Rule(images.c.closed_at.is_not(None), images.c.seq)
+
+
+def _past(retain_days: int | ColumnElement[int], now: int | ColumnElement[int]) -> Rule:
+    is_old = images.c.uploaded_at <= now - retain_days * SECONDS_PER_DAY
+    return Rule(OF_PULL_REQUEST & is_old, images.c.uploaded_at)
+
+
+def due_in(policy: str, retain_days: int | None, now: int) -> list[Rule]:
+    """Return the rules for a project with this policy. An image is due if it meets any of them."""
+    due: list[Rule] = []
+    if retain_days is not None:
+        due.append(_past(retain_days, now))
+    if policy == Policy.PR_CLOSE:
+        due.append(_OF_CLOSED_PR)
+    return due
+
+
+def overdue_in(policy: str, retain_days: int | None, since: int) -> list[Rule]:
+    """Return the same rules for images that have been due since this time. No image meets two of them."""
+    overdue: list[Rule] = []
+    for rule in due_in(policy, retain_days, since):
+        condition = rule.condition
+        if rule is _OF_CLOSED_PR:
+            condition = condition & (images.c.closed_at <= since)
+        for earlier in overdue:
+            condition = condition & ~earlier.condition
+        overdue.append(Rule(condition, rule.order))
+    return overdue
+
+
+def _first(rule: Rule) -> Select[Any]:
+    of_project = images.c.project_id == projects.c.id
+    return select(images.c.seq).where(of_project, ACTIVE, rule.condition).order_by(rule.order).limit(1)
+
+
+_OLD = _first(_past(cast(projects.c.retain_days, BigInteger), bindparam("now", type_=BigInteger)))
+_WITH_DUE = select(projects.c.id, projects.c.policy, projects.c.retain_days).where(
+    or_(
+        _OLD.scalar_subquery().is_not(None),
+        (projects.c.policy == Policy.PR_CLOSE) & _first(_OF_CLOSED_PR).scalar_subquery().is_not(None),
+    )
+)
+
+
+def projects_with_due(connection: Connection, now: int) -> list[tuple[str, str, int | None]]:
+    """Return (id, policy, retain_days) of all projects with due images, with a single query."""
+    return [tuple(row) for row in connection.execute(_WITH_DUE, {"now": now})]
+
+
+def some_due(connection: Connection, project_id: str, rule: Rule, limit: int) -> list[int]:
+    """Lock up to `limit` images of a project that are due by this rule, and return their `seq`.
+
+    Rows that another transaction has locked are skipped: a concurrent sweep handles them itself, and anything
+    else is still due in the next sweep.
+    """
+    mine = images.c.project_id == project_id
+    due = select(images.c.seq).where(mine, ACTIVE, rule.condition)
+    some = due.order_by(rule.order).limit(limit).with_for_update(skip_locked=True)
+    return list(connection.execute(some).scalars())
+
+
+def count_due(connection: Connection, project_id: str, rule: Rule, most: int) -> int:
+    """Return how many images of a project are due by this rule. Counts no further than `most`."""
+    mine = images.c.project_id == project_id
+    due = select(images.c.seq).where(mine, ACTIVE, rule.condition).order_by(rule.order).limit(most)
+    return connection.execute(select(func.count()).select_from(due.subquery())).scalar_one()

@@ -1,0 +1,204 @@
+"""The images in SQLite or PostgreSQL, with the same SQL for both."""
+
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import delete as delete_from
+
+from prshots.contract.errors import UnauthorizedError
+from prshots.server.adapters.sql.columns import (
+    ACTIVE,
+    ACTIVE_OF_PR,
+    IMAGE,
+    SCHEDULED,
+    driver_rows,
+    newest_of_pr,
+    project_gone_as,
+)
+from prshots.server.adapters.sql.comparison.baseline_rows import forget_images
+from prshots.server.adapters.sql.comparison.comparison_rows import remove_comparisons
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_pull, lock_pulls_of
+from prshots.server.adapters.sql.database.schema import images, pulls
+from prshots.server.adapters.sql.images.arriving_images import ArrivingImages
+from prshots.server.adapters.sql.images.due import due_in, projects_with_due, some_due
+from prshots.server.adapters.sql.images.listed_images import ListedImages
+from prshots.server.adapters.sql.images.marks import mark_some, schedule_images, scheduling
+from prshots.server.adapters.sql.images.totals import count_closed, count_removed
+from prshots.server.domain.images.models import Image, ListedImage, ThumbnailState
+
+T = TypeVar("T")
+
+# Queries of every request are built once, because building them costs more than running them.
+_IMAGE_OF_PROJECT = select(*IMAGE).where(
+    images.c.id == bindparam("image_id"), images.c.project_id == bindparam("project_id")
+)
+_COUNT_OF_PR = select(func.count()).select_from(images).where(*ACTIVE_OF_PR)
+_SEQS_OF_SHOTS = (
+    select(func.max(images.c.seq))
+    .where(*ACTIVE_OF_PR)
+    .group_by(images.c.name, images.c.viewport, images.c.theme)
+    .limit(bindparam("limit"))
+)
+# The project says it again, here and below: if the table is partitioned, only its partition is read.
+_NEWEST_OF_SHOTS = select(*IMAGE).where(
+    images.c.project_id == bindparam("project_id"), images.c.seq.in_(_SEQS_OF_SHOTS)
+)
+_COMMITS_OF_PR = select(func.count(func.lower(images.c.commit_sha).distinct())).where(*ACTIVE_OF_PR)
+_CLOSED_PULL = select(pulls.c.closed_at).where(
+    pulls.c.project_id == bindparam("project_id"),
+    pulls.c.pr_number == bindparam("pr_number"),
+    pulls.c.closed_at.is_not(None),
+)
+_GIVEN_IDS = images.c.id.in_(bindparam("image_ids", expanding=True))
+_SCHEDULE = scheduling(_GIVEN_IDS)
+_REMOVE = (
+    delete_from(images).where(_GIVEN_IDS).returning(images.c.project_id, images.c.pr_number, images.c.size)
+)
+
+
+class SqlImages:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._arriving = ArrivingImages(database, self.known_ids)
+        self._listed = ListedImages()
+
+    async def check(self) -> None:
+        await self._database.check()
+
+    async def close(self) -> None:
+        await self._arriving.close()
+        await self._database.close()
+
+    async def add_image(self, image: Image, branch: str = "", before: Image | None = None) -> None:
+        with project_gone_as(UnauthorizedError("unauthorized")):  # its tokens are gone too
+            await self._arriving.add(image, branch, before)
+
+    async def image(self, project_id: str, image_id: str) -> Image | None:
+        row = await self._database.look_up(_IMAGE_OF_PROJECT, image_id=image_id, project_id=project_id)
+        return Image(*row) if row else None
+
+    async def befores(self, before_ids: Collection[str]) -> list[Image]:
+        query = select(*IMAGE).where(images.c.id.in_(before_ids))
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Image(*row) for row in rows]
+
+    async def images_of_pr(self, project_id: str, pr_number: int, newest: int) -> tuple[int, list[Image]]:
+        return await self._counted_of_pr(newest_of_pr, project_id, pr_number, newest)
+
+    async def listed_of_pr(
+        self, project_id: str, pr_number: int, newest: int
+    ) -> tuple[int, list[ListedImage]]:
+        return await self._counted_of_pr(self._listed.newest_of_pr, project_id, pr_number, newest)
+
+    async def _counted_of_pr(
+        self,
+        read_newest: Callable[[Connection, str, int, int], list[T]],
+        project_id: str,
+        pr_number: int,
+        newest: int,
+    ) -> tuple[int, list[T]]:
+        """Return how many images there are, and the newest in upload order."""
+
+        def both(connection: Connection) -> tuple[int, list[T]]:
+            found = read_newest(connection, project_id, pr_number, newest)
+            of_pr = {"project_id": project_id, "pr_number": pr_number}
+            cut_off = len(found) == newest
+            count = connection.execute(_COUNT_OF_PR, of_pr).scalar_one() if cut_off else len(found)
+            return count, found[::-1]
+
+        return await self._database.read(both)
+
+    async def newest_of_shots(self, project_id: str, pr_number: int, limit: int) -> tuple[list[Image], int]:
+        of_pr = {"project_id": project_id, "pr_number": pr_number}
+
+        def both(connection: Connection) -> tuple[list[Image], int]:
+            rows = driver_rows(connection, _NEWEST_OF_SHOTS, of_pr | {"limit": limit})
+            return list(map(Image._make, rows)), connection.execute(_COMMITS_OF_PR, of_pr).scalar_one()
+
+        return await self._database.read(both)
+
+    async def schedule(self, image_ids: Collection[str], now: int) -> None:
+        marks: dict[str, object] = {"image_ids": list(image_ids), "now": now}
+        await self._database.write(lambda connection: schedule_images(connection, _SCHEDULE, marks))
+
+    async def close_pr(self, project_id: str, pr_number: int, now: int, *, schedule: bool) -> int:
+        of_pr = (images.c.project_id == project_id, images.c.pr_number == pr_number)
+        closing = update(images).where(*of_pr, images.c.closed_at.is_(None)).values(closed_at=now)
+        marking = scheduling(*of_pr)
+
+        def mark(connection: Connection) -> int:
+            if not lock_pull(connection, project_id, pr_number):
+                return 0
+            marked = connection.execute(closing).rowcount
+            if schedule:
+                schedule_images(connection, marking, {"now": now})
+                remove_comparisons(connection, project_id, pr_number)
+            count_closed(connection, project_id, pr_number, now)
+            return marked
+
+        return await self._database.write(mark)
+
+    async def is_closed(self, project_id: str, pr_number: int) -> bool:
+        row = await self._database.look_up(_CLOSED_PULL, project_id=project_id, pr_number=pr_number)
+        return row is not None
+
+    async def scheduled(
+        self, after: str, limit: int, project_id: str | None = None, pr_number: int | None = None
+    ) -> list[Image]:
+        query = select(*IMAGE).where(SCHEDULED, images.c.id > after).order_by(images.c.id).limit(limit)
+        if project_id is not None:
+            query = query.where(images.c.project_id == project_id)
+        if pr_number is not None:
+            query = query.where(images.c.pr_number == pr_number)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [Image(*row) for row in rows]
+
+    async def schedule_due(self, now: int, limit: int) -> int:
+        with_due = await self._database.read(lambda connection: projects_with_due(connection, now))
+
+        def mark(connection: Connection) -> int:
+            marked = 0
+            for project_id, policy, retain_days in with_due:
+                for rule in due_in(policy, retain_days, now):
+                    if marked < limit:
+                        due = some_due(connection, project_id, rule, limit - marked)
+                        marked += mark_some(connection, project_id, due, now)
+            return marked
+
+        return await self._database.write(mark) if with_due else 0
+
+    async def remove_images(self, image_ids: Collection[str]) -> int:
+        def remove(connection: Connection) -> int:
+            lock_pulls_of(connection, image_ids)
+            removed = connection.execute(_REMOVE, {"image_ids": list(image_ids)}).all()
+            forget_images(connection, image_ids)
+            return count_removed(connection, removed)
+
+        return await self._database.write(remove)
+
+    async def set_thumbnail(self, image_id: str, state: ThumbnailState) -> bool:
+        noting = update(images).where(images.c.id == image_id, ACTIVE).values(thumbnail=state)
+        return await self._database.write(lambda connection: connection.execute(noting).rowcount > 0)
+
+    async def known_ids(self, image_ids: Collection[str]) -> set[str]:
+        query = select(images.c.id).where(images.c.id.in_(image_ids))
+        return set(await self._database.read(lambda connection: connection.execute(query).scalars().all()))
+
+    async def count_signed_with(self, kid: str) -> int:
+        query = select(func.count()).select_from(images).where(images.c.kid == kid)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+
+    async def describe_pull(
+        self, project_id: str, pr_number: int, *, title: str, source_branch: str, author: str, path: str
+    ) -> bool:
+        told = {"title": title, "source_branch": source_branch, "author": author, "path": path}
+        # Always writes something, or a missing pull request would not be noticed.
+        values = {"pr_number": pr_number} | {name: text for name, text in told.items() if text}
+        describing = (
+            update(pulls)
+            .where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
+            .values(values)
+        )
+        return await self._database.write(lambda connection: connection.execute(describing).rowcount > 0)

@@ -1,0 +1,331 @@
+"""The dashboard's queries, on the same database as the records."""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Select,
+    String,
+    bindparam,
+    cast,
+    func,
+    or_,
+    select,
+    tuple_,
+)
+
+from prshots.contract.limits import Policy
+from prshots.server.adapters.sql.columns import (
+    ACTIVE,
+    ACTIVE_OF_PR,
+    IMAGE,
+    LONG_LIVED,
+    PROJECT,
+    PROJECTS,
+    PULL,
+    TOKEN,
+    driver_rows,
+    newest_of_pr,
+    project_from,
+)
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.schema import (
+    images,
+    members,
+    project_totals,
+    projects,
+    pulls,
+    tokens,
+    uploads_by_day,
+)
+from prshots.server.adapters.sql.images.due import due_in
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, PullRequest, Shot, ShotKey
+from prshots.server.domain.projects.models import DayOfUploads, Project, ProjectSummary, Role, UploadToken
+
+_OF_MEMBER = PROJECTS.join(members, members.c.organization_id == projects.c.organization_id)
+_PROJECT_OF_MEMBER = (
+    select(*PROJECT, members.c.role)
+    .select_from(_OF_MEMBER)
+    .where(projects.c.id == bindparam("project_id"), members.c.user_id == bindparam("user_id"))
+)
+_Key = Sequence[ColumnElement[Any]]
+"""Sorts a list, and tells where the next page starts: after the last row of this one."""
+
+_PROJECT_KEY: _Key = (projects.c.name, projects.c.id)
+_PULL_KEY: _Key = (pulls.c.last_upload_at, pulls.c.pr_number)
+_SHOT_KEY: _Key = (images.c.name, images.c.viewport, images.c.theme)
+
+
+def _last(key: _Key) -> ColumnElement[Any]:
+    """Return the key of the last row, which `_values` gives."""
+    return tuple_(*(bindparam(f"last_{column.name}", type_=column.type) for column in key))
+
+
+def _values(key: _Key, last: tuple[object, ...] | None) -> dict[str, object]:
+    return {f"last_{column.name}": value for column, value in zip(key, last or (), strict=bool(last))}
+
+
+def _first_commit_with_these_bytes() -> ColumnElement[str]:
+    """Return since which commit the shot of an image has had its bytes; NULL if the hash is unknown."""
+    other, same = images.alias(), images.alias()
+
+    def of_shot(earlier: FromClause) -> list[ColumnElement[bool]]:
+        keys = ("project_id", "pr_number", "name", "viewport", "theme")
+        return [*(earlier.c[key] == images.c[key] for key in keys), earlier.c.scheduled_at.is_(None)]
+
+    last_other = (
+        select(func.max(other.c.seq))
+        .where(*of_shot(other), other.c.sha256.is_distinct_from(images.c.sha256))
+        .correlate(images)
+        .scalar_subquery()
+    )
+    return (
+        select(same.c.commit_sha)
+        .where(*of_shot(same), same.c.seq > func.coalesce(last_other, 0), images.c.sha256.is_not(None))
+        .order_by(same.c.seq)
+        .limit(1)
+        .correlate(images)
+        .scalar_subquery()
+    )
+
+
+def _pulls(*, closed: bool | None, continued: bool) -> Select[Any]:
+    query = select(*PULL).where(
+        pulls.c.project_id == bindparam("project_id"), pulls.c.pr_number > NO_PULL_REQUEST
+    )
+    if closed is not None:
+        query = query.where(pulls.c.closed_at.is_not(None) if closed else pulls.c.closed_at.is_(None))
+    if continued:
+        query = query.where(tuple_(*_PULL_KEY) < _last(_PULL_KEY))
+    return query.order_by(*(column.desc() for column in _PULL_KEY)).limit(bindparam("limit"))
+
+
+def _shots(*, continued: bool) -> Select[Any]:
+    places = select(
+        func.max(images.c.seq).label("seq"), func.count(images.c.commit_sha.distinct()).label("commits")
+    ).where(*ACTIVE_OF_PR)
+    if continued:
+        places = places.where(tuple_(*_SHOT_KEY) > _last(_SHOT_KEY))
+    page = places.group_by(*_SHOT_KEY).order_by(*_SHOT_KEY).limit(bindparam("limit")).subquery()
+    return (
+        select(*IMAGE, page.c.commits, _first_commit_with_these_bytes())
+        .select_from(page.join(images, images.c.seq == page.c.seq))
+        .where(images.c.project_id == bindparam("project_id"))  # so that only its partition is read
+        .order_by(*_SHOT_KEY)
+    )
+
+
+# Building a query takes longer than running it, so those of pages that poll are built once.
+_SUMMARIES = (
+    select(
+        *PROJECT,
+        members.c.role,
+        func.coalesce(project_totals.c.images, 0),
+        func.coalesce(project_totals.c.bytes, 0),
+        func.coalesce(project_totals.c.open_pulls, 0),
+        project_totals.c.last_upload_at,
+    )
+    .select_from(_OF_MEMBER.outerjoin(project_totals, project_totals.c.project_id == projects.c.id))
+    .where(members.c.user_id == bindparam("user_id"))
+)
+_SUMMARY = _SUMMARIES.where(projects.c.id == bindparam("project_id"))
+_PROJECTS = _SUMMARIES.order_by(*_PROJECT_KEY).limit(bindparam("limit"))
+_PROJECTS_AFTER = _PROJECTS.where(tuple_(*_PROJECT_KEY) > _last(_PROJECT_KEY))
+_DAYS = (
+    select(uploads_by_day)
+    .where(
+        uploads_by_day.c.project_id.in_(bindparam("project_ids", expanding=True)),
+        uploads_by_day.c.day >= bindparam("since_day"),
+    )
+    .order_by(uploads_by_day.c.day)
+)
+_PULLS = {
+    (closed, continued): _pulls(closed=closed, continued=continued)
+    for closed in (None, False, True)
+    for continued in (False, True)
+}
+_SHOTS, _SHOTS_AFTER = (_shots(continued=continued) for continued in (False, True))
+
+NAMES_SEARCHED = 5000
+"""How many of the newest pull requests are searched for names, because that reads all their images."""
+
+_LIKE_SPECIAL = re.compile(r"([\\%_])")
+
+
+class SqlOverview:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # Projects
+
+    async def project_of(self, user_id: str, project_id: str) -> tuple[Project, Role] | None:
+        row = await self._database.look_up(_PROJECT_OF_MEMBER, project_id=project_id, user_id=user_id)
+        return (project_from(row[:-1]), Role(row[-1])) if row else None
+
+    async def projects_of(
+        self, user_id: str, after: tuple[str, str] | None, limit: int
+    ) -> list[ProjectSummary]:
+        query = _PROJECTS_AFTER if after else _PROJECTS
+        rows = await self._rows(query, user_id=user_id, limit=limit, **_values(_PROJECT_KEY, after))
+        return list(map(_summary, rows))
+
+    async def summary_of(self, user_id: str, project_id: str) -> ProjectSummary | None:
+        rows = await self._rows(_SUMMARY, user_id=user_id, project_id=project_id)
+        return _summary(rows[0]) if rows else None
+
+    async def days(self, project_ids: Collection[str], since_day: int) -> dict[str, list[DayOfUploads]]:
+        rows = await self._rows(_DAYS, project_ids=list(project_ids), since_day=since_day)
+        found: dict[str, list[DayOfUploads]] = {}
+        for project_id, day, uploads, size in rows:
+            found.setdefault(project_id, []).append(DayOfUploads(day, uploads, size))
+        return found
+
+    async def would_expire(
+        self, project_id: str, policy: Policy, retain_days: int | None, now: int
+    ) -> tuple[int, int]:
+        due = due_in(policy, retain_days, now)
+        if not due:
+            return 0, 0
+        any_due = or_(*(rule.condition for rule in due))
+        query = select(func.count(), func.coalesce(func.sum(images.c.size), 0)).where(
+            images.c.project_id == project_id, ACTIVE, any_due
+        )
+        rows = await self._rows(query)
+        return rows[0][0], rows[0][1]
+
+    # Pull requests
+
+    async def pulls(
+        self,
+        project_id: str,
+        *,
+        closed: bool | None,
+        search: str,
+        before: tuple[int, int] | None,
+        limit: int,
+    ) -> list[PullRequest]:
+        query = _PULLS[closed, before is not None]
+        if search:
+            query = query.where(_found_by(search, project_id))
+        rows = await self._rows(query, project_id=project_id, limit=limit, **_values(_PULL_KEY, before))
+        return [PullRequest(*row) for row in rows]
+
+    async def pull(self, project_id: str, pr_number: int) -> PullRequest | None:
+        query = select(*PULL).where(pulls.c.project_id == project_id, pulls.c.pr_number == pr_number)
+        rows = await self._rows(query)
+        return PullRequest(*rows[0]) if rows else None
+
+    async def biggest_pulls(self, project_id: str, limit: int) -> list[PullRequest]:
+        query = (
+            select(*PULL)
+            .where(
+                pulls.c.project_id == project_id,
+                pulls.c.bytes > 0,
+                pulls.c.pr_number > NO_PULL_REQUEST,
+            )
+            .order_by(pulls.c.bytes.desc(), pulls.c.pr_number.desc())
+            .limit(limit)
+        )
+        return [PullRequest(*row) for row in await self._rows(query)]
+
+    # Images
+
+    async def newest_images(
+        self, project_id: str, pr_numbers: Collection[int], each: int
+    ) -> dict[int, list[Image]]:
+        def read(connection: Connection) -> dict[int, list[Image]]:
+            return {number: newest_of_pr(connection, project_id, number, each) for number in pr_numbers}
+
+        return await self._database.read(read)
+
+    async def shots(self, project_id: str, pr_number: int, after: ShotKey | None, limit: int) -> list[Shot]:
+        query = _SHOTS_AFTER if after else _SHOTS
+        of_pr = {"project_id": project_id, "pr_number": pr_number, "limit": limit}
+        return list(map(_shot, await self._rows(query, **of_pr, **_values(_SHOT_KEY, after))))
+
+    async def images_of_shot(
+        self, project_id: str, pr_number: int, shot: ShotKey, before: int, limit: int
+    ) -> list[Image]:
+        query = (
+            select(*IMAGE)
+            .where(
+                images.c.project_id == project_id,
+                images.c.pr_number == pr_number,
+                images.c.name == shot.name,
+                images.c.viewport == shot.viewport,
+                images.c.theme == shot.theme,
+                images.c.seq < before,
+                ACTIVE,
+            )
+            .order_by(images.c.seq.desc())
+            .limit(limit)
+        )
+        return [Image(*row) for row in await self._rows(query)]
+
+    async def images(self, project_id: str, image_ids: Collection[str]) -> list[Image]:
+        query = select(*IMAGE).where(images.c.id.in_(image_ids), images.c.project_id == project_id, ACTIVE)
+        return [Image(*row) for row in await self._rows(query)]
+
+    # Tokens
+
+    async def tokens(self, project_id: str, before: tuple[int, str] | None, limit: int) -> list[UploadToken]:
+        query = (
+            select(*TOKEN)
+            .where(tokens.c.project_id == project_id, LONG_LIVED)
+            .order_by(tokens.c.created_at.desc(), tokens.c.id.desc())
+            .limit(limit)
+        )
+        if before is not None:
+            query = query.where(tuple_(tokens.c.created_at, tokens.c.id) < tuple_(*before))
+        return [UploadToken(*row) for row in await self._rows(query)]
+
+    async def _rows(self, query: Select[Any], **parameters: object) -> list[tuple[Any, ...]]:
+        return await self._database.read(lambda connection: driver_rows(connection, query, parameters))
+
+
+def _shot(row: Any) -> Shot:  # noqa: ANN401 - a row of `shots`
+    *columns, commits, since = row
+    newest = Image(*columns)
+    return Shot(newest, commits, since if since != newest.commit_sha else None)
+
+
+def _summary(row: Any) -> ProjectSummary:  # noqa: ANN401 - a row of `_summaries`
+    *project, role, count, size, open_pulls, last_upload_at = row
+    return ProjectSummary(project_from(project), Role(role), count, size, open_pulls, last_upload_at)
+
+
+def _found_by(search: str, project_id: str) -> ColumnElement[bool]:
+    text = _LIKE_SPECIAL.sub(r"\\\1", search)
+    # A scalar subquery, not EXISTS, for which PostgreSQL may scan the images of all projects.
+    named = (
+        select(images.c.seq)
+        .where(
+            images.c.project_id == project_id,
+            images.c.pr_number == pulls.c.pr_number,
+            images.c.name.ilike(f"%{text}%", escape="\\"),
+        )
+        .limit(1)
+        .scalar_subquery()
+    )
+    return or_(
+        cast(pulls.c.pr_number, String).like(f"{text.removeprefix('#')}%", escape="\\"),
+        pulls.c.last_commit.ilike(f"{text}%", escape="\\"),
+        (pulls.c.last_upload_at >= _searched_since(project_id)) & named.is_not(None),
+    )
+
+
+def _searched_since(project_id: str) -> ColumnElement[int]:
+    """Return the last upload time of the oldest pull request that is searched for names."""
+    newest = pulls.alias()
+    oldest = (
+        select(newest.c.last_upload_at)
+        .where(newest.c.project_id == project_id)
+        .order_by(newest.c.last_upload_at.desc())
+        .offset(NAMES_SEARCHED - 1)
+        .limit(1)
+    )
+    return func.coalesce(oldest.scalar_subquery(), 0)

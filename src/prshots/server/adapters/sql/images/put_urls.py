@@ -1,0 +1,104 @@
+"""One-time URLs for uploads. Using one and recording its image are one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
+
+from prshots.contract.errors import UnauthorizedError
+from prshots.server.adapters.sql.columns import PROJECT, PROJECTS, image_row, project_from, project_gone_as
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.schema import images, put_urls, tokens
+from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.images.staging import add_staged
+from prshots.server.adapters.sql.images.totals import count_added
+from prshots.server.domain.images.models import Image, Place, PutUrl, StagedImage
+from prshots.server.domain.projects.models import Project
+
+_PLAIN = [field.name for field in fields(PutUrl) if field.name != "place"]
+_COLUMNS = [put_urls.c[name] for name in _PLAIN]
+_WITH_TOKEN = put_urls.join(tokens, tokens.c.id == put_urls.c.token_id).join(
+    PROJECTS, put_urls.c.project_id == PROJECTS.left.c.id
+)
+_FIND = (
+    select(*_COLUMNS, put_urls.c.branch, put_urls.c.repository, *PROJECT)
+    .select_from(_WITH_TOKEN)
+    .where(
+        or_(put_urls.c.sha256 == bindparam("sha256"), put_urls.c.before_sha256 == bindparam("sha256")),
+        put_urls.c.expires_at > bindparam("now"),
+        tokens.c.revoked_at.is_(None),
+    )
+)
+_EXPIRED = (
+    select(put_urls.c.sha256, put_urls.c.before_id)
+    .where(put_urls.c.expires_at <= bindparam("now"))
+    .order_by(put_urls.c.expires_at)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_SCHEDULE = scheduling(images.c.id.in_(bindparam("before_ids", expanding=True)))
+_USE_BEFORE = (
+    update(put_urls)
+    .where(put_urls.c.sha256 == bindparam("of"), put_urls.c.before_id.is_(None))
+    .values(before_id=bindparam("before"))
+)
+_REMOVE = delete(put_urls).where(put_urls.c.sha256.in_(bindparam("hashes", expanding=True)))
+
+
+class SqlPutUrls:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, put_url: PutUrl) -> None:
+        row = {name: value for name, value in asdict(put_url).items() if name != "place"}
+        adding = insert(put_urls).values(row | put_url.place._asdict())
+        with project_gone_as(UnauthorizedError("unauthorized")):
+            await self._database.write(lambda connection: connection.execute(adding))
+
+    async def find(self, sha256: str, now: int) -> tuple[PutUrl, Project] | None:
+        given = {"sha256": sha256, "now": now}
+        row = await self._database.read(lambda connection: connection.execute(_FIND, given).first())
+        return _found(row) if row else None
+
+    async def use(self, put_url: PutUrl, image: Image, staged: StagedImage | None) -> bool:
+        def record(connection: Connection) -> bool:
+            if not connection.execute(_REMOVE, {"hashes": [put_url.sha256]}).rowcount:
+                return False
+            if staged:
+                add_staged(connection, staged)
+            else:
+                _add(connection, image)
+            return True
+
+        return await self._database.write(record)
+
+    async def use_before(self, put_url: PutUrl, before: Image) -> bool:
+        def record(connection: Connection) -> bool:
+            given = {"of": put_url.sha256, "before": before.id}
+            if not connection.execute(_USE_BEFORE, given).rowcount:
+                return False
+            _add(connection, before)
+            return True
+
+        return await self._database.write(record)
+
+    async def discard_expired(self, now: int, limit: int) -> int:
+        def discard(connection: Connection) -> int:
+            expired = connection.execute(_EXPIRED, {"now": now, "most": limit}).all()
+            if befores := [row.before_id for row in expired if row.before_id]:
+                schedule_images(connection, _SCHEDULE, {"before_ids": befores, "now": now})
+            hashes = [row.sha256 for row in expired]
+            return connection.execute(_REMOVE, {"hashes": hashes}).rowcount if hashes else 0
+
+        return await self._database.write(discard)
+
+
+def _add(connection: Connection, image: Image) -> None:
+    connection.execute(insert(images).values(image_row(image)))
+    count_added(connection, [image])
+
+
+def _found(row: Sequence[Any]) -> tuple[PutUrl, Project]:
+    plain, place = dict(zip(_PLAIN, row, strict=False)), Place(*row[len(_PLAIN) : len(_PLAIN) + 2])
+    return PutUrl(**plain, place=place), project_from(row[len(_PLAIN) + 2 :])

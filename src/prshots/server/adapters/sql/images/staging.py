@@ -1,0 +1,161 @@
+"""Staged images: they wait for the pull request of a branch, or expire.
+
+Rows are locked in the order that `row_locks.py` describes; rows of `staged` come after images.
+"""
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+
+from prshots.contract.errors import UnauthorizedError
+from prshots.server.adapters.sql.columns import ACTIVE, IMAGE, image_row, project_gone_as
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_pull
+from prshots.server.adapters.sql.database.schema import images, staged
+from prshots.server.adapters.sql.images.marks import schedule_images, scheduling
+from prshots.server.adapters.sql.images.totals import count_added, count_moved
+from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage
+
+_WITH_IMAGE = staged.join(
+    images, and_(images.c.id == staged.c.image_id, images.c.project_id == staged.c.project_id)
+)
+# Said of the image, too: PostgreSQL looks again at a row that it had to wait for, and at no other one.
+_WAITS = ACTIVE & (images.c.pr_number == NO_PULL_REQUEST)
+_GIVEN: BindParameter[list[str]] = bindparam("image_ids", expanding=True)
+_MOVE = update(images).where(images.c.id.in_(_GIVEN), _WAITS).values(pr_number=bindparam("to_pr"))
+_FORGET = delete(staged).where(staged.c.image_id.in_(_GIVEN))
+_NEWEST_COMMIT = (
+    select(images.c.commit_sha)
+    .where(images.c.project_id == bindparam("project_id"), images.c.pr_number == bindparam("pr_number"))
+    .order_by(images.c.seq.desc())
+    .limit(1)
+)
+_EXPIRED = (
+    select(images.c.seq)
+    .select_from(_WITH_IMAGE)
+    .where(staged.c.expires_at <= bindparam("now"), _WAITS)
+    .order_by(staged.c.expires_at)
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True, of=images)
+)
+_SCHEDULE = scheduling(images.c.seq.in_(bindparam("seqs", expanding=True)), _WAITS)
+
+
+class SqlStaged:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, staged_image: StagedImage) -> None:
+        def record(connection: Connection) -> None:
+            add_staged(connection, staged_image)
+
+        with project_gone_as(UnauthorizedError("unauthorized")):
+            await self._database.write(record)
+
+    async def find(
+        self,
+        project_id: str,
+        now: int,
+        *,
+        branch: str | None = None,
+        repository: str | None = None,
+        before: int | None = None,
+        limit: int,
+    ) -> list[StagedImage]:
+        query = (
+            select(staged.c.branch, staged.c.repository, staged.c.expires_at, *IMAGE)
+            .select_from(_WITH_IMAGE)
+            .where(*_waiting(project_id, branch, now))
+            .order_by(images.c.seq.desc())
+            .limit(limit)
+        )
+        if repository is not None:
+            query = query.where(_moves_to(repository))
+        if before is not None:
+            query = query.where(images.c.seq < before)
+
+        def read(connection: Connection) -> list[StagedImage]:
+            found = [(Image(*row[3:]), Place(*row[:2]), row[2]) for row in connection.execute(query)]
+            befores = _befores_of(connection, [image for image, _, _ in found])
+            return [StagedImage(*each, befores.get(each[0].before_id)) for each in found]
+
+        return await self._database.read(read)
+
+    async def count(self, project_id: str, branch: str, now: int) -> int:
+        query = select(func.count()).select_from(_WITH_IMAGE).where(*_waiting(project_id, branch, now))
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+
+    async def move(self, project_id: str, place: Place, pr_number: int, now: int, limit: int) -> int:
+        query = (
+            select(*IMAGE)
+            .select_from(_WITH_IMAGE)
+            .where(*_waiting(project_id, place.branch, now), _moves_to(place.repository))
+            .order_by(images.c.seq)
+            .limit(limit)
+            .with_for_update(of=images)
+        )
+
+        def take(connection: Connection) -> int:
+            for number in (NO_PULL_REQUEST, pr_number):
+                lock_pull(connection, project_id, number)
+            moving = [Image(*row) for row in connection.execute(query)]
+            if moving:
+                _give(connection, moving, pr_number, now)
+            return len(moving)
+
+        return await self._database.write(take)
+
+    async def schedule_expired(self, now: int, limit: int) -> int:
+        def schedule(connection: Connection) -> int:
+            seqs = connection.execute(_EXPIRED, {"now": now, "most": limit}).scalars().all()
+            return schedule_images(connection, _SCHEDULE, {"seqs": seqs, "now": now}) if seqs else 0
+
+        return await self._database.write(schedule)
+
+
+def add_staged(connection: Connection, staged_image: StagedImage) -> None:
+    image = staged_image.image
+    arrived = [staged_image.before, image] if staged_image.before else [image]
+    connection.execute(insert(images), [image_row(each) for each in arrived])
+    count_added(connection, arrived)
+    connection.execute(
+        insert(staged).values(
+            image_id=image.id,
+            project_id=image.project_id,
+            **staged_image.place._asdict(),
+            expires_at=staged_image.expires_at,
+        )
+    )
+
+
+def _give(connection: Connection, moving: list[Image], pr_number: int, now: int) -> None:
+    given = {"image_ids": [image.id for image in moving]}
+    connection.execute(_MOVE, given | {"to_pr": pr_number})
+    connection.execute(_FORGET, given)
+    of_pull = {"project_id": moving[0].project_id, "pr_number": pr_number}
+    newest_commit = connection.execute(_NEWEST_COMMIT, of_pull).scalar_one()
+    count_moved(connection, moving, pr_number, newest_commit, now)
+
+
+def _befores_of(connection: Connection, afters: list[Image]) -> dict[str | None, Image]:
+    ids = [image.before_id for image in afters if image.before_id]
+    query = select(*IMAGE).where(images.c.id.in_(ids))
+    return {row.id: Image(*row) for row in connection.execute(query)} if ids else {}
+
+
+def _waiting(project_id: str, branch: str | None, now: int) -> list[ColumnElement[bool]]:
+    of_branch = [] if branch is None else [staged.c.branch == branch]
+    return [staged.c.project_id == project_id, *of_branch, staged.c.expires_at > now, _WAITS]
+
+
+def _moves_to(repository: str) -> ColumnElement[bool]:
+    return staged.c.repository.in_({"", repository})

@@ -1,0 +1,1 @@
+"""What `prshots move` reads and writes in a database."""

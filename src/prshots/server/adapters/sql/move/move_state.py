@@ -1,0 +1,118 @@
+"""What a database knows about a move: into it, or out of it. `prshots move` creates and drops these tables.
+
+They are not part of the schema, so that a move needs no migration and leaves nothing in the target.
+"""
+
+import json
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Integer,
+    MetaData,
+    Table,
+    delete,
+    insert,
+    inspect,
+    select,
+)
+
+from prshots.contract.errors import MovedError
+from prshots.server.adapters.sql.database.text_type import text
+
+Phase = Literal["copying", "moved", "filling"]
+"""Of a source: being copied, or moved away. Of a target: being filled."""
+
+Key = tuple[object, ...]
+"""The primary key of a row."""
+
+metadata = MetaData()
+
+_state = Table(
+    "move_state",
+    metadata,
+    Column("id", text(32), primary_key=True),
+    Column("phase", text(16), nullable=False),
+    Column("database_place", text(), nullable=False),
+    Column("store_place", text(), nullable=False),
+    Column("copying", text(), nullable=False),
+    Column("after", text(), nullable=False),
+    Column("started_at", BigInteger, nullable=False),
+)
+
+# Which rows have changed since they were copied. `row_key` is a JSON list.
+changes = Table(
+    "move_changes",
+    metadata,
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("table_name", text(), nullable=False),
+    Column("row_key", text(), nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveState:
+    id: str
+    phase: Phase
+    database_place: str
+    """Where the records go; "" if they stay."""
+    store_place: str
+    """Where the images go; "" if they stay."""
+    copying: str = ""
+    """The table that is being copied. Those before it are done."""
+    after: Key = ()
+    """The key of the last row that was copied of it; () before the first."""
+    started_at: int = 0
+
+    @classmethod
+    def begin(cls, move_id: str, phase: Phase, database_place: str, store_place: str) -> "MoveState":
+        return cls(move_id, phase, database_place, store_place, started_at=int(time.time()))
+
+    @property
+    def where_to(self) -> str:
+        """What the operator has to set."""
+        places = {"PRSHOTS_DATABASE_URL": self.database_place, "PRSHOTS_STORE_URL": self.store_place}
+        return " and ".join(f"{name} to {place}" for name, place in places.items() if place)
+
+
+def read_state(connection: Connection) -> MoveState | None:
+    if not inspect(connection).has_table(_state.name):
+        return None
+    row = connection.execute(select(_state)).first()
+    return None if row is None else replace(MoveState(*row), after=tuple(json.loads(row.after)))
+
+
+def write_state(connection: Connection, state: MoveState) -> None:
+    """Replace the state. Creates the tables if they are missing."""
+    if not inspect(connection).has_table(_state.name):
+        metadata.create_all(connection)
+    values = {name: getattr(state, name) for name in _state.c.keys()}  # noqa: SIM118 - columns, not a dict
+    connection.execute(delete(_state))
+    connection.execute(insert(_state), values | {"after": json.dumps(state.after)})
+
+
+def drop_state(connection: Connection) -> None:
+    metadata.drop_all(connection)
+
+
+def require_usable(connection: Connection, store_place: str) -> None:
+    """Raise MovedError if the service must not run on this database, with images in this store."""
+    state = read_state(connection)
+    if state is None or state.phase == "copying":
+        return
+    if state.phase == "filling":
+        raise MovedError(
+            "`prshots move` has not finished filling this database: run the same `prshots move` again until "
+            "it has, or use the database that it copies from"
+        )
+    if state.database_place or state.store_place != store_place:
+        raise MovedError(moved_message(state))
+
+
+def moved_message(state: MoveState) -> str:
+    what = "the data was" if state.database_place else "the images were"
+    return f"{what} moved: set {state.where_to}, and restart"

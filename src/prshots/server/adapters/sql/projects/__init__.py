@@ -1,0 +1,1 @@
+"""Projects, upload tokens and trusts in SQL."""

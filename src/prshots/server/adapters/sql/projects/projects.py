@@ -1,0 +1,145 @@
+"""The projects in SQLite or PostgreSQL."""
+
+from dataclasses import asdict
+
+from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import delete as delete_from
+
+from prshots.server.adapters.sql.columns import (
+    ACTIVE,
+    PROJECT,
+    PROJECTS,
+    conflict_as,
+    project_from,
+)
+from prshots.server.adapters.sql.database.database import Database
+from prshots.server.adapters.sql.database.row_locks import lock_project
+from prshots.server.adapters.sql.database.schema import (
+    baseline_commits,
+    baselines,
+    compared_shots,
+    comparisons,
+    images,
+    pair_results,
+    project_totals,
+    projects,
+    pulls,
+    put_urls,
+    staged,
+    tokens,
+    trusts,
+    uploads_by_day,
+)
+from prshots.server.adapters.sql.images.marks import mark_some
+from prshots.server.adapters.sql.projects.trusts import remove_trusts
+from prshots.server.domain.projects.models import Project
+
+
+class SqlProjects:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add_project(self, project: Project) -> None:
+        row = {key: value for key, value in asdict(project).items() if key != "organization"}
+        adding = insert(projects).values(**row)
+        with conflict_as(_name_taken(project)):
+            await self._database.write(lambda connection: connection.execute(adding))
+
+    async def project(self, name: str, organization_id: str) -> Project | None:
+        query = (
+            select(*PROJECT)
+            .select_from(PROJECTS)
+            .where(projects.c.name == name, projects.c.organization_id == organization_id)
+        )
+        row = await self._database.read(lambda connection: connection.execute(query).first())
+        return project_from(row) if row else None
+
+    async def projects(self) -> list[Project]:
+        query = select(*PROJECT).select_from(PROJECTS).order_by(projects.c.name, projects.c.id)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return [project_from(row) for row in rows]
+
+    async def change_project(self, project: Project) -> None:
+        changing = (
+            update(projects)
+            .where(projects.c.id == project.id)
+            .values(
+                name=project.name,
+                policy=project.policy,
+                retain_days=project.retain_days,
+                keep_baselines=project.keep_baselines,
+                repository=project.repository,
+                uploads_per_minute=project.uploads_per_minute,
+            )
+        )
+        with conflict_as(_name_taken(project)):
+            await self._database.write(lambda connection: connection.execute(changing))
+
+    async def set_repository(self, project_id: str, repository: str) -> None:
+        setting = (
+            update(projects)
+            .where(projects.c.id == project_id, projects.c.repository == "")
+            .values(repository=repository)
+        )
+        await self._database.write(lambda connection: connection.execute(setting))
+
+    async def retire_project(self, project_id: str, now: int, limit: int) -> int:
+        mine = images.c.project_id == project_id
+        revoking = (
+            update(tokens)
+            .where(tokens.c.project_id == project_id, tokens.c.revoked_at.is_(None))
+            .values(revoked_at=now)
+        )
+        some = (
+            select(images.c.seq)
+            .where(mine, ACTIVE)
+            .order_by(images.c.pr_number, images.c.seq)
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        total = select(project_totals.c.images).where(project_totals.c.project_id == project_id)
+
+        def retire(connection: Connection) -> int:
+            remove_trusts(connection, trusts.c.project_id == project_id)
+            connection.execute(revoking)
+            mark_some(connection, project_id, connection.execute(some).scalars().all(), now)
+            if not _has_images(connection, project_id):
+                return 0
+            return connection.execute(total).scalar() or 1
+
+        return await self._database.write(retire)
+
+    async def remove_project(self, project_id: str) -> bool:
+        def remove(connection: Connection) -> bool:
+            lock_project(connection, project_id)
+            if _has_images(connection, project_id):
+                return False
+            for table in (
+                tokens,
+                trusts,
+                pulls,
+                uploads_by_day,
+                project_totals,
+                baselines,
+                baseline_commits,
+                comparisons,
+                compared_shots,
+                pair_results,
+                staged,
+                put_urls,
+            ):
+                connection.execute(delete_from(table).where(table.c.project_id == project_id))
+            connection.execute(delete_from(projects).where(projects.c.id == project_id))
+            return True
+
+        return await self._database.write(remove)
+
+
+def _name_taken(project: Project) -> str:
+    return f"project {project.name!r} already exists"
+
+
+def _has_images(connection: Connection, project_id: str) -> bool:
+    # Ordered like an index, or PostgreSQL might read the whole table for a project without images.
+    one = select(images.c.seq).where(images.c.project_id == project_id).order_by(images.c.pr_number).limit(1)
+    return connection.execute(one).first() is not None

@@ -1,0 +1,1 @@
+"""What the upkeep asks about the whole database."""

@@ -1,0 +1,91 @@
+"""The fingerprints of the signing keys in a database that several machines share."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from sqlalchemy import Connection, Engine, insert, select, text
+
+from prshots.contract.errors import KeysError
+from prshots.server.adapters.keys import KeyFile
+from prshots.server.adapters.sql.database.database import translating
+from prshots.server.adapters.sql.database.schema import images, signing_keys
+from prshots.server.links.signing import KeyRing
+
+WHAT_TO_DO = (
+    "copy the key file from a machine that works. If the keys are lost, run `prshots keys create` there and "
+    "copy its file to the others"
+)
+
+
+class SqlKeyFingerprints:
+    """All methods raise RecordsError if the database does not answer."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def by_kid(self) -> dict[str, str]:
+        with translating(), self._engine.connect() as connection:
+            return fingerprints_in(connection)
+
+    def agree(self, ring: KeyRing) -> None:
+        """Register the ring's new keys. Raises KeysError if they are not the keys of the other replicas."""
+        with self._locked() as connection:
+            known = fingerprints_in(connection)
+            if difference := difference_between(ring, known):
+                raise KeysError(f"{difference}: {WHAT_TO_DO}")
+            _register(connection, ring, known)
+
+    def register(self, ring: KeyRing) -> None:
+        """Register the ring's new keys, even if the other replicas have none of them."""
+        with self._locked() as connection:
+            _register(connection, ring, fingerprints_in(connection))
+
+    def create_first(self, keys: KeyFile) -> None:
+        """Create the key file of a new installation. Raises KeysError if others already have keys."""
+        with self._locked() as connection:
+            if keys.path.exists():  # another process was faster
+                return
+            has_images = connection.execute(select(images.c.seq).limit(1)).first() is not None
+            if has_images or fingerprints_in(connection):
+                raise KeysError(f"there are no signing keys in {keys.path}: {WHAT_TO_DO}")
+            keys.create_if_missing()
+            _register(connection, keys.fresh_ring(), {})
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[Connection]:
+        with translating(), self._engine.execution_options(writes=True).begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE"))
+            yield connection
+
+
+def fingerprints_in(connection: Connection) -> dict[str, str]:
+    rows = connection.execute(select(signing_keys.c.kid, signing_keys.c.fingerprint)).all()
+    return {kid: fingerprint for kid, fingerprint in rows}  # noqa: C416 - dict() would not be typed
+
+
+def difference_between(ring: KeyRing, known: dict[str, str]) -> str:
+    """Return why this ring cannot belong to the installation; "" if it can.
+
+    A ring may have new keys, as after a rotation, but at least one must be known.
+    """
+    for key in ring.keys:
+        if known.get(key.kid, key.fingerprint) != key.fingerprint:
+            return f"the signing key {key.kid} differs from the key {key.kid} of the other replicas"
+    if known and not any(key.kid in known for key in ring.keys):
+        return (
+            f"the other replicas have none of these signing keys: {', '.join(key.kid for key in ring.keys)}"
+        )
+    return ""
+
+
+def _register(connection: Connection, ring: KeyRing, known: dict[str, str]) -> None:
+    now = int(time.time())
+    new = [
+        {"kid": key.kid, "fingerprint": key.fingerprint, "created_at": now}
+        for key in ring.keys
+        if key.kid not in known
+    ]
+    if new:
+        connection.execute(insert(signing_keys), new)
