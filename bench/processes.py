@@ -116,7 +116,7 @@ def comparing_processes(pid: int) -> list[int]:
     found = []
     for process in tree(pid):
         with suppress(OSError):
-            if b"pictures.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
+            if b"pictures.workers.worker" in Path(f"/proc/{process}/cmdline").read_bytes():
                 found.append(process)
     return found
 

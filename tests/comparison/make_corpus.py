@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent)]
 
 from comparison.cases import CASES, Case, Shot  # noqa: E402 - found through the line above
-from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers  # noqa: E402
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers  # noqa: E402
 from prshots.server.domain.comparison.models import PairResult  # noqa: E402
 from support.chromium import chromium  # noqa: E402
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser
 
 sys.path[:0] = [str(Path(__file__).parent.parent)]
 
-from prshots.server.adapters.pictures.comparing import compare  # noqa: E402 - after the line above
+from prshots.server.adapters.pictures.engine.comparing import compare  # noqa: E402 - after the line above
 from prshots.server.adapters.pictures.pair_results import unpacked  # noqa: E402
 from support.chromium import chromium  # noqa: E402
 from support.nasty_pictures import encoded  # noqa: E402

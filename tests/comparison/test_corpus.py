@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from prshots.server.adapters.pictures.comparing import compare
+from prshots.server.adapters.pictures.engine.comparing import compare
 from prshots.server.adapters.pictures.pair_results import unpacked
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ import pytest_asyncio
 from PIL import Image, ImageDraw
 
 from prshots.contract.errors import DamagedPictureError, PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.domain.comparison.models import PairResult
 from prshots.server.domain.comparison.ports import ComparePictures
 from support.nasty_pictures import (

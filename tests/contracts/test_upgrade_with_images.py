@@ -7,7 +7,7 @@ from sqlalchemy import insert, text
 
 from prshots.contract.replies import ComparisonState, Verdict
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database, open_sqlite

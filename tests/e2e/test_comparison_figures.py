@@ -11,7 +11,7 @@ import httpx
 import pytest
 from PIL import Image, ImageDraw
 
-from prshots.server.adapters.pictures.workers import COMPARING
+from prshots.server.adapters.pictures.workers.pool import COMPARING
 from support.drawn_pages import sha
 from support.service import Service, png, upload
 from support.service_processes import children, part_pids, wait_for_first_sweep

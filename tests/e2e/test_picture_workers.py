@@ -20,8 +20,8 @@ from prshots.contract.errors import (
     PictureWorkerDiedError,
     PictureWorkerError,
 )
-from prshots.server.adapters.pictures.worker_process import INHERITED_VARIABLES, SET_VARIABLES
-from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import COMPARING, Limits, PictureWorkers
+from prshots.server.adapters.pictures.workers.worker_process import INHERITED_VARIABLES, SET_VARIABLES
 from support import nasty_picture_worker
 from support.nasty_pictures import encoded, jpeg_with_scans
 from support.open_files import open_files
@@ -256,7 +256,7 @@ def picture_workers(service: Service) -> set[int]:
     return {
         pid
         for pid in children(part_pids(service)["api"])
-        if "prshots.server.adapters.pictures.worker" in Path(f"/proc/{pid}/cmdline").read_text()
+        if "prshots.server.adapters.pictures.workers.worker" in Path(f"/proc/{pid}/cmdline").read_text()
     }
 
 

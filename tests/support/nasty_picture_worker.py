@@ -5,7 +5,7 @@ import signal
 import time
 
 from prshots.contract.errors import DamagedPictureError
-from prshots.server.adapters.pictures.worker import main
+from prshots.server.adapters.pictures.workers.worker import main
 
 
 def burn(picture: bytes, seconds: float = 1e9) -> bytes:

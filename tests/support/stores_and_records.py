@@ -19,7 +19,7 @@ from prshots.contract.limits import Policy
 from prshots.server.adapters.counters.memory import MemoryCounter
 from prshots.server.adapters.keys import FixedKeys
 from prshots.server.adapters.objects.disk import DiskStore
-from prshots.server.adapters.pictures.workers import COMPARING, PictureWorkers
+from prshots.server.adapters.pictures.workers.pool import COMPARING, PictureWorkers
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database, open_sqlite

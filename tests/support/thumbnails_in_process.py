@@ -2,7 +2,7 @@
 
 import asyncio
 
-from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
+from prshots.server.adapters.pictures.engine.thumbnail_rendering import render_thumbnail
 from prshots.server.domain.images.ports import ObjectStore, RenderThumbnail
 from prshots.server.domain.images.thumbnails import Thumbnails
 from support.stores_and_records import Records

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from prshots.server.adapters.pictures import pair_results
-from prshots.server.adapters.pictures.comparing import compare
-from prshots.server.adapters.pictures.regions import boxes_around, clear_noise, merged_strips
-from prshots.server.adapters.pictures.row_alignment import Sketches, align
+from prshots.server.adapters.pictures.engine.comparing import compare
+from prshots.server.adapters.pictures.engine.regions import boxes_around, clear_noise, merged_strips
+from prshots.server.adapters.pictures.engine.row_alignment import Sketches, align
 from prshots.server.domain.comparison.models import PairResult
 from support.nasty_pictures import encoded
 

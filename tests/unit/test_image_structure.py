@@ -16,7 +16,7 @@ from prshots.contract.image_structure import (
     check_structure,
     is_cut_off,
 )
-from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
+from prshots.server.adapters.pictures.engine.thumbnail_rendering import render_thumbnail
 from support.nasty_pictures import (
     animated,
     encoded,

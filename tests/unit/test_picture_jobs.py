@@ -12,7 +12,7 @@ from prshots.contract.errors import (
     PictureTooLargeError,
     UnsupportedPictureError,
 )
-from prshots.server.adapters.pictures.jobs import (
+from prshots.server.adapters.pictures.workers.jobs import (
     PREFIX,
     Job,
     packed_error,

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures import thumbnail_rendering
-from prshots.server.adapters.pictures.opening import MAX_PIXELS, opened
-from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
+from prshots.server.adapters.pictures.engine import thumbnail_rendering
+from prshots.server.adapters.pictures.engine.opening import MAX_PIXELS, opened
+from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES, MAX_SIDE, render_thumbnail
 
 WHITE, RED, BLUE = (255, 255, 255), (255, 0, 0), (0, 0, 255)
 ORIENTATION = 0x0112

@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from prshots.contract.errors import PictureWorkerDiedError
-from prshots.server.adapters.pictures.thumbnail_rendering import MAX_BYTES
+from prshots.server.adapters.pictures.engine.thumbnail_rendering import MAX_BYTES
 from prshots.server.domain.images.expiry import expire_scheduled
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.images.thumbnails import AT_ONCE, MAX_DEATHS, MAX_WAITING, Thumbnails

@@ -155,7 +155,7 @@ def api(settings: Settings, *, is_restart: bool = False, counter_memory: int | N
     A worker that restarts does not give up over a broken file: it must answer something. `counter_memory` is
     the descriptor of the memory in which its supervisor's workers count together.
     """
-    from prshots.server.adapters.pictures.workers import COMPARING, Limits, PictureWorkers
+    from prshots.server.adapters.pictures.workers.pool import COMPARING, Limits, PictureWorkers
     from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
     from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
     from prshots.server.adapters.sql.images.images import SqlImages

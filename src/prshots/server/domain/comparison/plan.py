@@ -1,6 +1,6 @@
 """What a comparison compares: a plan from the images of a run and their bases, and the reply about it.
 
-Pure: `comparing.py` runs it.
+Pure: `service.py` runs it.
 """
 
 from collections import Counter

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.cells import around, of_cells
+from prshots.server.adapters.pictures.engine.cells import around, of_cells
 
 _BALANCED = 0.45
 """Up to this share of what changed may be only brighter, or only darker, after a movement."""

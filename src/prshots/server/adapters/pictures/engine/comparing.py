@@ -10,13 +10,13 @@ import numpy as np
 
 from prshots.contract.replies import Region
 from prshots.server.adapters.pictures import pair_results
-from prshots.server.adapters.pictures.canvas import Canvas
-from prshots.server.adapters.pictures.carets import is_caret
-from prshots.server.adapters.pictures.marking import marked
-from prshots.server.adapters.pictures.opening import pillow_errors_as_ours
-from prshots.server.adapters.pictures.pairs import Pair
-from prshots.server.adapters.pictures.regions import Box, boxes_around, clear_noise, merged_strips
-from prshots.server.adapters.pictures.row_alignment import Stretch
+from prshots.server.adapters.pictures.engine.canvas import Canvas
+from prshots.server.adapters.pictures.engine.carets import is_caret
+from prshots.server.adapters.pictures.engine.marking import marked
+from prshots.server.adapters.pictures.engine.opening import pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.pairs import Pair
+from prshots.server.adapters.pictures.engine.regions import Box, boxes_around, clear_noise, merged_strips
+from prshots.server.adapters.pictures.engine.row_alignment import Stretch
 from prshots.server.domain.comparison.models import PairResult
 
 MAX_REGIONS = 50

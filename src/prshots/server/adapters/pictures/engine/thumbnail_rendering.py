@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from PIL import Image, ImageFile
 
-from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.opening import opened, pillow_errors_as_ours
-from prshots.server.adapters.pictures.orientation import ROTATED, TOP_AT_END, orientation_of, upright
+from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
+from prshots.server.adapters.pictures.engine.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.orientation import ROTATED, TOP_AT_END, orientation_of, upright
 
 MAX_BYTES = 30_000
 MAX_SIDE = 480

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from prshots.contract.errors import PictureTooLargeError, PictureWorkerDiedError, PictureWorkerError
 from prshots.server.adapters.pictures import pair_results
-from prshots.server.adapters.pictures.jobs import Job, result_of
-from prshots.server.adapters.pictures.worker_process import WORKER, WorkerProcess
+from prshots.server.adapters.pictures.workers.jobs import Job, result_of
+from prshots.server.adapters.pictures.workers.worker_process import WORKER, WorkerProcess
 from prshots.server.domain.comparison.models import PairResult
 
 _TRIES = 2

@@ -1,7 +1,7 @@
 """Recognizes a text cursor that blinks: it is the one difference of a page that nobody made."""
 
-from prshots.server.adapters.pictures.pairs import Pair
-from prshots.server.adapters.pictures.regions import Box
+from prshots.server.adapters.pictures.engine.pairs import Pair
+from prshots.server.adapters.pictures.engine.regions import Box
 
 _MAX_WIDTH = 2
 _HEIGHTS = range(10, 41)

@@ -1,7 +1,8 @@
 """A picture worker: a process that decodes images, one job at a time, under limits that the kernel enforces.
 
-`PictureWorkers` runs it as `python -P -m prshots.server.adapters.pictures.worker CPU_SECONDS MEMORY_BYTES
-NICENESS LIFELINE_FD`. It reads jobs from its standard input and writes replies to its standard output.
+`PictureWorkers` runs it as `python -P -m prshots.server.adapters.pictures.workers.worker CPU_SECONDS
+MEMORY_BYTES NICENESS LIFELINE_FD`. It reads jobs from its standard input and writes replies to its standard
+output.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from prshots.contract.errors import PictureError, PictureTooLargeError
-from prshots.server.adapters.pictures.jobs import Job, packed_error, packed_result, read_job
+from prshots.server.adapters.pictures.workers.jobs import Job, packed_error, packed_result, read_job
 
 Operations = Mapping[str, Callable[..., bytes]]
 """By name. Called with the job's images and options; raise PictureError."""
@@ -36,14 +37,14 @@ def main(operations: Operations | None = None) -> None:
 
 
 def _operations() -> Operations:
-    from prshots.server.adapters.pictures.thumbnail_rendering import render_thumbnail
+    from prshots.server.adapters.pictures.engine.thumbnail_rendering import render_thumbnail
 
     return {"thumbnail": render_thumbnail, "compare": _compare}
 
 
 def _compare(before: bytes, after: bytes) -> bytes:
     # numpy takes 20 MB, which a worker that renders thumbnails does not need.
-    from prshots.server.adapters.pictures.comparing import compare
+    from prshots.server.adapters.pictures.engine.comparing import compare
 
     return compare(before, after)
 

@@ -6,9 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prshots.server.adapters.pictures.canvas import Canvas, Pixels
-from prshots.server.adapters.pictures.differing_pixels import LOSSLESS, LOSSY, MARGIN, Strength, differing
-from prshots.server.adapters.pictures.row_alignment import Sketches, Stretch, align
+from prshots.server.adapters.pictures.engine.canvas import Canvas, Pixels
+from prshots.server.adapters.pictures.engine.differing_pixels import (
+    LOSSLESS,
+    LOSSY,
+    MARGIN,
+    Strength,
+    differing,
+)
+from prshots.server.adapters.pictures.engine.row_alignment import Sketches, Stretch, align
 
 _CHUNK_PIXELS = 131_072
 """How many pixels are compared at a time. Comparing takes about 100 bytes for each."""

@@ -8,9 +8,9 @@ from PIL import Image
 
 from prshots.contract.formats import BY_EXT, LEADING_BYTES, format_of
 from prshots.contract.image_structure import webp_chunks
-from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.opening import opened, pillow_errors_as_ours
-from prshots.server.adapters.pictures.orientation import orientation_of, upright
+from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
+from prshots.server.adapters.pictures.engine.opening import opened, pillow_errors_as_ours
+from prshots.server.adapters.pictures.engine.orientation import orientation_of, upright
 
 Pixels = npt.NDArray[np.uint8]
 """Rows, columns, channels."""

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from typing import Self
 
-from prshots.server.adapters.pictures.jobs import PREFIX, Job
+from prshots.server.adapters.pictures.workers.jobs import PREFIX, Job
 
-WORKER = (sys.executable, "-P", "-m", "prshots.server.adapters.pictures.worker")
+WORKER = (sys.executable, "-P", "-m", "prshots.server.adapters.pictures.workers.worker")
 
 INHERITED_VARIABLES = ("HOME", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE")
 """All that Python can need to find its packages. Everything else may be a secret."""

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from prshots.server.adapters.pictures.bands import BAND_PIXELS, band
-from prshots.server.adapters.pictures.regions import Box
+from prshots.server.adapters.pictures.engine.bands import BAND_PIXELS, band
+from prshots.server.adapters.pictures.engine.regions import Box
 
 MAX_SIDE = 65_500
 """The longest side that libjpeg writes. A longer image is cut."""

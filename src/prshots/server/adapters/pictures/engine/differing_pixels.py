@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prshots.server.adapters.pictures.cells import SIDE, around, of_cells, of_pixels, padded
-from prshots.server.adapters.pictures.colors import lab
-from prshots.server.adapters.pictures.subpixel_shift import explained_by_shift, is_balanced
+from prshots.server.adapters.pictures.engine.cells import SIDE, around, of_cells, of_pixels, padded
+from prshots.server.adapters.pictures.engine.colors import lab
+from prshots.server.adapters.pictures.engine.subpixel_shift import explained_by_shift, is_balanced
 
 Plane = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]

@@ -1,0 +1,1 @@
+"""What is done with images: decoding, thumbnails, comparison. Only picture workers import it."""

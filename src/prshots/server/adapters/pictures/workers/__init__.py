@@ -1,0 +1,1 @@
+"""Processes that work on images, and their limits."""
