@@ -279,7 +279,7 @@ class TestPages:
 
 
 async def test_baselines_are_not_a_pull_request(here: Installation) -> None:
-    from prshots.server.adapters.sql.images.overview import SqlOverview
+    from prshots.server.adapters.sql.overview import SqlOverview
     from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 
     database = here.records._database

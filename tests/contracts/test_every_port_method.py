@@ -26,9 +26,9 @@ from prshots.server.adapters.objects.disk import DiskReader, DiskStore
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from prshots.contract.limits import Policy
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.images.models import Image, PullRequest, ShotKey
 from prshots.server.domain.images.ports import Overview
@@ -196,7 +196,7 @@ class TestPulls:
     async def test_a_search_by_name_covers_only_the_newest_pull_requests(
         self, stores: Stores, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prshots.server.adapters.sql.images.overview.NAMES_SEARCHED", 2)
+        monkeypatch.setattr("prshots.server.adapters.sql.overview.NAMES_SEARCHED", 2)
         for number in (11, 12, 13):
             await added(stores, project, pr_number=number, uploaded_at=NOW + number, name="cart")
         assert await listed(stores, project, search="cart") == [13, 12]

@@ -10,7 +10,7 @@ import pytest
 from prshots.contract.errors import RecordsError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import BEFORE_OF_PAIR, SECONDS_PER_DAY

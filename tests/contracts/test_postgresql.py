@@ -26,7 +26,7 @@ from prshots.server.adapters.sql.database.postgresql import (
     Timeouts,
     open_postgresql,
 )
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.domain.images.checks import UploadedFile, UploadForm
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.projects.models import LOCAL_ORGANIZATION, Project

@@ -21,9 +21,9 @@ from prshots.server.adapters.sql.database.row_locks import lock_pull
 from prshots.server.adapters.sql.database.schema import projects
 from prshots.server.adapters.sql.images.arriving_images import add_images
 from prshots.server.adapters.sql.images.due import due_in, some_due
-from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.images.staging import SqlStaged
 from prshots.server.adapters.sql.move.row_copies import begin_copying, page_after, replace_page
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.comparison.models import Base, ComparisonRequest, PlannedShot
 from prshots.server.domain.images.models import NO_PULL_REQUEST, Image, Place, StagedImage

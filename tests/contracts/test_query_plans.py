@@ -22,7 +22,7 @@ from prshots.server.adapters.objects.disk import DiskStore
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep

@@ -75,7 +75,7 @@ def listed_ids(counted: tuple[int, list[ListedImage]]) -> list[str]:
 
 class TestDescribing:
     async def test_what_a_client_does_not_know_stays(self, records: Records, project: Project) -> None:
-        from prshots.server.adapters.sql.images.overview import SqlOverview
+        from prshots.server.adapters.sql.overview import SqlOverview
 
         await added(records, project)
         known = {"title": "Fix the cart", "source_branch": "fix", "author": "ann", "path": "/pull/7"}

@@ -10,8 +10,8 @@ from prshots.contract.errors import UnauthorizedError
 from prshots.contract.limits import Policy
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.images.models import (
     BEFORE_OF_PAIR,

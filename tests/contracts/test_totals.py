@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.domain.images.models import Image
 from prshots.server.domain.people.models import User

@@ -11,7 +11,7 @@ import pytest
 
 from prshots.contract.errors import ConflictError
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.config.values import MAX_ISSUER
 from prshots.server.domain.projects.claims import MAX_CLAIMS, MAX_NAME, MAX_VALUE

@@ -14,7 +14,7 @@ from prshots.server.adapters.sql.database.database import Database, open_sqlite
 from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.schema import images
-from prshots.server.adapters.sql.images.overview import SqlOverview
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.domain.comparison.models import ComparisonRequest
 from prshots.server.domain.comparison.service import Comparisons

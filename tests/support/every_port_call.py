@@ -7,9 +7,9 @@ from prshots.contract.replies import ComparisonState
 from prshots.server.adapters.sql.comparison.baselines import SqlBaselines
 from prshots.server.adapters.sql.comparison.comparisons import SqlComparisons
 from prshots.server.adapters.sql.database.database import Database
-from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.trusts import SqlTrusts
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep

@@ -59,7 +59,7 @@ def become_next_version(monkeypatch: pytest.MonkeyPatch, migrations: Path) -> No
 def source_of_next_release(folder: Path, migration: str) -> Path:
     """Copy our source into this folder, with one more migration, and return it."""
     copy = folder / "next" / "src"
-    ours = MIGRATIONS.parents[4]
+    ours = MIGRATIONS.parents[5]
     shutil.copytree(ours, copy, ignore=shutil.ignore_patterns("__pycache__", "dist", "node_modules"))
     sql = copy / MIGRATIONS.parent.relative_to(ours)
     (sql / "migrations" / "versions" / f"{NEXT_VERSION}_next.py").write_text(migration)

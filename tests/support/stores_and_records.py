@@ -27,9 +27,9 @@ from prshots.server.adapters.sql.database.migrate import migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.schema import metadata
 from prshots.server.adapters.sql.images.images import SqlImages
-from prshots.server.adapters.sql.images.overview import SqlOverview
 from prshots.server.adapters.sql.images.put_urls import SqlPutUrls
 from prshots.server.adapters.sql.images.staging import SqlStaged
+from prshots.server.adapters.sql.overview import SqlOverview
 from prshots.server.adapters.sql.people import SqlPeople
 from prshots.server.adapters.sql.projects.projects import SqlProjects
 from prshots.server.adapters.sql.projects.tokens import SqlTokens

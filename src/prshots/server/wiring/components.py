@@ -296,8 +296,8 @@ def _routes_for_people(
     **shared: Any,  # noqa: ANN401 - the services that the dashboard shares with the public routes
 ) -> list[Route]:
     from prshots import __version__
-    from prshots.server.adapters.sql.images.overview import SqlOverview
     from prshots.server.adapters.sql.images.staging import SqlStaged
+    from prshots.server.adapters.sql.overview import SqlOverview
     from prshots.server.adapters.sql.people import SqlPeople
     from prshots.server.adapters.sql.projects.trusts import SqlTrusts
     from prshots.server.api.dashboard.routes import ROUTES
