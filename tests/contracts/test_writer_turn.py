@@ -19,7 +19,7 @@ HOLDING = """
 import sys
 import time
 from pathlib import Path
-from prshots.server.adapters.sql.writer_turn import WriterTurn
+from prshots.server.adapters.sql.database.writer_turn import WriterTurn
 with WriterTurn(Path(sys.argv[1])):
     print("inside", flush=True)
     sys.stdin.read()

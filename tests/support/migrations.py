@@ -19,7 +19,7 @@ HEAD = f'''"""A step of the next version."""
 import sqlalchemy as sa
 from alembic import op
 
-from prshots.server.adapters.sql.steps import create_index
+from prshots.server.adapters.sql.database.steps import create_index
 
 revision = "{NEXT_VERSION}"
 down_revision = "{SCHEMA_VERSION}"
