@@ -1,25 +1,33 @@
-"""What the public API replies. The service writes these, the client reads them."""
+"""What the public API replies. The service writes these, the client reads them.
+
+A field with a default is only in the JSON if it has another value. The OpenAPI document is generated from
+these classes: a string below a field is its description there.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The reply to an upload. An image that was uploaded with its before has a `before_url`."""
+    """The reply to an upload."""
 
     id: str
     view_url: str
+    """Valid for 365 days, or until the image expires."""
     markdown: str
+    """`![<name>](<view_url>)`"""
     before_url: str | None = None
+    """Only there if the upload had a `before`. It is deleted with the image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged(Uploaded):
-    """The reply to an upload before its pull request exists. Unless it is moved, it expires then."""
+    """The reply to an upload before its pull request exists."""
 
     expires_at: int
+    """A Unix time. The image expires then unless it is moved to a pull request."""
     dashboard_url: str
 
 
@@ -34,33 +42,57 @@ class StagedShot(Staged):
 
 
 @dataclass(frozen=True, slots=True)
+class StagedList:
+    """The images that are staged for a branch."""
+
+    branch: str
+    staged: Sequence[StagedShot]
+
+
+@dataclass(frozen=True, slots=True)
 class Moved:
-    """The reply to a move: how many staged images are the pull request's now, how many stay, and why."""
+    """The reply to a move of staged images to their pull request."""
 
     branch: str
     pr_number: int
     moved: int
     kept: int
+    """How many images stay staged for the branch."""
     reason: str
+    """Why they stay. Empty if none does."""
 
 
 @dataclass(frozen=True, slots=True)
 class PutUrls:
-    """The reply to a request for a URL that takes an image once. `before_put_url` takes its before, first."""
+    """The reply to a request for a URL that takes one image."""
 
     put_url: str
     expires_at: int
+    """A Unix time."""
     before_put_url: str = ""
+    """Only there with `with_before`. Upload the before image first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The reply to a delete."""
+
+    ok: bool
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The reply to an expiry: how many images it marked as closed, and how many it deleted."""
+    """The reply to an expiry."""
 
     pr_number: int
     policy: str
     marked: int
+    """How many images were marked as belonging to a closed pull request."""
     expired: int
+    """How many images were deleted."""
+    baselines: int | None = None
+    """Only there with `merged_as`: how many images became baselines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +104,79 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class SizedComment:
-    """A comment of limited length.
-
-    Of `count` screenshots, `shown` have a picture, `listed` have only a line, and `omitted` have neither.
-    """
+class PlainComment:
+    """The comment of a pull request."""
 
     pr_number: int
     markdown: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizedComment(PlainComment):
+    """A comment of limited length, or of one view."""
+
     heading: str
+    """The heading line of the markdown."""
     count: int
+    """All screenshots."""
     shown: int
+    """Screenshots with an image."""
     listed: int
+    """Screenshots with only a line."""
     omitted: int
+    """Screenshots with neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """What a service accepts. An image must be smaller than `max_image_bytes`."""
+    """What a service accepts."""
 
     max_image_bytes: int
+    """An image must be smaller."""
     uploads_per_minute: int
     max_name_characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedToken:
+    """The reply to the exchange of a CI job's ID token."""
+
+    token: str = field(repr=False)
+    expires_at: int
+    """A Unix time in 15 minutes."""
+    project: str
+    project_id: str
+    organization: str
+    """The name of the project's organization."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownShot:
+    """A shot, and the hash of its image."""
+
+    name: str
+    viewport: str
+    theme: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBaselines:
+    """The reply to a list of baselines: the service has recorded those whose bytes it has."""
+
+    branch: str
+    commit_sha: str
+    recorded: int
+    missing: Sequence[KnownShot]
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedBaselines:
+    """The reply to a commit that is marked complete."""
+
+    branch: str
+    commit_sha: str
+    shots: int
 
 
 class Verdict(StrEnum):
@@ -118,7 +201,7 @@ class ComparisonState(StrEnum):
 
 
 MANUAL = "manual"
-"""The `pair` of a shot whose before was uploaded with it."""
+"""The `pair` of a shot whose before image was uploaded with it."""
 
 Region = tuple[int, int, int, int]
 """A rectangle of pixels: left, top, width, height."""
@@ -126,36 +209,38 @@ Region = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class ComparedShot:
-    """The comparison of one shot. A new one has no `before_url`, a removed one no `view_url`.
-
-    `ancestor`: the base is from a commit that the request listed. `reason` is why the comparison failed.
-    `pair` is `manual` if the base is the before that was uploaded with the image; then there is no
-    `base_commit`. `commit_sha` is that of the image, if it is not the compared one.
-    """
+    """The comparison of one shot."""
 
     name: str
     viewport: str
     theme: str
     verdict: Verdict
     pixels: int
+    """Pixels that differ."""
     regions: Sequence[Region]
+    """Left, top, width and height, in pixels of the image after."""
     shift: int
+    """How many rows the content below moved down. Negative: up."""
     view_url: str | None
+    """Null for a removed shot."""
     before_url: str | None
+    """Null for a new shot."""
     diff_url: str | None
     base_commit: str | None
+    """Null for a pair, and for a new shot."""
     ancestor: bool = True
+    """Only there if false: no listed commit has the shot, so its base is the branch's newest baseline."""
     reason: str = ""
+    """Only there if the comparison failed: why."""
     pair: str = ""
+    """Only there, as `manual`, if the before image was uploaded with the image."""
     commit_sha: str = ""
+    """Only there if the image is from an earlier commit: a pair stays until it is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The reply to a comparison. `counts` has every verdict; `failed` only if there is one.
-
-    `pairs` is how many shots were compared with the before that was uploaded with them.
-    """
+    """The reply to a comparison."""
 
     pr_number: int
     commit_sha: str
@@ -163,6 +248,8 @@ class Comparison:
     base_commit: str | None
     state: ComparisonState
     counts: Mapping[str, int]
+    """How many shots have each verdict. `failed` is only there if there are any."""
     shots: Sequence[ComparedShot]
     dashboard_url: str
     pairs: int = 0
+    """Only there if shots were compared with before images that were uploaded with them: how many."""

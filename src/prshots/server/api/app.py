@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -13,12 +13,13 @@ from starlette.routing import Route, Router
 from prshots import __version__
 from prshots.contract.comments import MAX_COMMENT_BYTES, Marker, View
 from prshots.contract.limits import MAX_NAME_CHARACTERS
-from prshots.contract.replies import ServiceLimits
+from prshots.contract.replies import Deleted, PlainComment, ServiceLimits
 from prshots.server.api.body_slots import BodySlots
 from prshots.server.api.comparisons import comparison_routes
 from prshots.server.api.keyless import keyless_routes
 from prshots.server.api.put_urls import put_url_routes
 from prshots.server.api.query import only_value
+from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import bearer, declared_length, json_object
 from prshots.server.api.services import PublicServices
 from prshots.server.api.staging import staging_routes
@@ -79,15 +80,16 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
     async def delete(request: Request) -> JSONResponse:
         access, image_id = await authenticated(request), request.path_params["image_id"]
         await images.delete(access.project, image_id, access.only_pr, baselines=access.has_baselines)
-        return JSONResponse({"ok": True, "id": image_id})
+        return JSONResponse(reply_json(Deleted(ok=True, id=image_id)))
 
     async def comment(request: Request) -> JSONResponse:
         access, given = await authenticated(request), request.query_params
         project, pr_number = access.project, pr_number_from_text(only_value(given, "pr_number"))
         require_pr(access.only_pr, pr_number)
         if options := _comment_options(given):
-            return JSONResponse(asdict(await comments.sized(project, pr_number, *options)))
-        return JSONResponse({"pr_number": pr_number, "markdown": await comments.plain(project, pr_number)})
+            return JSONResponse(reply_json(await comments.sized(project, pr_number, *options)))
+        plain = PlainComment(pr_number, await comments.plain(project, pr_number))
+        return JSONResponse(reply_json(plain))
 
     async def expire(request: Request) -> JSONResponse:
         access = await authenticated(request)
@@ -97,8 +99,8 @@ def _public_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
         require_pr(access.only_pr, pr_number)
         merged = merged_as_from_json(body)
         adopted = await services.baselines.adopt(access, pr_number, *merged) if merged else 0
-        expired = asdict(await images.expire(access.project, pr_number))
-        return JSONResponse(expired | {"baselines": adopted} if merged else expired)
+        expired = await images.expire(access.project, pr_number)
+        return JSONResponse(reply_json(replace(expired, baselines=adopted) if merged else expired))
 
     return [
         *upload_routes(services, slots, max_image_bytes),
@@ -113,7 +115,7 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
     limits = ServiceLimits(max_image_bytes, uploads_per_minute, MAX_NAME_CHARACTERS)
 
     async def tell(_: Request) -> JSONResponse:
-        return JSONResponse(asdict(limits), headers={"Cache-Control": "public, max-age=60"})
+        return JSONResponse(reply_json(limits), headers={"Cache-Control": "public, max-age=60"})
 
     return Route("/v1/limits", tell, methods=["GET"])
 
@@ -121,15 +123,16 @@ def _limits_route(max_image_bytes: int, uploads_per_minute: int) -> Route:
 def _manual_routes(base_url: str, max_image_bytes: int) -> list[Route]:
     @functools.cache
     def document() -> dict[str, Any]:
-        from prshots.server.api import openapi  # not at the start: few ask for it, and it takes 700 KB
+        # Not at the start: few ask for it, and it takes 700 KB.
+        from prshots.server.api.openapi.document import openapi_document
 
-        return openapi.document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
+        return openapi_document(version=__version__, base_url=base_url, max_image_bytes=max_image_bytes)
 
     async def openapi_json(_: Request) -> JSONResponse:
         return JSONResponse(document())
 
     async def docs(_: Request) -> HTMLResponse:
-        from prshots.server.api.docs_page import docs_page
+        from prshots.server.api.openapi.docs_page import docs_page
 
         return HTMLResponse(
             docs_page(document()),

@@ -13,6 +13,8 @@ from prshots.contract.errors import (
     RecordsError,
     UnauthorizedError,
 )
+from prshots.contract.replies import GrantedToken
+from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import STRANGER_SECONDS, json_object
 from prshots.server.domain.people.bounded_log import BoundedLog
 from prshots.server.domain.projects.keyless import Exchange, Granted
@@ -46,16 +48,11 @@ def keyless_routes(exchange: Exchange) -> list[Route]:
             metrics.EXCHANGES.labels("unavailable").inc()
             raise
         metrics.EXCHANGES.labels("granted").inc()
-        return JSONResponse(
-            {
-                "token": granted.secret,
-                "expires_at": granted.expires_at,
-                "project": granted.project.name,
-                "project_id": granted.project.id,
-                "organization": granted.project.organization,
-            },
-            headers={"Cache-Control": "no-store"},
+        project = granted.project
+        reply = GrantedToken(
+            granted.secret, granted.expires_at, project.name, project.id, project.organization
         )
+        return JSONResponse(reply_json(reply), headers={"Cache-Control": "no-store"})
 
     async def grant(request: Request) -> Granted:
         try:

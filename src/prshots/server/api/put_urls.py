@@ -1,16 +1,15 @@
 """`POST /v1/put-urls` and `PUT /v1/put/<secret>`: an upload without a token, once."""
 
-from dataclasses import asdict
-
 from starlette.requests import Request
 from starlette.routing import Route
 
 from prshots.contract.errors import PayloadTooLargeError
 from prshots.server.api.authorized_json import authorized_json
 from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import declared_length, received
 from prshots.server.api.services import PublicServices
-from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted, upload_reply
+from prshots.server.api.upload import REFUSED_SECONDS, UPLOAD_SECONDS, counted
 from prshots.server.api.upload_form import ABSURD_FACTOR
 from prshots.server.domain.images.checks import UploadedFile, payload_too_large
 from prshots.server.http.error_boundary import discard_body
@@ -23,8 +22,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
 
     async def create(request: Request) -> JSONResponse:
         access, body = await authorized_json(request, accounts, slots)
-        reply = asdict(await put_urls.create(access, body))
-        return JSONResponse({name: value for name, value in reply.items() if value != ""})
+        return JSONResponse(reply_json(await put_urls.create(access, body)))
 
     async def put(request: Request) -> JSONResponse:
         putting = await put_urls.find(request.path_params["secret"])
@@ -33,7 +31,7 @@ def put_url_routes(services: PublicServices, slots: BodySlots, max_image_bytes: 
             file = await _raw_image(request, max_image_bytes)
             uploaded = await put_urls.put(putting, file)
         metrics.UPLOAD_BYTES.inc(file.size)
-        return JSONResponse(upload_reply(uploaded))
+        return JSONResponse(reply_json(uploaded))
 
     return [
         Route("/v1/put-urls", create, methods=["POST"]),

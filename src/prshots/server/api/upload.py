@@ -1,8 +1,6 @@
 """`POST /v1/upload` and `POST /v1/baseline`: read the form within its limits, and store the image."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import fields
-from typing import Any
 
 from starlette.requests import Request
 from starlette.routing import Route
@@ -10,6 +8,7 @@ from starlette.routing import Route
 from prshots.contract import errors
 from prshots.contract.replies import Uploaded
 from prshots.server.api.body_slots import BodySlots
+from prshots.server.api.replies import reply_json
 from prshots.server.api.request_body import bearer, declared_length, received
 from prshots.server.api.services import PublicServices
 from prshots.server.api.upload_form import read_upload_form
@@ -70,7 +69,7 @@ def upload_by(take: Take, accounts: Projects, slots: BodySlots, max_image_bytes:
             form = await _upload_form(request, max_image_bytes)
             uploaded = await take(access, form)
         metrics.UPLOAD_BYTES.inc(sum(file.size for file in (form.image, form.before) if file))
-        return JSONResponse(upload_reply(uploaded))
+        return JSONResponse(reply_json(uploaded))
 
     return counted(take_upload)
 
@@ -92,13 +91,6 @@ def counted(take_upload: Handler) -> Handler:
         return response
 
     return upload
-
-
-def upload_reply(uploaded: Uploaded) -> dict[str, Any]:
-    """Return the reply's JSON. It has `before_url` only if there is a before."""
-    # Not `asdict`, which copies every value.
-    values = {field.name: getattr(uploaded, field.name) for field in fields(uploaded)}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 async def _upload_form(request: Request, max_image_bytes: int) -> UploadForm:

@@ -5,7 +5,7 @@ Pure: `service.py` runs it.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -187,28 +187,6 @@ def reply(
         dashboard_url,
         sum(shot.pair == MANUAL for shot in shots),
     )
-
-
-def as_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the reply's JSON.
-
-    It has `pairs` only if there are any. A shot has `ancestor` only if it is false, `reason` only if it
-    failed, `pair` only if its before was uploaded with it, and `commit_sha` only if its image is of another
-    commit.
-    """
-    shots = []
-    for shot in comparison.shots:
-        fields = asdict(shot)
-        if fields.pop("ancestor") is False:
-            fields["ancestor"] = False
-        for name in ("reason", "pair", "commit_sha"):
-            if not fields[name]:
-                del fields[name]
-        shots.append(fields)
-    fields = asdict(replace(comparison, shots=[])) | {"shots": shots}
-    if not comparison.pairs:
-        del fields["pairs"]
-    return fields
 
 
 def other_commit(shot: PlannedShot, request: ComparisonRequest) -> str:

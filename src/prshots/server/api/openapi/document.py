@@ -1,0 +1,170 @@
+"""The OpenAPI document: the parameters, replies and errors of every public route."""
+
+from typing import Any
+
+from prshots.contract.comments import MAX_COMMENT_BYTES, MIN_COMMENT_BYTES, Marker, View
+from prshots.contract.replies import Deleted, Expired, GrantedToken, ServiceLimits, SizedComment
+from prshots.server.api.openapi.comparisons import COMPARISON_PATHS
+from prshots.server.api.openapi.operations import (
+    FAULT,
+    OTHER_PULL_REQUEST,
+    SECURITY_SCHEMES,
+    error_reply,
+    json_body,
+    json_reply,
+    operation,
+    parameter,
+    path_parameter,
+)
+from prshots.server.api.openapi.schemas import BRANCH, FULL_COMMIT, PR_NUMBER, object_of, or_null, schema_of
+from prshots.server.api.openapi.uploads import upload_paths
+from prshots.server.domain.comparison.baselines import BAD_MERGED_AS
+from prshots.server.domain.images.checks import BAD_LIMIT, BAD_MARKER, BAD_VIEW
+
+DESCRIPTION = (
+    "Upload a screenshot and get a signed, time-limited image URL and ready-to-paste markdown. One comment "
+    'per pull request lists all screenshots. Every error is `{"error": "<message>"}`.'
+)
+_DATABASE_DOWN = "database unavailable, retry later"
+
+_DELETE = operation(
+    "Delete an image now, regardless of the policy",
+    "deleteImage",
+    {
+        "200": json_reply("Deleted.", schema_of(Deleted)),
+        "403": OTHER_PULL_REQUEST,
+        "404": error_reply("The project has no such image.", "not found"),
+        "503": error_reply(
+            "The image could not be deleted now. After `expire failed`, the hourly sweep deletes it. After "
+            "`database unavailable`, delete it again.",
+            "expire failed, retry later",
+            _DATABASE_DOWN,
+            retry_after=True,
+        ),
+    },
+    parameters=[path_parameter("image_id", "The `id` from the upload's reply: 32 hexadecimal characters.")],
+)
+
+_COMMENT = operation(
+    "Get the pull request's comment as markdown",
+    "comment",
+    {
+        "200": json_reply(
+            "The first line is the marker `<!-- svc:pr-<pr_number> -->`, to find the comment again. "
+            "With `limit`, `marker` or `view`, the reply also has the heading and the counts.",
+            schema_of(SizedComment, optional={"heading", "count", "shown", "listed", "omitted"}),
+        ),
+        "400": error_reply("A parameter is invalid.", "pr_number required", BAD_LIMIT, BAD_MARKER, BAD_VIEW),
+        "403": OTHER_PULL_REQUEST,
+    },
+    parameters=[
+        parameter("pr_number", PR_NUMBER, required=True),
+        parameter(
+            "limit",
+            {"type": "integer", "minimum": MIN_COMMENT_BYTES, "maximum": MAX_COMMENT_BYTES},
+            "The most bytes of UTF-8 that the markdown may have. If it is too long, the oldest screenshots "
+            "lose their image, and the oldest of those their line.",
+        ),
+        parameter(
+            "marker",
+            {"type": "string", "enum": list(Marker)},
+            "`html` (the default), or `link` for forges that show HTML as text: the marker is then "
+            "`[//]: # (svc:pr-<pr_number>)`, and the markdown has no HTML.",
+        ),
+        parameter(
+            "view",
+            {"type": "string", "enum": list(View)},
+            "`all` (the default): every image, oldest first. `latest`: the newest image of each shot. "
+            "`changes`: what differs from the base, before and after.",
+        ),
+    ],
+)
+
+_EXPIRE = operation(
+    "Apply the expiry policy to a closed pull request",
+    "expire",
+    {
+        "200": json_reply(
+            "Done. The hourly sweep deletes images that could not be deleted now.", schema_of(Expired)
+        ),
+        "400": error_reply(
+            "The body is not JSON with a positive integer `pr_number`, or another field is invalid.",
+            "pr_number required",
+            BAD_MERGED_AS,
+            "branch required",
+        ),
+        "403": OTHER_PULL_REQUEST,
+    },
+    body=json_body(
+        object_of(
+            {"pr_number": PR_NUMBER},
+            {
+                "merged_as": or_null(FULL_COMMIT)
+                | {"description": "The merge commit. Changed, moved and new images become its baselines."},
+                "branch": or_null(BRANCH) | {"description": "The branch that it was merged into."},
+            },
+        )
+    ),
+)
+
+_EXCHANGE = operation(
+    "Exchange a CI job's ID token for an upload token",
+    "exchangeToken",
+    {
+        "200": json_reply("The project trusts the job.", schema_of(GrantedToken)),
+        "400": error_reply("The job must name its project. The message says how."),
+        "401": error_reply("The ID token is missing or refused. The service's log says why.", "unauthorized"),
+        "503": error_reply(
+            "The database or the issuer of the ID token does not respond.",
+            _DATABASE_DOWN,
+            "issuer unavailable, retry later",
+            retry_after=True,
+        ),
+    },
+    body=json_body(
+        object_of(
+            {"id_token": {"type": "string", "description": "A JSON Web Token."}},
+            {
+                "project": {
+                    "type": "string",
+                    "description": "`organization/name`, or the project's id. For a project of the "
+                    "organization `local`, the name alone is enough, or nothing.",
+                }
+            },
+        )
+    ),
+    needs_token=False,
+)
+
+_LIMITS = {
+    "summary": "Get the limits of this service",
+    "operationId": "limits",
+    "responses": {
+        "200": json_reply("You may cache the reply for a minute.", schema_of(ServiceLimits)),
+        "500": FAULT,
+    },
+}
+_HEALTH = {
+    "summary": "Check that the API is up",
+    "operationId": "healthz",
+    "responses": {"200": json_reply("The API is up.", object_of({"status": {"const": "ok"}}))},
+}
+
+
+def openapi_document(*, version: str, base_url: str, max_image_bytes: int) -> dict[str, Any]:
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "prshots", "version": version, "description": DESCRIPTION},
+        "servers": [{"url": base_url}],
+        "paths": {
+            **upload_paths(max_image_bytes),
+            "/v1/images/{image_id}": {"delete": _DELETE},
+            "/v1/comment": {"get": _COMMENT},
+            "/v1/expire": {"post": _EXPIRE},
+            **COMPARISON_PATHS,
+            "/v1/limits": {"get": _LIMITS},
+            "/v1/oidc/token": {"post": _EXCHANGE},
+            "/healthz": {"get": _HEALTH},
+        },
+        "components": {"securitySchemes": SECURITY_SCHEMES},
+    }

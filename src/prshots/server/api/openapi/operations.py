@@ -1,0 +1,107 @@
+"""What the operations of the OpenAPI document share: their form, and the errors that any of them can have."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from prshots.server.api.openapi.schemas import Schema, object_of
+
+Operation = dict[str, Any]
+Reply = dict[str, Any]
+
+SECURITY_SCHEMES = {
+    "uploadToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "`msr_` and 64 hexadecimal characters. Create one in the dashboard or with "
+        "`prshots token create PROJECT`, or exchange a CI job's ID token for one.",
+    }
+}
+RATE_LIMIT_HEADERS = {
+    "RateLimit-Policy": {
+        "schema": {"type": "string"},
+        "description": 'The limit: `"uploads";q=120;w=60`. A project\'s own limit is named `project`.',
+    },
+    "RateLimit": {
+        "schema": {"type": "string"},
+        "description": "How many uploads are left, and the seconds until one more is left: "
+        '`"uploads";r=119;t=60`. Missing while uploads cannot be counted.',
+    },
+}
+_RETRY_AFTER = {
+    "Retry-After": {"schema": {"type": "integer"}, "description": "Seconds to wait before a retry."}
+}
+
+
+def json_reply(description: str, schema: Schema) -> Reply:
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def error_reply(description: str, *messages: str, retry_after: bool = False) -> Reply:
+    message = {"type": "string"} | ({"enum": list(messages)} if messages else {})
+    headers = {"headers": _RETRY_AFTER} if retry_after else {}
+    return json_reply(description, object_of({"error": message})) | headers
+
+
+OTHER_PULL_REQUEST = error_reply("The token belongs to a CI job of another pull request.")
+INVALID_BODY = error_reply("The body is invalid. The message names the first invalid field.")
+INVALID_PARAMETER = error_reply("A parameter is invalid.")
+_OUTAGES = ("storage unavailable, retry later", "database unavailable, retry later")
+_UNAUTHORIZED = error_reply("The token is missing or invalid.", "unauthorized")
+_TIMEOUT = error_reply("The request body took too long.", "request body timed out")
+FAULT = error_reply(
+    "An internal error. The service's log has the details, under the reply's `X-Request-Id`.",
+    "internal error",
+)
+_UNAVAILABLE = error_reply("The store or the database does not respond.", *_OUTAGES, retry_after=True)
+_UNAVAILABLE_OR_BUSY = error_reply(
+    "The store or the database does not respond, or the token has too many requests in progress.",
+    *_OUTAGES,
+    "too many uploads in progress, retry later",
+    retry_after=True,
+)
+_FULL = error_reply("The storage is full.", "storage full, retry later", retry_after=True)
+
+
+def operation(
+    summary: str,
+    operation_id: str,
+    replies: dict[str, Reply],
+    *,
+    body: Mapping[str, Any] | None = None,
+    parameters: Sequence[dict[str, Any]] = (),
+    needs_token: bool = True,
+) -> Operation:
+    """Return an operation that uses the database. `body` is its content, by type.
+
+    The errors that every such operation can have are added, unless `replies` has its own.
+    """
+    common: dict[str, Reply] = {"500": FAULT, "503": _UNAVAILABLE, "507": _FULL}
+    described: Operation = {"summary": summary, "operationId": operation_id}
+    if needs_token:
+        common |= {"401": _UNAUTHORIZED}
+        described["security"] = [{"uploadToken": []}]
+    if body:
+        common |= {"408": _TIMEOUT, "503": _UNAVAILABLE_OR_BUSY}
+        described["requestBody"] = {"required": True, "content": body}
+    if parameters:
+        described["parameters"] = list(parameters)
+    return described | {"responses": dict(sorted((common | replies).items()))}
+
+
+def json_body(schema: Schema) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def parameter(name: str, schema: Schema, description: str = "", *, required: bool = False) -> dict[str, Any]:
+    about = {"description": description} if description else {}
+    return {"name": name, "in": "query", "schema": schema} | about | ({"required": True} if required else {})
+
+
+def path_parameter(name: str, description: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": {"type": "string"},
+    }

@@ -1,0 +1,147 @@
+"""Schemas of JSON: of fields by their name, and of replies from the classes in contract/replies.py."""
+
+import ast
+import inspect
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from prshots.contract.limits import (
+    COMMIT_SHA,
+    FULL_COMMIT_SHA,
+    IMAGE_ID,
+    MAX_BRANCH_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    MAX_PR_NUMBER,
+    THEMES,
+    VIEWPORT,
+    Policy,
+)
+from prshots.contract.replies import MANUAL, Verdict
+
+Schema = dict[str, Any]
+
+COUNT: Schema = {"type": "integer", "minimum": 0}
+URL: Schema = {"type": "string", "format": "uri"}
+PR_NUMBER: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_PR_NUMBER}
+NAME: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": MAX_NAME_CHARACTERS,
+    "description": "What the screenshot shows. Any text without a NUL.",
+    "example": "checkout/cart",
+}
+COMMIT: Schema = {
+    "type": "string",
+    "pattern": f"^{COMMIT_SHA.pattern}$",
+    "description": "7 to 40 hexadecimal characters.",
+}
+FULL_COMMIT: Schema = {"type": "string", "pattern": f"^{FULL_COMMIT_SHA.pattern}$"}
+BRANCH: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_BRANCH_CHARACTERS, "example": "main"}
+VIEWPORT_SIZE: Schema = {
+    "type": "string",
+    "pattern": f"^{VIEWPORT.pattern}$",
+    "description": "`<width>x<height>`, such as `1280x800`.",
+    "example": "1280x800",
+}
+THEME: Schema = {
+    "type": "string",
+    "enum": ["", *THEMES],
+    "description": "Optional. Shots with different themes are different shots.",
+}
+SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+
+_PLAIN: Mapping[type[Any], Schema] = {str: {"type": "string"}, int: COUNT, bool: {"type": "boolean"}}
+
+# What a reply's field adds to its Python type. A field has the same meaning in every reply.
+_FIELDS: Mapping[str, Schema] = {
+    "branch": BRANCH,
+    "commit_sha": COMMIT,
+    "counts": {
+        "type": "object",
+        "required": [verdict for verdict in Verdict if verdict is not Verdict.FAILED],
+        "properties": dict.fromkeys(Verdict, COUNT),
+    },
+    "id": {"type": "string", "pattern": f"^{IMAGE_ID.pattern}$"},
+    "max_name_characters": {"const": MAX_NAME_CHARACTERS},
+    "name": NAME,
+    "ok": {"const": True},
+    "pair": {"const": MANUAL},
+    "policy": {"type": "string", "enum": list(Policy)},
+    "pr_number": PR_NUMBER,
+    "sha256": SHA256,
+    "shift": {"type": "integer"},
+    "theme": THEME,
+    "token": {"type": "string", "pattern": "^msr_[0-9a-f]{64}$"},
+    "viewport": VIEWPORT_SIZE,
+}
+
+
+def object_of(required: Schema, optional: Schema | None = None) -> Schema:
+    return {"type": "object", "required": list(required), "properties": required | (optional or {})}
+
+
+def or_null(schema: Schema) -> Schema:
+    allowed = {"enum": [None, *schema["enum"]]} if "enum" in schema else {}
+    return schema | {"type": [schema["type"], "null"]} | allowed
+
+
+def schema_of(reply: type[Any], optional: Collection[str] = ()) -> Schema:
+    """Return the schema of a reply. A field is optional if it has a default, or if it is named."""
+    hints, comments = get_type_hints(reply), _comments(reply)
+    required, others = Schema(), Schema()
+    for field in fields(reply):
+        has_default = field.default is not MISSING
+        schema = _field_schema(field.name, hints[field.name], is_optional=has_default)
+        if isinstance(field.default, bool):
+            schema = {"const": not field.default}
+        if comment := comments.get(field.name):
+            schema = schema | {"description": comment}
+        (others if has_default or field.name in optional else required)[field.name] = schema
+    return object_of(required, others)
+
+
+def _field_schema(name: str, hint: Any, *, is_optional: bool) -> Schema:  # noqa: ANN401 - a type of any kind
+    if get_origin(hint) is UnionType:  # with None
+        kind = next(kind for kind in get_args(hint) if kind is not NoneType)
+        schema = _field_schema(name, kind, is_optional=is_optional)
+        return schema if is_optional else or_null(schema)
+    if name in _FIELDS:
+        return _FIELDS[name]
+    return URL if name.endswith("_url") else _type_schema(hint)
+
+
+def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - a type of any kind
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if isinstance(hint, type) and is_dataclass(hint):
+        return schema_of(hint)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"type": "string", "enum": list(hint)}
+    if origin is tuple:
+        return {
+            "type": "array",
+            "items": _type_schema(inner[0]),
+            "minItems": len(inner),
+            "maxItems": len(inner),
+        }
+    if origin is Sequence:
+        return {"type": "array", "items": _type_schema(inner[0])}
+    raise TypeError(f"{hint} has no schema: add it to schemas.py")
+
+
+def _comments(reply: type[Any]) -> dict[str, str]:
+    """Return the strings below the fields, those of base classes included."""
+    found: dict[str, str] = {}
+    for kind in reversed(reply.__mro__[:-1]):
+        (definition,) = ast.parse(inspect.getsource(kind)).body
+        body = definition.body if isinstance(definition, ast.ClassDef) else []
+        for statement, following in itertools.pairwise(body):
+            match statement, following:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(text))):
+                    found[name] = inspect.cleandoc(text)
+    return found

@@ -1,0 +1,264 @@
+"""The operations that take an image: for a pull request or branch, staged, or with a one-time URL."""
+
+from typing import Any
+
+from prshots.contract.formats import FORMATS
+from prshots.contract.limits import MAX_REPOSITORY_CHARACTERS, REPOSITORY
+from prshots.contract.replies import Moved, PutUrls, Staged, StagedList, Uploaded
+from prshots.server.api.openapi.operations import (
+    INVALID_PARAMETER,
+    OTHER_PULL_REQUEST,
+    RATE_LIMIT_HEADERS,
+    Operation,
+    Reply,
+    error_reply,
+    json_body,
+    json_reply,
+    operation,
+    parameter,
+    path_parameter,
+)
+from prshots.server.api.openapi.schemas import (
+    BRANCH,
+    COMMIT,
+    FULL_COMMIT,
+    NAME,
+    PR_NUMBER,
+    THEME,
+    VIEWPORT_SIZE,
+    Schema,
+    object_of,
+    or_null,
+    schema_of,
+)
+from prshots.server.domain.images.checks import BAD_REPOSITORY, BAD_THEME, payload_too_large
+from prshots.server.domain.images.put_urls import BAD_WITH_BEFORE, BEFORE_FIRST, NO_TARGET
+from prshots.server.domain.images.staging import BAD_FROM_FORK, MOST_LISTED
+
+NOT_ITS_BRANCH = error_reply("The token belongs to a CI job that cannot write baselines of this branch.")
+_CANNOT_STAGE = error_reply("The token belongs to a CI job that cannot stage images of this branch.")
+_NOT_ITS_OWN = error_reply("The token belongs to a CI job of another pull request or branch.")
+_UNSUPPORTED = "unsupported content-type (png/jpeg/webp)"
+_WRONG_TYPES = (
+    _UNSUPPORTED,
+    *(f"declared {kind.content_type}, but the file content is not a valid {kind.label}" for kind in FORMATS),
+)
+_CONTENT_TYPES = [kind.content_type for kind in FORMATS]
+_REPOSITORY: Schema = {
+    "type": "string",
+    "pattern": f"^({REPOSITORY.pattern})?$",
+    "maxLength": MAX_REPOSITORY_CHARACTERS,
+    "description": "Optional: the `owner/name` that has the branch, if it isn't the project's own.",
+    "example": "acme/shop",
+}
+_RATE_LIMITED = error_reply(
+    "Too many uploads in a minute for the project. The default limit is 120.",
+    "rate limited",
+    retry_after=True,
+)
+_RATE_LIMITED["headers"] = _RATE_LIMITED["headers"] | RATE_LIMIT_HEADERS
+
+
+def upload_paths(max_image_bytes: int) -> dict[str, Any]:
+    return {
+        "/v1/upload": {
+            "post": _upload(
+                *("Upload a screenshot", "upload", max_image_bytes),
+                reply=Uploaded,
+                target={"pr_number": PR_NUMBER, "commit_sha": COMMIT},
+                target_errors=["pr_number required"],
+                forbidden=OTHER_PULL_REQUEST,
+            )
+        },
+        "/v1/baseline": {
+            "post": _upload(
+                *("Upload a baseline", "uploadBaseline", max_image_bytes),
+                reply=Uploaded,
+                target={"branch": BRANCH, "commit_sha": FULL_COMMIT},
+                target_errors=["branch required"],
+                forbidden=NOT_ITS_BRANCH,
+                takes_before=False,
+            )
+        },
+        "/v1/staged": {
+            "post": _upload(
+                *("Upload a screenshot before its pull request exists", "stage", max_image_bytes),
+                reply=Staged,
+                target={"branch": BRANCH, "commit_sha": COMMIT},
+                optional_target={"repository": _REPOSITORY},
+                target_errors=["branch required", BAD_REPOSITORY],
+                forbidden=_CANNOT_STAGE,
+            ),
+            "get": _LIST_STAGED,
+        },
+        "/v1/staged/move": {"post": _MOVE_STAGED},
+        "/v1/put-urls": {"post": _CREATE_PUT_URL},
+        "/v1/put/{secret}": {"put": _put(max_image_bytes)},
+    }
+
+
+def _upload(
+    summary: str,
+    operation_id: str,
+    max_image_bytes: int,
+    *,
+    reply: type[Any],
+    target: Schema,
+    target_errors: list[str],
+    forbidden: Reply,
+    optional_target: Schema | None = None,
+    takes_before: bool = True,
+) -> Operation:
+    stored = json_reply("Stored.", schema_of(reply))
+    if not takes_before:
+        del stored["content"]["application/json"]["schema"]["properties"]["before_url"]
+    link = {"operationId": "deleteImage", "parameters": {"image_id": "$response.body#/id"}}
+    about = ("", "before: ") if takes_before else ("",)
+    return operation(
+        summary,
+        operation_id,
+        {
+            "200": stored | {"links": {"delete": link}, "headers": RATE_LIMIT_HEADERS},
+            "400": error_reply(
+                "The form is invalid. The message names the first invalid field.",
+                "invalid multipart/form-data body",
+                "image file required",
+                "name required",
+                *target_errors,
+                "commit_sha required",
+                "viewport must be like 1280x800",
+                BAD_THEME,
+            ),
+            "403": forbidden,
+            "413": _too_large(max_image_bytes, about),
+            "415": error_reply(
+                "The image type is not supported, or the content does not match the declared type.",
+                *(which + wrong for which in about for wrong in _WRONG_TYPES),
+            ),
+            "429": _RATE_LIMITED,
+        },
+        body={"multipart/form-data": _form(max_image_bytes, target, optional_target or {}, takes_before)},
+    )
+
+
+def _too_large(max_image_bytes: int, about: tuple[str, ...] = ("",)) -> Reply:
+    message = str(payload_too_large(max_image_bytes))
+    return error_reply(
+        f"A file has {max_image_bytes:,} bytes or more, or the form is far too long.",
+        *(which + message for which in about),
+    )
+
+
+def _form(max_image_bytes: int, target: Schema, optional: Schema, takes_before: bool) -> dict[str, Any]:
+    image = {
+        "type": "string",
+        "format": "binary",
+        "description": f"A PNG, JPEG or WebP file, smaller than {max_image_bytes:,} bytes.",
+    }
+    files = {"image": {"contentType": ", ".join(_CONTENT_TYPES)}}
+    optional = optional | {"theme": THEME}
+    if takes_before:
+        what = "Optional. What the image shows as it was before. The two are shown and compared as a pair."
+        optional["before"] = image | {"description": what}
+        files["before"] = files["image"]
+    form = object_of({"image": image, "name": NAME, **target, "viewport": VIEWPORT_SIZE}, optional)
+    # Unknown fields are ignored, but every field needs a name.
+    return {"schema": form | {"propertyNames": {"minLength": 1}}, "encoding": files}
+
+
+_LIST_STAGED = operation(
+    "List what is staged for a branch",
+    "listStaged",
+    {
+        "200": json_reply(f"The newest {MOST_LISTED:,} images, in upload order.", schema_of(StagedList)),
+        "400": INVALID_PARAMETER,
+        "403": _CANNOT_STAGE,
+    },
+    parameters=[
+        parameter("branch", BRANCH, required=True),
+        parameter(
+            "repository",
+            _REPOSITORY,
+            "List only images that a move to a pull request from this repository would move.",
+        ),
+    ],
+)
+
+_MOVE_STAGED = operation(
+    "Move staged images of a branch to its pull request",
+    "moveStaged",
+    {
+        "200": json_reply(
+            "The moved images now belong to the pull request, under the same URLs.", schema_of(Moved)
+        ),
+        "400": error_reply(
+            f"The body is invalid, such as `{BAD_FROM_FORK}`. The message names the first invalid field."
+        ),
+        "403": OTHER_PULL_REQUEST,
+    },
+    body=json_body(
+        object_of(
+            {"branch": BRANCH, "pr_number": PR_NUMBER, "from_fork": {"type": "boolean"}},
+            {"repository": or_null(_REPOSITORY)},
+        )
+    ),
+)
+
+_PUT_URL_FIELDS = object_of(
+    {
+        "name": NAME,
+        "commit_sha": COMMIT,
+        "viewport": VIEWPORT_SIZE,
+        "content_type": {"type": "string", "enum": _CONTENT_TYPES},
+    },
+    {
+        "theme": or_null(THEME),
+        "pr_number": PR_NUMBER,
+        "branch": BRANCH,
+        "repository": or_null(_REPOSITORY),
+        "with_before": {"type": "boolean", "description": "Also return a URL for the before image."},
+    },
+)
+_CREATE_PUT_URL = operation(
+    "Get a URL that takes one image, without a token",
+    "createPutUrl",
+    {
+        "200": json_reply("`PUT` the image to `put_url` within 10 minutes.", schema_of(PutUrls)),
+        "400": error_reply(
+            f"The body is invalid, such as `{NO_TARGET}`, `{BAD_THEME}` or `{BAD_WITH_BEFORE}`. The message "
+            "names the first invalid field."
+        ),
+        "403": _NOT_ITS_OWN,
+        "415": error_reply("The type is not supported.", _UNSUPPORTED),
+    },
+    body=json_body(_PUT_URL_FIELDS | {"oneOf": [{"required": ["pr_number"]}, {"required": ["branch"]}]}),
+)
+
+
+def _put(max_image_bytes: int) -> Operation:
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    return operation(
+        "Upload an image to a one-time URL",
+        "put",
+        {
+            "200": json_reply(
+                "Stored. The reply is that of `/v1/upload` or, for a branch, of `/v1/staged`.",
+                schema_of(Uploaded),
+            ),
+            "400": error_reply("The body is incomplete.", "image file required"),
+            "404": error_reply("The URL is unknown, was used, or has expired.", "not found"),
+            "409": error_reply("The before image has its own URL.", BEFORE_FIRST),
+            "413": _too_large(max_image_bytes, ("", "before: ")),
+            "415": error_reply(
+                "The Content-Type is not the one that the URL is for, or the content does not match it."
+            ),
+            "429": _RATE_LIMITED,
+        },
+        body=dict.fromkeys(_CONTENT_TYPES, binary),
+        parameters=[
+            path_parameter(
+                "secret", "From the `put_url`. The body is the image, with the declared Content-Type."
+            )
+        ],
+        needs_token=False,
+    )
