@@ -28,9 +28,6 @@ var NotFoundError = class extends PrshotsError {
 var CallError = class extends PrshotsError {
   name = "CallError";
 };
-var ServiceTooOldError = class extends CallError {
-  name = "ServiceTooOldError";
-};
 var WrongAddressError = class extends CallError {
   name = "WrongAddressError";
 };
@@ -1847,7 +1844,7 @@ async function viewAndPage(service, prNumber2, job) {
   try {
     return { view: "latest", dashboardUrl: await describe(service, prNumber2, job) };
   } catch (error) {
-    if (error instanceof ServiceTooOldError) return { view: "latest", dashboardUrl: "" };
+    if (error instanceof NotFoundError) return { view: "latest", dashboardUrl: "" };
     throw error;
   }
 }
@@ -2027,7 +2024,6 @@ async function exchanged(url, idToken, project, sender) {
   return token2;
 }
 function namesOfProject({ project_id, organization, project }) {
-  if (!project_id || !organization) return [];
   return [project_id, `${organization}/${project}`, ...organization === "local" ? [project] : []];
 }
 
@@ -2058,7 +2054,7 @@ var MAX_COMMENT_BYTES = 65536;
 var MIN_COMMENT_BYTES = 1024;
 var MAX_KNOWN_SHOTS = 1e3;
 var IMAGE_ID = /^[0-9a-f]{32}$/;
-var NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
+var FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 var UPLOADS = /* @__PURE__ */ new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
 var VIEWS = ["all", "latest", "changes"];
 var Service = class {
@@ -2076,7 +2072,7 @@ var Service = class {
     const where = { pr_number: String(prNumber2), commit_sha: commitSha };
     return this.#sendImage("/v1/upload", shot, where, shot.before);
   }
-  /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
+  /** Upload an image as a branch's baseline. */
   baseline(shot, branch2, commitSha) {
     return this.#sendImage("/v1/baseline", shot, { branch: branch2, commit_sha: commitSha });
   }
@@ -2088,8 +2084,7 @@ var Service = class {
     return missing.length === 0;
   }
   /**
-   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
-   * ServiceTooOldError.
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent.
    */
   async missingBaselines(branch2, commitSha, shots) {
     const found = [];
@@ -2102,29 +2097,29 @@ var Service = class {
     }
     return found;
   }
-  /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
+  /** Say that a commit's baselines are all there. */
   async completeBaselines(branch2, commitSha) {
     await this.#tell("/v1/baseline/complete", { branch: branch2, commit_sha: commitSha });
   }
   /**
    * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
-   * base's, newest first. With `complete`, a shot that is missing was removed. Throws ServiceTooOldError.
+   * base's, newest first. With `complete`, a shot that is missing was removed.
    */
   async compare(prNumber2, commitSha, base, complete) {
     const { branch: branch2, commits } = base;
     const asked2 = { pr_number: prNumber2, commit_sha: commitSha, branch: branch2, commits, complete };
     return this.#comparisonIn(await this.#tell("/v1/compare", asked2));
   }
-  /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
+  /** Return the latest comparison of a pull request; nothing without one. */
   async comparison(prNumber2) {
     try {
       return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber2}`, () => ({})));
     } catch (error) {
-      if (error instanceof ServiceTooOldError) return void 0;
+      if (error instanceof NotFoundError) return void 0;
       throw error;
     }
   }
-  /** Tell the service about a pull request, and return its page on the dashboard. Throws ServiceTooOldError. */
+  /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber2, about) {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber2, ...about });
     return typeof url === "string" ? url : "";
@@ -2156,7 +2151,7 @@ var Service = class {
   }
   /**
    * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
-   * it is not the project's own. Throws ServiceTooOldError.
+   * it is not the project's own.
    */
   async moveStaged(branch2, prNumber2, repository2, fromFork) {
     const asked2 = { branch: branch2, pr_number: prNumber2, repository: repository2, from_fork: fromFork };
@@ -2239,10 +2234,6 @@ var Service = class {
       if (other) reply = await this.#sent(path4, request, other);
     }
     refuseImageAddress(this.url, reply);
-    if (NEW_ROUTES.test(path4) && [404, 405].includes(reply.status))
-      throw new ServiceTooOldError(
-        `${this.url} answered ${reply.status} to ${path4}: the service is too old ${path4.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`
-      );
     return this.#value(reply, path4);
   }
   #sent(path4, request, token2) {
@@ -2260,7 +2251,8 @@ var Service = class {
         `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`
       );
     const value = objectIn(reply.text);
-    if (status === 404 && value && path4.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (status === 404 && value && FINDING_ROUTES.test(path4))
+      throw new NotFoundError(`${this.url} answered 404: not found`);
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);
@@ -3206,7 +3198,6 @@ async function moveStaged(options, context) {
     if (words2.length) say(`Note: ${words2.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    if (error instanceof ServiceTooOldError) return;
     fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
   }
 }
@@ -3376,13 +3367,7 @@ import { pipeline } from "node:stream/promises";
 
 // src/patience.ts
 var FAILURES_IN_A_ROW = 3;
-var HOPELESS = [
-  UnauthorizedError,
-  UnreachableError,
-  RateLimitedError,
-  ServiceTooOldError,
-  WrongAddressError
-];
+var HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressError];
 var Patience = class {
   /** Why it is over; empty while it is not. */
   reason = "";
@@ -4127,8 +4112,7 @@ var Upload = class {
       return { comparison, dashboardUrl };
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      if (!(error instanceof ServiceTooOldError)) fail(`Warning: not compared: ${messageOf(error)}.`);
-      else if (compares) say("Note: not compared, because the service is too old. Update it.");
+      fail(`Warning: not compared: ${messageOf(error)}.`);
       return { dashboardUrl };
     }
   }

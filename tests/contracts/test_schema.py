@@ -16,15 +16,16 @@ from sqlalchemy import Engine, inspect, text
 from typer.testing import CliRunner
 
 from prshots.cli import app
-from prshots.contract.errors import SchemaTooNewError
+from prshots.contract.errors import RecordsError, SchemaTooNewError
 from prshots.server import wiring
+from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, FoundSchema
 from prshots.server.adapters.sql.database.migrate import MIGRATIONS, migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, metadata
 from prshots.server.adapters.sql.upkeep.upkeep import SqlUpkeep
 from prshots.server.config.settings import Settings
 from support.engine_servers import PostgreSQL
-from support.migrations import upgrade_to
+from support.migrations import NEXT_VERSION, become_next_version, next_migration, with_next_migration
 from support.stores_and_records import ENGINES, at_once
 
 SCHEMA = {
@@ -150,57 +151,50 @@ def test_a_failed_migration_changes_nothing(engine: Engine) -> None:
     assert schema(engine) == before
 
 
-def test_the_migrate_command_reports_the_old_and_new_schema(settings: Settings, engine: Engine) -> None:
+@pytest.mark.parametrize(
+    ("oldest", "then"),
+    [
+        (SCHEMA_VERSION, "Processes of the old version keep working: restart them one after another."),
+        (NEXT_VERSION, "Processes of the old version do not work with it: stop them now."),
+    ],
+)
+def test_the_migrate_command_reports_the_old_and_new_schema(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, oldest: str, then: str
+) -> None:
     def said() -> str:
         env = {"PRSHOTS_DATABASE_URL": settings.database_url}
         done = CliRunner().invoke(app, ["migrate"], env=env, catch_exceptions=False)
         assert (done.exit_code, done.stdout) == (0, "")
         return done.stderr
 
-    upgrade_to(engine, "0001")
-    upgraded = f"{settings.database_place} was upgraded from schema"
-    stopping = "Processes of the old version do not work with it: stop them now."
-    assert said() == f"{upgraded} 0001 to {SCHEMA_VERSION}. {stopping}\n"
-    assert said() == f"{settings.database_place} is up to date: schema {SCHEMA_VERSION}.\n"
-    with engine.begin() as connection:
-        metadata.drop_all(connection)
-        connection.execute(text("DROP TABLE alembic_version"))
-    assert said() == f"{settings.database_place} is ready: schema {SCHEMA_VERSION}.\n"
+    place = settings.database_place
+    assert said() == f"{place} is ready: schema {SCHEMA_VERSION}.\n"
+    assert said() == f"{place} is up to date: schema {SCHEMA_VERSION}.\n"
+    source = next_migration('op.add_column("images", sa.Column("note", sa.Text))', oldest=oldest)
+    become_next_version(monkeypatch, with_next_migration(tmp_path, source))
+    assert said() == f"{place} was upgraded from schema {SCHEMA_VERSION} to {NEXT_VERSION}. {then}\n"
 
 
-def test_upgrading_from_schema_0001_counts_existing_images(engine: Engine) -> None:
-    """The upgrade that adds the dashboard counts the images that are already there."""
-    upgrade_to(engine, "0001")
-    day = 20_000
-    with engine.begin() as connection:
-        connection.execute(
-            text(
-                "INSERT INTO projects VALUES ('p', 'local', 'web', 'pr_close', NULL, 0), ('q', 'local', 'app', 'manual', NULL, 0)"
-            )
-        )
-        connection.execute(text("INSERT INTO tokens VALUES ('t', 'p', 'ci', 'msr_…', 'hash', 0, NULL, NULL)"))
-        for image_id, pr, sha, size, at, closed in (
-            ("a", 7, "old", 10, day * 86_400, None),
-            ("b", 7, "new", 20, day * 86_400 + 9, day * 86_400 + 10),
-            ("c", 8, "new", 30, day * 86_400 + 86_400, None),
-        ):
-            connection.execute(
-                text(
-                    "INSERT INTO images (id, project_id, pr_number, name, commit_sha, viewport, ext, size, "
-                    "uploaded_at, kid, closed_at) VALUES (:id, 'p', :pr, 'n', :sha, '1x1', 'png', :size, :at, 'k', :closed)"
-                ),
-                {"id": image_id, "pr": pr, "sha": sha, "size": size, "at": at, "closed": closed},
-            )
+def test_a_database_of_a_development_version_is_refused_and_unchanged(
+    settings: Settings, engine: Engine
+) -> None:
     migrate(engine)
-    with engine.connect() as connection:
-        pulls = connection.execute(text("SELECT * FROM pulls ORDER BY pr_number")).all()
-        days = connection.execute(text("SELECT * FROM uploads_by_day ORDER BY day")).all()
-        totals = connection.execute(text("SELECT * FROM project_totals")).all()
-        kept = connection.execute(text("SELECT created_by FROM tokens")).scalar_one()
-    assert [tuple(row) for row in pulls] == [
-        ("p", 7, 2, 30, day * 86_400 + 9, "new", day * 86_400 + 10, 0, "", "", "", ""),
-        ("p", 8, 1, 30, day * 86_400 + 86_400, "new", None, 0, "", "", "", ""),
-    ]
-    assert [tuple(row) for row in totals] == [("p", 3, 60, 1, day * 86_400 + 86_400)]
-    assert [tuple(row) for row in days] == [("p", day, 2, 30), ("p", day + 1, 1, 30)]
-    assert kept == ""
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0009'"))
+        connection.execute(text("ALTER TABLE installation DROP COLUMN oldest_schema"))
+    before = schema(engine)
+    with pytest.raises(RecordsError, match="schema 0009, of a development version") as caught:
+        wiring.open_records(settings)
+    assert "\n" not in str(caught.value)
+    assert schema(engine) == before
+
+
+def test_a_database_that_a_development_version_brought_to_this_schema_is_used_as_it_is(
+    engine: Engine,
+) -> None:
+    migrate(engine)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE installation SET oldest_schema = '0010'"))
+    before = schema(engine)
+    assert migrate(engine) == (FoundSchema(FIRST_VERSION, "0010"),) * 2
+    assert schema(engine) == before

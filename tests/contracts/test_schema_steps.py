@@ -1,4 +1,4 @@
-"""Each migration from 0011 on leaves a database that processes of the version before can use."""
+"""Each migration after the first leaves a database that processes of the version before can use."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from prshots.server.adapters.sql.database import migrate as migrating
 from prshots.server.adapters.sql.database.database import open_sqlite
-from prshots.server.adapters.sql.database.found_schema import FIRST_THAT_SAYS, FoundSchema
+from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, FoundSchema
 from prshots.server.adapters.sql.database.migrate import MIGRATIONS, migrate
 from prshots.server.adapters.sql.database.postgresql import open_postgresql
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, metadata
@@ -28,14 +28,12 @@ from support.migrations import (
     upgrade_to,
     with_next_migration,
 )
-from support.previous_release import columns_of_previous_release
 from support.schema_rules import Sent, broken_rules, schema_of
 from support.stores_and_records import ENGINES
 from support.waiting import wait_until
 
 OURS = {table.name: set(table.columns.keys()) for table in metadata.sorted_tables}
 STEPS = steps_of(migrating._config())
-NEW_STEPS = [step for step in STEPS if step.revision >= FIRST_THAT_SAYS]
 
 ADDING = """op.create_table("notes", sa.Column("id", sa.Integer, primary_key=True))
 op.create_table(
@@ -90,19 +88,16 @@ def broken_by(engine: Engine, step: Step, migrations: Path, used: dict[str, set[
     return broken_rules(step.kind, before, schema_of(engine), sent, used)
 
 
-def test_every_step_keeps_the_rules(engine: Engine, tmp_path: Path) -> None:
-    upgrade_to(engine, next(step.revision for step in reversed(STEPS) if step not in NEW_STEPS))
-    is_contract = any(step.kind == "contract" for step in NEW_STEPS)
-    used = columns_of_previous_release(tmp_path) if is_contract else {}
-    for step in NEW_STEPS:
-        assert broken_by(engine, step, MIGRATIONS, used) == [], step.revision
+def test_every_step_keeps_the_rules(engine: Engine) -> None:
+    first, *later = STEPS
+    assert (first.revision, first.oldest) == (FIRST_VERSION, FIRST_VERSION)
+    upgrade_to(engine, first.revision)
+    for step in later:
+        assert broken_by(engine, step, MIGRATIONS, OURS) == [], step.revision
 
 
 def test_every_step_says_what_it_is_and_who_may_run_beside_it() -> None:
     for before, step in pairwise(STEPS):
-        if step not in NEW_STEPS:
-            assert (step.kind, step.oldest) == ("", "")
-            continue
         assert step.kind in {"expand", "contract"}
         assert before.oldest <= step.oldest <= before.revision, f"{step.revision} needs a stop"
         if step.builds_indexes:  # it is not a transaction, so it cannot change who may run
@@ -241,14 +236,13 @@ def test_an_index_of_a_new_or_embedded_database_is_built_in_the_transaction(
     assert "images_by_name" in schema_of(engine)["images"].indexes
 
 
-def test_steps_from_before_0011_are_one_transaction_and_later_ones_are_one_each() -> None:
-    steps = [Step(f"{n:04}", "expand" if n > 10 else "", "0010", builds_indexes=False) for n in range(1, 14)]
+def test_a_new_database_takes_all_steps_at_once_and_another_one_each() -> None:
+    steps = [Step(f"{n:04}", "expand", "0011", builds_indexes=False) for n in range(11, 14)]
 
     def taken(version: str | None) -> list[str]:
         return [step.revision for step in next_steps(steps, version)]
 
-    assert taken(None)[-1] == "0013"
-    assert (taken("0001")[0], taken("0001")[-1]) == ("0002", "0010")
-    assert (taken("0010"), taken("0011"), taken("0012")) == (["0011"], ["0012"], ["0013"])
+    assert taken(None) == ["0011", "0012", "0013"]
+    assert (taken("0011"), taken("0012")) == (["0012"], ["0013"])
     with pytest.raises(LookupError):
-        taken("0000")
+        taken("0010")

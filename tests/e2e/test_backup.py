@@ -324,6 +324,13 @@ class TestBackup:
         change_database(service, "UPDATE installation SET oldest_schema = '9999'")
         assert "schema 9999" in refused(service, "backup", str(tmp_path / "b.tar"))
 
+    def test_of_a_development_versions_schema_is_refused(
+        self, service: Service, backup: Path, tmp_path: Path
+    ) -> None:
+        restored(service, backup)
+        change_database(service, "UPDATE alembic_version SET version_num = '0009'")
+        assert "schema 0009, of a development version" in refused(service, "backup", str(tmp_path / "b.tar"))
+
     def test_of_a_newer_schema_that_takes_this_version_can_be_made_and_restored(
         self, service: Service, backup: Path, tmp_path: Path
     ) -> None:
@@ -483,11 +490,12 @@ class TestRestore:
         [
             ({"format": 2}, "newer"),
             ({"schema_version": "9999", "oldest_schema": "9999"}, "newer"),
+            ({"schema_version": "0009", "oldest_schema": ""}, "schema 0009, of a development version"),
             ({"format": "1"}, "invalid manifest: format must be a whole number"),
             ({"installation_id": "../x"}, "invalid manifest: installation_id must be"),
         ],
     )
-    def test_of_an_archive_with_a_newer_or_invalid_manifest_is_refused(
+    def test_of_an_archive_with_a_newer_older_or_invalid_manifest_is_refused(
         self, service: Service, backup: Path, change: dict[str, object], word: str
     ) -> None:
         remade(backup, None, change)

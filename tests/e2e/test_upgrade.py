@@ -1,13 +1,10 @@
-"""Upgrades without a stop: processes of three versions serve the same installation under load.
+"""Upgrades without a stop: processes of two versions serve the same installation under load.
 
-The previous release serves. This version starts beside it and migrates. The previous one stops. Then the next version,
-which is this one with one more migration, migrates under the processes of this one.
+This version serves. The next one, which is this one with one more migration, starts beside it and migrates. Then this one
+stops.
 """
 
 import hashlib
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,13 +15,11 @@ import pytest
 
 from support.engine_servers import SeaweedFS
 from support.migrations import NEXT_VERSION, next_migration, source_of_next_release
-from support.previous_release import REFUSES_NEWER_SCHEMAS, source_of_previous_release
-from support.service import PRSHOTS, SHA, Service, png
+from support.service import SHA, Service, png
 from support.service_processes import is_ready, kill, part_pids, serve
 from support.upload_load import UploadLoad
 from support.waiting import wait_until
 
-TESTS = Path(__file__).parents[1]
 SOME = 15
 """How many replies are enough to say that a version serves."""
 
@@ -44,33 +39,7 @@ class Installation:
 
     old: Service
     new: Service
-    old_source: Path
-
-    @property
-    def old_env(self) -> dict[str, str]:
-        return self.old.env | {"PYTHONPATH": str(self.old_source)}
-
-    def start_old(self) -> None:
-        serve(self.old, env=self.old_env)
-        self.old.wait_until_up()
-
-    def token_from_old(self) -> str:
-        """Create a project with the old version: this one would migrate."""
-        code = (
-            "from pathlib import Path; from support.service import Service; "
-            f"print(Service(Path({str(self.old.folder)!r}), {self.old.settings!r}).new_token())"
-        )
-        env = self.old_env | {"PYTHONPATH": f"{self.old_source}{os.pathsep}{TESTS}"}
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", code],
-            env=env,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=90,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+    new_source: Path
 
 
 @pytest.fixture(params=["embedded", "shared"])
@@ -83,9 +52,9 @@ def installation(
     if request.param == "shared":
         settings |= shared_engines(request, monkeypatch)
     settings["DATA_DIR"] = str(tmp_path / "data")
-    source = source_of_previous_release(tmp_path)
+    source = source_of_next_release(tmp_path, NEXT_MIGRATION)
     made = Installation(
-        *(Service(tmp_path / name, dict(settings)) for name in ("old", "new")), old_source=source
+        *(Service(tmp_path / name, dict(settings)) for name in ("old", "new")), new_source=source
     )
     yield made
     for service in (made.old, made.new):
@@ -105,22 +74,10 @@ def shared_engines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @dataclass
-class Load(UploadLoad):
-    """Clients that tolerate a 503 from these ports, and from no other."""
-
-    may_refuse: frozenset[int] = frozenset()
-
-    def _expect(self, response: httpx.Response, *statuses: int) -> bool:
-        if response.status_code == 503 and response.request.url.port in self.may_refuse:
-            raise httpx.RemoteProtocolError("refused, as this version may")
-        return super()._expect(response, *statuses)
-
-
-@dataclass
 class Baselines:
     """A client that uploads baselines beside the other clients, and remembers them."""
 
-    load: Load
+    load: UploadLoad
     uploaded: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self, stop: threading.Event) -> None:
@@ -155,11 +112,12 @@ class Baselines:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_processes_of_three_versions_serve_side_by_side(installation: Installation, tmp_path: Path) -> None:
+def test_processes_of_two_versions_serve_side_by_side(installation: Installation) -> None:
     old, new = installation.old, installation.new
-    installation.start_old()
-    load = Load(
-        installation.token_from_old(),
+    serve(old)
+    old.wait_until_up()
+    load = UploadLoad(
+        old.new_token(),
         33,
         [old.base_url, old.web_url],
         [old.img_url],
@@ -180,17 +138,10 @@ def test_processes_of_three_versions_serve_side_by_side(installation: Installati
         some_more()
         kill(part_pids(old)["delivery"])
         some_more()
-        kill_old_api(old, load)
+        restart_old_api(old)
         some_more()
         load.addresses, load.image_addresses = [new.web_url, new.base_url], [new.img_url]
         assert old.stop() == 0
-        some_more()
-        migrate_with_next_version(new, tmp_path)
-        some_more()
-        kill(part_pids(new)["api"])
-        wait_until(
-            lambda: is_ready(new.base_url), lambda: f"the worker to work on a newer schema:\n{new.log}"
-        )
         some_more()
 
     load.run_during(upgrade, baselines.run)
@@ -211,35 +162,15 @@ def test_processes_of_three_versions_serve_side_by_side(installation: Installati
 
 def start_new_beside_old(installation: Installation) -> None:
     old, new = installation.old, installation.new
-    serve(new)
+    serve(new, env=new.env | {"PYTHONPATH": str(installation.new_source)})
     new.wait_until_up()
     for address in (new.base_url, old.base_url, old.img_url):
         wait_until(lambda address=address: is_ready(address), lambda: new.log)
+    said = old.run("migrate").stderr
+    assert f"has schema {NEXT_VERSION}, from a newer version of prshots. This version still works" in said
 
 
-def kill_old_api(old: Service, load: Load) -> None:
-    """Kill its worker. Schema 0010 does not know that it may run on a newer one, and answers 503: clients retry."""
-    if REFUSES_NEWER_SCHEMAS:
-        load.may_refuse = frozenset({old.api_port, old.web_port})
+def restart_old_api(old: Service) -> None:
+    """Its new worker finds the newer schema."""
     kill(part_pids(old)["api"])
-    if not REFUSES_NEWER_SCHEMAS:
-        wait_until(lambda: is_ready(old.base_url), lambda: old.log)
-        return
-    wait_until(lambda: "from a newer version of prshots" in old.log, lambda: old.log)
-    assert is_ready(old.img_url)
-
-
-def migrate_with_next_version(new: Service, folder: Path) -> None:
-    source = source_of_next_release(folder, NEXT_MIGRATION)
-    done = subprocess.run(
-        [PRSHOTS, "migrate"],
-        env=new.env | {"PYTHONPATH": str(source)},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert (
-        f"to {NEXT_VERSION}. Processes of the old version keep working: restart them one after" in done.stderr
-    )
+    wait_until(lambda: is_ready(old.base_url), lambda: f"the worker to work on a newer schema:\n{old.log}")

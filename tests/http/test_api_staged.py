@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from prshots.client import service as client_service
-from prshots.contract.errors import ServiceTooOldError
 from support.drawn_pages import drawn_page, sha
 from support.service import Service, png, upload
 
@@ -239,16 +238,3 @@ class TestClient:
             assert client.staged("fix", repository="eve/shop") == []
             moved = client.move_staged("fix", 7, repository="acme/shop", from_fork=False)
             assert (moved.moved, moved.kept, moved.reason) == (1, 0, "")
-
-    def test_an_older_service_says_so(self, project, shared_service):
-        class Older(client_service.Client):
-            """Asks for a route that this service does not have, either."""
-
-            def _send(self, method: str, path: str, *rest: Any, **options: Any) -> httpx.Response:
-                return super()._send(method, f"{path}/unknown", *rest, **options)
-
-        with (
-            Older(shared_service.base_url, project.token) as client,
-            pytest.raises(ServiceTooOldError, match="too old to stage screenshots"),
-        ):
-            client.move_staged("fix", 7, repository="", from_fork=False)

@@ -323,7 +323,7 @@ class TestEngines:
         [
             ("9999", "9999", "problem"),
             ("9999", SCHEMA_VERSION, "This version still works with it"),
-            ("0001", "", "prshots migrate"),
+            ("0009", "", "has schema 0009, of a development version before 0.1.0"),
             (None, "", "is empty"),
         ],
     )

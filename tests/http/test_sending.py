@@ -392,7 +392,7 @@ class TestUploadAll:
     @pytest.mark.parametrize(
         "reply",
         [refuse(404), CUT, refuse(503), HTML_502, refuse(200, body={"max_image_bytes": "5"}), refuse(401)],
-        ids=["404 of an older service", "cut", "503", "502", "invalid body", "401"],
+        ids=["404", "cut", "503", "502", "invalid body", "401"],
     )
     def test_without_a_known_size_limit_the_service_decides(
         self, front: UnreliableProxy, token: str, tmp_path: Path, reply: Misbehaviour

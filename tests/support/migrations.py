@@ -1,4 +1,4 @@
-"""Databases of an earlier version, and migrations of a later one."""
+"""Migrations of a later version."""
 
 import shutil
 from pathlib import Path
@@ -35,10 +35,10 @@ def upgrade_to(engine: Engine, version: str, migrations: Path = MIGRATIONS) -> N
         command.upgrade(config, version)
 
 
-def next_migration(body: str, *, step: str = "expand", more: str = "") -> str:
+def next_migration(body: str, *, step: str = "expand", oldest: str = SCHEMA_VERSION, more: str = "") -> str:
     """Return the source of a migration of the next version, whose `upgrade` is this line or these lines."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
-    return f'{HEAD}step = "{step}"\noldest = "{SCHEMA_VERSION}"\n{more}\n\ndef upgrade() -> None:\n{lines}'
+    return f'{HEAD}step = "{step}"\noldest = "{oldest}"\n{more}\n\ndef upgrade() -> None:\n{lines}'
 
 
 def with_next_migration(folder: Path, source: str) -> Path:

@@ -35,7 +35,7 @@ def test_a_manifest_round_trips_and_unknown_fields_are_ignored() -> None:
     assert Manifest.from_json(changed(added_by="a later version")) == PLAIN
 
 
-def test_an_archive_from_before_schema_0011_does_not_say_the_oldest_schema() -> None:
+def test_an_archive_of_a_development_version_does_not_say_the_oldest_schema() -> None:
     written = json.loads(PLAIN.to_json())
     del written["oldest_schema"]
     assert Manifest.from_json(json.dumps(written).encode()) == replace(PLAIN, oldest_schema="")

@@ -4,7 +4,7 @@ import { baseOf } from "./ci/base_commits.js";
 import { pullRequestPage } from "./ci/forge_addresses.js";
 import type { Say } from "./ci/git.js";
 import type { Job } from "./ci/job.js";
-import { CallError, InvalidInputError, ServiceTooOldError } from "./errors.js";
+import { CallError, InvalidInputError, NotFoundError } from "./errors.js";
 import { type Comparison, VERDICTS } from "./replies.js";
 import type { Service, View } from "./service.js";
 
@@ -15,7 +15,7 @@ const TELL_SECONDS = 10;
 /**
  * Compare with the base that git finds, on the given branch or the pull request's target, and wait until the result is
  * final. If git cannot tell, the newest baselines are the base, and `say` gets the reason. Throws CallError if it takes
- * longer than 10 minutes, or if a run of another commit takes over; also ServiceTooOldError.
+ * longer than 10 minutes, or if a run of another commit takes over.
  */
 export async function compareWithBase(
   service: Service,
@@ -66,7 +66,7 @@ export interface CompareAsked {
 
 /**
  * Tell the service what the CI knows about the pull request, and return its page on the dashboard. A text that the service
- * does not accept is no reason to fail. Throws ServiceTooOldError.
+ * does not accept is no reason to fail. Throws NotFoundError without images.
  */
 export async function describe(service: Service, prNumber: number, job: Job): Promise<string> {
   const about = {
@@ -90,7 +90,7 @@ export async function describe(service: Service, prNumber: number, job: Job): Pr
 
 /**
  * Return what the comment shows by default, and the pull request's page on the dashboard. The changes if there is a
- * comparison, otherwise the latest images. The page is empty without images, or if the service is too old.
+ * comparison, otherwise the latest images. The page is empty without images.
  */
 export async function viewAndPage(
   service: Service,
@@ -102,7 +102,7 @@ export async function viewAndPage(
   try {
     return { view: "latest", dashboardUrl: await describe(service, prNumber, job) };
   } catch (error) {
-    if (error instanceof ServiceTooOldError) return { view: "latest", dashboardUrl: "" };
+    if (error instanceof NotFoundError) return { view: "latest", dashboardUrl: "" };
     throw error;
   }
 }

@@ -43,11 +43,6 @@ export class CallError extends PrshotsError {
   override name = "CallError";
 }
 
-/** The service does not have this route yet. */
-export class ServiceTooOldError extends CallError {
-  override name = "ServiceTooOldError";
-}
-
 /** Another program answers at the service's URL, or it redirects. */
 export class WrongAddressError extends CallError {
   override name = "WrongAddressError";

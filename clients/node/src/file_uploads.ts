@@ -54,7 +54,7 @@ export function outcomeOf(shot: ShotFile, known: Partial<UploadOutcome> = {}): U
 /**
  * Upload a job's screenshots to its pull request, or as the baselines of its branch, and return the outcomes in the same
  * order. One failure does not stop the others, unless they would fail too. Of a baseline whose bytes the service has,
- * only the hash is sent. Throws ServiceTooOldError.
+ * only the hash is sent.
  */
 export async function uploadAll(
   service: Api,

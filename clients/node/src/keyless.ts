@@ -109,6 +109,5 @@ async function exchanged(url: string, idToken: string, project: string, sender: 
 
 /** How a job can name the project that a token is for. A name alone counts in the organization `local` only. */
 function namesOfProject({ project_id, organization, project }: Record<string, unknown>): unknown[] {
-  if (!project_id || !organization) return []; // an older service, which could mean another organization's project
   return [project_id, `${organization}/${project}`, ...(organization === "local" ? [project] : [])];
 }

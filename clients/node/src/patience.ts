@@ -3,7 +3,6 @@ import {
   CallError,
   messageOf,
   RateLimitedError,
-  ServiceTooOldError,
   UnauthorizedError,
   UnreachableError,
   WrongAddressError,
@@ -12,13 +11,7 @@ import {
 /** After this many failed requests in a row, the rest is not uploaded. */
 const FAILURES_IN_A_ROW = 3;
 /** Errors that every other upload would hit as well. */
-const HOPELESS = [
-  UnauthorizedError,
-  UnreachableError,
-  RateLimitedError,
-  ServiceTooOldError,
-  WrongAddressError,
-];
+const HOPELESS = [UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressError];
 
 /** Counts the failures of a run, and knows when no other upload is worth a try. */
 export class Patience {

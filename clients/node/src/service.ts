@@ -8,7 +8,6 @@ import {
   NotFoundError,
   PayloadTooLargeError,
   RefusedInputError,
-  ServiceTooOldError,
   UnauthorizedError,
   WrongAddressError,
 } from "./errors.js";
@@ -41,8 +40,8 @@ export const MIN_COMMENT_BYTES = 1024;
 const MAX_KNOWN_SHOTS = 1000;
 const IMAGE_ID = /^[0-9a-f]{32}$/;
 
-/** Routes that an older service does not have. Without them, uploads and comments work as before. */
-const NEW_ROUTES = /^\/v1\/(baseline|compare|pull|staged)\b/;
+/** Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong. */
+const FINDING_ROUTES = /^\/v1\/(images\/|compare\?|pull$)/;
 
 /** Routes that the service's rate limit counts. */
 const UPLOADS = new Set(["/v1/upload", "/v1/baseline", "/v1/staged"]);
@@ -80,7 +79,7 @@ export class Service {
     return this.#sendImage("/v1/upload", shot, where, shot.before);
   }
 
-  /** Upload an image as a branch's baseline. Throws ServiceTooOldError. */
+  /** Upload an image as a branch's baseline. */
   baseline(shot: Shot, branch: string, commitSha: string): Promise<Uploaded> {
     return this.#sendImage("/v1/baseline", shot, { branch, commit_sha: commitSha });
   }
@@ -94,8 +93,7 @@ export class Service {
   }
 
   /**
-   * Record the baselines whose bytes the service has, and return the others, which have to be sent. Throws
-   * ServiceTooOldError.
+   * Record the baselines whose bytes the service has, and return the others, which have to be sent.
    */
   async missingBaselines(branch: string, commitSha: string, shots: HashedShot[]): Promise<Title[]> {
     const found: Title[] = [];
@@ -109,14 +107,14 @@ export class Service {
     return found;
   }
 
-  /** Say that a commit's baselines are all there. Throws ServiceTooOldError. */
+  /** Say that a commit's baselines are all there. */
   async completeBaselines(branch: string, commitSha: string): Promise<void> {
     await this.#tell("/v1/baseline/complete", { branch, commit_sha: commitSha });
   }
 
   /**
    * Compare a pull request's images with the baselines of a branch, and return what is known so far. `commits` are the
-   * base's, newest first. With `complete`, a shot that is missing was removed. Throws ServiceTooOldError.
+   * base's, newest first. With `complete`, a shot that is missing was removed.
    */
   async compare(
     prNumber: number,
@@ -129,17 +127,17 @@ export class Service {
     return this.#comparisonIn(await this.#tell("/v1/compare", asked));
   }
 
-  /** Return the latest comparison of a pull request; nothing without one, or if the service is too old. */
+  /** Return the latest comparison of a pull request; nothing without one. */
   async comparison(prNumber: number): Promise<Comparison | undefined> {
     try {
       return this.#comparisonIn(await this.#call(`/v1/compare?pr_number=${prNumber}`, () => ({})));
     } catch (error) {
-      if (error instanceof ServiceTooOldError) return undefined;
+      if (error instanceof NotFoundError) return undefined;
       throw error;
     }
   }
 
-  /** Tell the service about a pull request, and return its page on the dashboard. Throws ServiceTooOldError. */
+  /** Tell the service about a pull request, and return its page on the dashboard. Throws NotFoundError without images. */
   async describe(prNumber: number, about: Record<string, string>): Promise<string> {
     const { dashboard_url: url } = await this.#tell("/v1/pull", { pr_number: prNumber, ...about });
     return typeof url === "string" ? url : "";
@@ -150,7 +148,7 @@ export class Service {
     prNumber: number,
     limit = MAX_COMMENT_BYTES,
     marker: Marker = "html",
-    view: View = "all", // the default, also of a service that has no views
+    view: View = "all",
   ): Promise<CommentText> {
     const asked = new URLSearchParams({ pr_number: String(prNumber), limit: String(limit), marker });
     if (view !== "all") asked.set("view", view);
@@ -179,7 +177,7 @@ export class Service {
 
   /**
    * Move what is staged for a branch to its pull request. `repository` is the owner/name that has the branch. `fromFork`:
-   * it is not the project's own. Throws ServiceTooOldError.
+   * it is not the project's own.
    */
   async moveStaged(branch: string, prNumber: number, repository: string, fromFork: boolean): Promise<Moved> {
     const asked = { branch, pr_number: prNumber, repository, from_fork: fromFork };
@@ -275,10 +273,6 @@ export class Service {
       if (other) reply = await this.#sent(path, request, other);
     }
     refuseImageAddress(this.url, reply);
-    if (NEW_ROUTES.test(path) && [404, 405].includes(reply.status))
-      throw new ServiceTooOldError(
-        `${this.url} answered ${reply.status} to ${path}: the service is too old ${path.startsWith("/v1/staged") ? "to stage screenshots" : "to compare"}. Update it`,
-      );
     return this.#value(reply, path);
   }
 
@@ -298,7 +292,8 @@ export class Service {
         `${this.url} redirects to ${reply.headers.get("location")}: set url (PRSHOTS_URL) to that address`,
       );
     const value = objectIn(reply.text);
-    if (status === 404 && value && path.startsWith("/v1/images/")) throw new NotFoundError("not found");
+    if (status === 404 && value && FINDING_ROUTES.test(path))
+      throw new NotFoundError(`${this.url} answered 404: not found`);
     if (!value || status === 404) {
       const answered = `${this.url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim();
       if (status >= 500) throw new CallError(answered);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_JOB } from "../dist/ci/job.js";
-import { compareWithBase, describe, summary } from "../dist/comparing.js";
-import { CallError, ServiceTooOldError } from "../dist/errors.js";
+import { compareWithBase, describe, summary, viewAndPage } from "../dist/comparing.js";
+import { CallError, NotFoundError } from "../dist/errors.js";
 import { Sender } from "../dist/sending.js";
 import { Service } from "../dist/service.js";
 import { Uploads } from "../dist/uploading.js";
@@ -134,10 +134,11 @@ test("the service is told what the CI knows, and need not accept it", async () =
   });
 });
 
-test("an older service has no comparison", () =>
+test("a pull request without images has no comparison and no page", () =>
   asked({}, async (service) => {
     assert.equal(await service.comparison(7), undefined);
-    await assert.rejects(service.describe(7, {}), ServiceTooOldError);
+    await assert.rejects(service.describe(7, {}), NotFoundError);
+    assert.deepEqual(await viewAndPage(service, 7, NO_JOB), { view: "latest", dashboardUrl: "" });
   }));
 
 test("of a baseline that the service has, only the hash is sent", async () => {

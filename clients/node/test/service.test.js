@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CallError, InvalidInputError, ServiceTooOldError } from "../dist/errors.js";
+import { CallError, InvalidInputError, WrongAddressError } from "../dist/errors.js";
 import { Sender } from "../dist/sending.js";
 import { Service } from "../dist/service.js";
 import { Uploads } from "../dist/uploading.js";
@@ -158,14 +158,16 @@ test("staged images move with all that decides about forks", async () => {
   assert.deepEqual(sent, [["POST", "/v1/staged/move", asked]]);
 });
 
-test("a service without staged images is too old for them", async () => {
+test("a 404 to a route that finds nothing by name means a wrong address", async () => {
   await served(
     () => ({ status: 404, json: { error: "not found" } }),
     async (url) => {
       const moving = serviceAt(url).moveStaged("fix", 7, "", false);
       await assert.rejects(
         moving,
-        (error) => error instanceof ServiceTooOldError && /too old to stage/.test(error.message),
+        (error) =>
+          error instanceof WrongAddressError &&
+          /answered 404 Not Found: is this the address/.test(error.message),
       );
     },
   );

@@ -23,7 +23,7 @@ from prshots.cli.upload_output import OutputFormat, UploadReport, printable, say
 from prshots.cli.upload_progress import Bar, Lines
 from prshots.cli.upload_target import Target, target_of
 from prshots.client import DEFAULT_CONCURRENCY
-from prshots.contract.errors import InvalidInputError, PrshotsError, ServiceTooOldError
+from prshots.contract.errors import InvalidInputError, PrshotsError
 from prshots.contract.limits import MAX_IMAGE_BYTES
 from prshots.contract.sizes import readable_size
 
@@ -211,9 +211,6 @@ def _compared(
         if compare:
             comparison = compare_with_base(client, job, number, sha, branch, complete=is_complete, say=say)
             say(summary(comparison))
-    except ServiceTooOldError:
-        if compare:
-            say("Note: not compared, because the service is too old. Update it.")
     except PrshotsError as error:
         say_failure(f"Warning: not compared: {error}.")
     return replace(report, comparison=comparison, dashboard_url=dashboard_url)

@@ -25,7 +25,7 @@ def upload_baselines(
 ) -> list[UploadOutcome]:
     """Upload a commit's baselines, and return the outcomes in the same order, as `upload_all` does.
 
-    `commit_sha` has 40 characters. Raises ServiceTooOldError, and the errors of the service's client.
+    `commit_sha` has 40 characters. Raises the errors of the service's client.
     """
 
     def send(shot: ShotFile, image: Image, content_type: str) -> Uploaded:

@@ -9,7 +9,7 @@ from prshots.client.ci.forge_addresses import pull_request_page
 from prshots.client.replies import ComparisonReply
 from prshots.client.service import Client
 from prshots.contract.comments import View
-from prshots.contract.errors import CallError, InvalidInputError, ServiceTooOldError
+from prshots.contract.errors import CallError, InvalidInputError, NotFoundError
 from prshots.contract.replies import ComparisonState, Verdict
 
 WAIT_SECONDS = 10 * 60.0
@@ -25,7 +25,7 @@ def compared(
     """Compare, and wait until the result is final.
 
     Raises CallError if it takes longer than 10 minutes, or if a run of another commit takes over; also
-    ServiceTooOldError, and the errors of the service's client.
+    the errors of the service's client.
     """
     found = service.compare(
         pr_number, commit_sha=commit_sha, branch=base.branch, commits=base.commits, complete=complete
@@ -70,7 +70,7 @@ def describe(service: Client, pr_number: int, job: Job) -> str:
     """Tell the service what CI knows about the pull request. Return its page on the dashboard.
 
     A text that the service does not accept is no reason to fail: then return an empty text. Raises
-    ServiceTooOldError, and the errors of the service's client.
+    the errors of the service's client.
     """
     about = {
         "repository": job.repository_url,
@@ -87,14 +87,13 @@ def describe(service: Client, pr_number: int, job: Job) -> str:
 def view_and_page(service: Client, pr_number: int, job: Job) -> tuple[View, str]:
     """Return what the comment shows by default, and the pull request's page on the dashboard.
 
-    The changes if there is a comparison, otherwise the latest images. The page is empty without images, or if
-    the service is too old.
+    The changes if there is a comparison, otherwise the latest images. The page is empty without images.
     """
     if found := service.comparison(pr_number):
         return View.CHANGES, found.dashboard_url
     try:
         return View.LATEST, describe(service, pr_number, job)
-    except ServiceTooOldError:
+    except NotFoundError:
         return View.LATEST, ""
 
 

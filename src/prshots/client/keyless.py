@@ -131,8 +131,6 @@ def _id_tokens(url: str, environ: Mapping[str, str]) -> IdTokens | None:
 def _names_of_project(said: Mapping[str, Any]) -> set[str]:
     """Return how a job can name the project that a token is for. A name alone counts in `local` only."""
     project_id, organization, name = (_text(said, key) for key in ("project_id", "organization", "project"))
-    if not (project_id and organization):  # an older service, which could mean another organization's project
-        return set()
     return {project_id, f"{organization}/{name}", *([name] if organization == "local" else [])}
 
 

@@ -27,7 +27,6 @@ from prshots.contract.errors import (
     PayloadTooLargeError,
     PrshotsError,
     RefusedInputError,
-    ServiceTooOldError,
     UnauthorizedError,
     UnsupportedTypeError,
     WrongAddressError,
@@ -47,17 +46,8 @@ _ERRORS: dict[int, type[Exception]] = {
     415: UnsupportedTypeError,
 }
 
-_NEW_ROUTES = ("/v1/baseline", "/v1/compare", "/v1/pull", "/v1/staged", "/v1/put-urls")
-"""Routes that an older service does not have. Without them, uploads and comments work as before."""
-
-_USES = {
-    "/v1/staged": "stage screenshots",
-    "/v1/staged/move": "stage screenshots",
-    "/v1/put-urls": "give one-time upload URLs",
-}
-"""What a new route is for, if it is not to compare."""
-
-_MISSING_ROUTE = {httpx.codes.NOT_FOUND, httpx.codes.METHOD_NOT_ALLOWED}
+_FINDING_ROUTES = ("DELETE /v1/images/", "GET /v1/compare", "POST /v1/pull")
+"""Routes that answer 404 if they don't find what the request names. Elsewhere, the address is wrong."""
 
 Reply = TypeVar(
     "Reply", Uploaded, Staged, StagedShot, Moved, PutUrls, ExpiredReply, SizedComment, ServiceLimits
@@ -110,9 +100,8 @@ class Client:
     ) -> Uploaded:
         """Upload an image of a pull request, with its `before` if there is one: the two are shown as a pair.
 
-        The before has the image's content type unless `before_content_type` says otherwise. An older service
-        ignores it: then the reply has no `before_url`. Also raises InvalidInputError, PayloadTooLargeError,
-        UnsupportedTypeError.
+        The before has the image's content type unless `before_content_type` says otherwise. Also raises
+        InvalidInputError, PayloadTooLargeError, UnsupportedTypeError.
         """
         fields = {"name": name, "pr_number": str(pr_number), "commit_sha": commit_sha, "viewport": viewport}
         files = {"image": (image, content_type)}
@@ -131,7 +120,7 @@ class Client:
         content_type: str,
         theme: str = "",
     ) -> Uploaded:
-        """Upload an image as a branch's baseline. Raises what `upload` raises, and ServiceTooOldError."""
+        """Upload an image as a branch's baseline. Raises what `upload` raises."""
         fields = {"name": name, "branch": branch, "commit_sha": commit_sha, "viewport": viewport}
         return self._sent_images("/v1/baseline", {"image": (image, content_type)}, fields, theme)
 
@@ -140,8 +129,7 @@ class Client:
     ) -> list[dict[str, Any]]:
         """Record the baselines whose bytes the service has, and return the others, which have to be sent.
 
-        Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError,
-        ServiceTooOldError.
+        Each shot has `name`, `viewport`, `theme` and `sha256`. Also raises InvalidInputError.
         """
         asked = {"branch": branch, "commit_sha": commit_sha, "shots": shots}
         missing = self._told("/v1/baseline/known", asked).get("missing")
@@ -150,7 +138,7 @@ class Client:
         return missing
 
     def complete_baselines(self, branch: str, commit_sha: str) -> None:
-        """Say that a commit's baselines are all there. Also raises InvalidInputError, ServiceTooOldError."""
+        """Say that a commit's baselines are all there. Also raises InvalidInputError."""
         self._told("/v1/baseline/complete", {"branch": branch, "commit_sha": commit_sha})
 
     def compare(
@@ -165,7 +153,7 @@ class Client:
         """Compare a pull request's images with the baselines of a branch, and return what is known so far.
 
         `commits` are the base's, newest first. With `complete`, a shot that is missing was removed. Also
-        raises InvalidInputError, ServiceTooOldError.
+        raises InvalidInputError.
         """
         asked = {"pr_number": pr_number, "commit_sha": commit_sha, "branch": branch}
         return self._comparison(
@@ -173,10 +161,10 @@ class Client:
         )
 
     def comparison(self, pr_number: int) -> ComparisonReply | None:
-        """Return the latest comparison of a pull request; None without one, or if the service is too old."""
+        """Return the latest comparison of a pull request; None without one."""
         try:
             reply = self._call("GET", "/v1/compare", lambda: {"params": {"pr_number": str(pr_number)}})
-        except ServiceTooOldError:
+        except NotFoundError:
             return None
         return self._comparison(reply)
 
@@ -184,7 +172,7 @@ class Client:
         """Tell the service about a pull request, and return its page on the dashboard.
 
         `about` may have `repository`, `url`, `title`, `source_branch` and `author`. Also raises
-        InvalidInputError, ServiceTooOldError.
+        InvalidInputError, and NotFoundError if nothing was uploaded to the pull request yet.
         """
         url = self._told("/v1/pull", {"pr_number": pr_number, **about}).get("dashboard_url")
         return url if isinstance(url, str) else ""
@@ -199,7 +187,7 @@ class Client:
     ) -> SizedComment:
         """Return the pull request's comment, in at most `limit` bytes. Also raises InvalidInputError."""
         params = {"pr_number": str(pr_number), "limit": str(limit), "marker": marker.value}
-        if view is not View.ALL:  # the default, also of a service that has no views
+        if view is not View.ALL:  # the default
             params["view"] = view.value
         return self._read(SizedComment, self._call("GET", "/v1/comment", lambda: {"params": params}))
 
@@ -218,7 +206,7 @@ class Client:
     def limits(self) -> ServiceLimits | None:
         """Return the service's limits; None if they are not known. Asks once, without retries.
 
-        An older service does not tell them. Then an upload that is too large fails with the service's 413.
+        Without them, an upload that is too large fails with the service's 413.
         Raises ImageAddressError.
         """
         if not self._asked_for_limits:
@@ -252,7 +240,7 @@ class Client:
         return self._read(Staged, self._reply_to_images("/v1/staged", files, where, theme))
 
     def staged(self, branch: str, *, repository: str | None = None) -> list[StagedShot]:
-        """Return the images staged for a branch, oldest first. Raises InvalidInputError, ServiceTooOldError.
+        """Return the images staged for a branch, oldest first. Also raises InvalidInputError.
 
         With `repository`, only those that move to a pull request from there.
         """
@@ -263,7 +251,7 @@ class Client:
         return [self._read(StagedShot, shot) for shot in found]
 
     def move_staged(self, branch: str, pr_number: int, *, repository: str, from_fork: bool) -> Moved:
-        """Move what is staged for a branch to its pull request. Raises InvalidInputError, ServiceTooOldError.
+        """Move what is staged for a branch to its pull request. Also raises InvalidInputError.
 
         `repository` is the `owner/name` that has the branch. `from_fork`: it is not the project's own.
         """
@@ -285,7 +273,7 @@ class Client:
     ) -> PutUrls:
         """Return a URL that takes one image with a PUT, without a token: of a pull request, or for a branch.
 
-        Also raises InvalidInputError, UnsupportedTypeError, ServiceTooOldError.
+        Also raises InvalidInputError, UnsupportedTypeError.
         """
         what = {"name": name, "commit_sha": commit_sha, "viewport": viewport, "content_type": content_type}
         where = (
@@ -306,7 +294,7 @@ class Client:
             return None
         refuse_image_address(self.url, reply)
         try:
-            return self._read(ServiceLimits, self._value(reply, "GET"))
+            return self._read(ServiceLimits, self._value(reply, "GET /v1/limits"))
         except PrshotsError:
             return None
 
@@ -353,12 +341,7 @@ class Client:
         if reply.status_code == httpx.codes.UNAUTHORIZED and (other := self._tokens.renewed(token)):
             reply = self._send(method, path, parts, other, is_upload=is_upload)
         refuse_image_address(self.url, reply)
-        if path.startswith(_NEW_ROUTES) and reply.status_code in _MISSING_ROUTE:
-            raise ServiceTooOldError(
-                f"{self.url} answered {reply.status_code} to {method} {path}: the service is too old "
-                f"to {_USES.get(path, 'compare')}. Update it"
-            )
-        return self._value(reply, method)
+        return self._value(reply, f"{method} {path}")
 
     def _send(
         self, method: str, path: str, parts: Callable[[], dict[str, Any]], token: str, *, is_upload: bool
@@ -368,7 +351,7 @@ class Client:
             lambda: self._client.build_request(method, path, headers=headers, **parts()), is_upload=is_upload
         )
 
-    def _value(self, reply: httpx.Response, method: str) -> dict[str, Any]:
+    def _value(self, reply: httpx.Response, route: str) -> dict[str, Any]:
         status = reply.status_code
         if redirect := reply.next_request:  # not followed: a POST would become a GET, without the image
             raise WrongAddressError(
@@ -378,7 +361,7 @@ class Client:
             value = json.loads(reply.content)
         except ValueError:
             value = None
-        is_wrong_address = status == httpx.codes.NOT_FOUND and method != "DELETE"
+        is_wrong_address = status == httpx.codes.NOT_FOUND and not route.startswith(_FINDING_ROUTES)
         if not isinstance(value, dict) or is_wrong_address:
             answered = f"{self.url} answered {status} {reply.reason_phrase}"
             if reply.is_server_error:

@@ -19,7 +19,7 @@ from prshots.client.service import Client, Image
 from prshots.client.shots import Problem, ShotFile
 from prshots.client.staging import moved
 from prshots.client.uploading import UploadOutcome, ignore_outcome, send_all
-from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError, ServiceTooOldError
+from prshots.contract.errors import InvalidInputError, PayloadTooLargeError, PrshotsError
 from prshots.contract.replies import ServiceLimits, Staged, StagedShot, Uploaded
 from prshots.contract.sizes import readable_size
 
@@ -159,7 +159,7 @@ def show(
         shots = [ShownShot(shot.name, shot.viewport, shot.theme, shot) for shot in earlier]
         commit_sha = earlier[-1].commit_sha if earlier else commit_sha
     failed = [Problem(str(outcome.shot.path), outcome.error) for outcome in outcomes if outcome.error]
-    notes = [words, _staged_because(head), _without_befores(pairs, shots)]
+    notes = [words, _staged_because(head)]
     shown = Shown(head, commit_sha, shots, failed, pairs.problems, count, [*filter(None, notes)])
     if not shots:
         return shown
@@ -170,10 +170,7 @@ def _staged(service: Client, head: Head) -> list[StagedShot]:
     """Return what an earlier run staged for this branch, the newest image of each shot."""
     if not head.branch:
         return []
-    try:
-        found = service.staged(head.branch, repository=head.repository)
-    except ServiceTooOldError:
-        return []
+    found = service.staged(head.branch, repository=head.repository)
     return list({(shot.name, shot.viewport, shot.theme): shot for shot in found}.values())
 
 
@@ -235,14 +232,6 @@ def _on_dashboard(shown: Shown) -> Shown:
 
 def _staged_because(head: Head) -> str:
     return f"staged for {head.branch}, because {head.unknown}" if head.unknown else ""
-
-
-def _without_befores(pairs: Pairs, shots: Sequence[ShownShot]) -> str:
-    is_lost = any(
-        (shot.name, shot.viewport, shot.theme) in pairs.befores and not shot.reply.before_url
-        for shot in shots
-    )
-    return "shown without its before, because the service is too old for pairs. Update it" if is_lost else ""
 
 
 def _caption(shot: ShownShot) -> str:

@@ -2,7 +2,7 @@
 
 from prshots.client.heads import Head
 from prshots.client.service import Client
-from prshots.contract.errors import PrshotsError, ServiceTooOldError
+from prshots.contract.errors import PrshotsError
 
 
 def moved(service: Client, head: Head) -> tuple[int, str]:
@@ -19,8 +19,6 @@ def moved(service: Client, head: Head) -> tuple[int, str]:
             why = f"pull request {number} may be of another branch, because {head.unsure}"
             return 0, f"{_counted(count)} of {head.branch} not moved: {why}" if count else ""
         done = service.move_staged(head.branch, number, repository=head.repository, from_fork=head.from_fork)
-    except ServiceTooOldError:  # it has nothing staged
-        return 0, ""
     except PrshotsError as error:
         return 0, f"staged screenshots of {head.branch} not moved: {error}"
     words = [f"{_counted(done.moved)} moved to pull request {number}"] if done.moved else []

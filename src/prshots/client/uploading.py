@@ -13,7 +13,6 @@ from prshots.contract.errors import (
     PayloadTooLargeError,
     PrshotsError,
     RateLimitedError,
-    ServiceTooOldError,
     UnauthorizedError,
     UnreachableError,
     WrongAddressError,
@@ -24,7 +23,7 @@ from prshots.contract.sizes import readable_size
 
 NOT_TRIED = "not tried: an earlier error stopped the upload"
 
-_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, ServiceTooOldError, WrongAddressError)
+_FATAL = (UnauthorizedError, UnreachableError, RateLimitedError, WrongAddressError)
 """Errors that every other upload would hit as well."""
 
 _FAILURES_IN_A_ROW = 3

@@ -40,7 +40,6 @@ PrshotsError
 ├── MoveError                `prshots move` cannot go on; the message says what to do
 └── CallError                a request by the client failed; the message says which, and what to do
     ├── UnreachableError     … because the server did not answer, even after retries
-    ├── ServiceTooOldError   … because the service does not have the route yet
     ├── WrongAddressError    … because another program answers there, or it redirects
     └── ForgeError           … because the forge (GitHub, GitLab, …) failed
         └── ForgeRefusedError  … because the forge token lacks permission
@@ -242,10 +241,6 @@ class CallError(PrshotsError):
 
 
 class UnreachableError(CallError):
-    pass
-
-
-class ServiceTooOldError(CallError):
     pass
 
 

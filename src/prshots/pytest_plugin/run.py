@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 
-from prshots.contract.errors import CallError, InvalidInputError, PrshotsError, ServiceTooOldError
+from prshots.contract.errors import CallError, InvalidInputError, PrshotsError
 from prshots.contract.variables import client_warnings
 from prshots.pytest_plugin.naming import ShotNames
 from prshots.pytest_plugin.report import RunReport
@@ -146,8 +146,6 @@ class Run:
         is_complete = not (self.report.is_partial or self.report.problems)
         try:
             uploads.conclude(self.report, compares=self.compares, is_complete=is_complete)
-        except ServiceTooOldError:
-            self.report.warnings.append("not compared, because the service is too old: update it")
         except PrshotsError as error:
             self.report.problems.append(f"not compared: {error}")
         if self.posts and uploads.pr_number is not None:

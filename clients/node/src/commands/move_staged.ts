@@ -1,14 +1,14 @@
 /** Move what was staged for a branch, before it had a pull request, to that pull request. */
 import { detected } from "../ci/detection.js";
 import { placeOfRemote } from "../ci/forge_addresses.js";
-import { messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
+import { messageOf, PrshotsError } from "../errors.js";
 import { counted } from "../wording.js";
 import { connected, prIn } from "./connecting.js";
 import type { Context, ServiceOptions } from "./types.js";
 
 /**
- * Say what moved, or why not; nothing if nothing is staged, if the job does not name the pull request's branch, or if the
- * service is too old to stage anything. A failure is only a warning: the screenshots stay staged. Throws InvalidInputError.
+ * Say what moved, or why not; nothing if nothing is staged, or if the job does not name the pull request's branch.
+ * A failure is only a warning: the screenshots stay staged. Throws InvalidInputError.
  */
 export async function moveStaged(options: ServiceOptions & { pr?: number }, context: Context): Promise<void> {
   const { environ, say, fail = say } = context;
@@ -26,7 +26,6 @@ export async function moveStaged(options: ServiceOptions & { pr?: number }, cont
     if (words.length) say(`Note: ${words.join("; ")}.`);
   } catch (error) {
     if (!(error instanceof PrshotsError)) throw error;
-    if (error instanceof ServiceTooOldError) return;
     fail(`Warning: staged screenshots of ${sourceBranch} not moved: ${messageOf(error)}.`);
   }
 }

@@ -2,7 +2,7 @@
 import { detected } from "../ci/detection.js";
 import type { Job } from "../ci/job.js";
 import { compareWithBase, describe, summary } from "../comparing.js";
-import { InvalidInputError, messageOf, PrshotsError, ServiceTooOldError } from "../errors.js";
+import { InvalidInputError, messageOf, PrshotsError } from "../errors.js";
 import { MAX_IMAGE_BYTES, NOT_TRIED, outcomeOf, type UploadOutcome, uploadAll } from "../file_uploads.js";
 import type { Service } from "../service.js";
 import { type Found, findShots, type ShotFile } from "../shots.js";
@@ -154,8 +154,7 @@ class Upload {
       return { comparison, dashboardUrl };
     } catch (error) {
       if (!(error instanceof PrshotsError)) throw error;
-      if (!(error instanceof ServiceTooOldError)) fail(`Warning: not compared: ${messageOf(error)}.`);
-      else if (compares) say("Note: not compared, because the service is too old. Update it.");
+      fail(`Warning: not compared: ${messageOf(error)}.`);
       return { dashboardUrl };
     }
   }

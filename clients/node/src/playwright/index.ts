@@ -9,7 +9,7 @@ import type {
 } from "@playwright/test/reporter";
 import { compareWithBase, describe, summary } from "../comparing.js";
 import { Composer } from "../composing.js";
-import { messageOf, ServiceTooOldError } from "../errors.js";
+import { messageOf } from "../errors.js";
 import { forgeOf } from "../forges/index.js";
 import { tokenSource } from "../keyless.js";
 import { post } from "../posting.js";
@@ -197,10 +197,7 @@ export default class PrshotsReporter implements Reporter {
     try {
       return await run.conclude(isComplete, (words) => run.uploads.warnings.push(words));
     } catch (error) {
-      if (error instanceof ServiceTooOldError) {
-        const words = "not compared, because the service is too old: update it";
-        if (run.settings.compare) run.uploads.warnings.push(words);
-      } else this.#problems.push(`not compared: ${messageOf(error)}`);
+      this.#problems.push(`not compared: ${messageOf(error)}`);
       return "";
     }
   }

@@ -25,7 +25,7 @@ class Manifest:
     """Images that were deleted while the backup was written."""
     sha256: str
     oldest_schema: str = ""
-    """Programs of this schema and newer may work with the database. Empty in backups from before 0011."""
+    """Programs of this schema and newer may work with the database. Empty before schema 0011."""
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self), indent=2).encode()

@@ -122,6 +122,11 @@ def _manifest(text: bytes, source: Path) -> Manifest:
     except ValueError as error:
         raise BackupError(f"{source} has an invalid manifest: {error}; use another backup") from error
     schema = FoundSchema(manifest.schema_version, manifest.oldest_schema)
+    if schema.is_too_old:
+        raise BackupError(
+            f"{source} has schema {schema.version}, of a development version before 0.1.0: restore it with "
+            "commit 9409304, and run `prshots migrate` there first"
+        )
     if manifest.format > FORMAT or schema.is_too_new:
         raise BackupError(
             f"{source} was made by prshots {manifest.prshots}, which is newer than this version: restore it "

@@ -23,6 +23,7 @@ from prshots.contract.errors import BackupError, RecordsFullError
 from prshots.contract.object_names import THUMBNAIL_EXT, origin_key
 from prshots.server import wiring
 from prshots.server.adapters.objects.disk import DiskReader, sync_folder
+from prshots.server.adapters.sql.database.found_schema import TOO_OLD
 from prshots.server.adapters.sql.database.snapshot import Snapshot, SnapshotImage
 from prshots.server.backup import DATABASE, IMAGES, KEYS, MANIFEST
 from prshots.server.backup.manifest import FORMAT, Manifest
@@ -79,6 +80,8 @@ def _write(settings: Settings, folder: Path, file: IO[bytes], progress: Progress
     snapshot = Snapshot(settings.database_path, copy)
     with contextlib.closing(snapshot):
         schema = snapshot.schema()
+        if schema.is_too_old:
+            raise BackupError(f"the database has schema {schema.version}, {TOO_OLD}")
         if schema.is_too_new:
             raise BackupError(
                 f"the database has schema {schema.version}, which is too new for this version of "

@@ -11,7 +11,7 @@ from prshots.contract.object_names import OWNER_MARK, origin_key
 from prshots.contract.redaction import redact
 from prshots.contract.sizes import readable_size
 from prshots.server import wiring
-from prshots.server.adapters.sql.database.found_schema import FoundSchema
+from prshots.server.adapters.sql.database.found_schema import TOO_OLD, FoundSchema
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.adapters.sql.upkeep.inspection import Condition, condition_of
 from prshots.server.adapters.sql.upkeep.key_fingerprints import WHAT_TO_DO, difference_between
@@ -131,6 +131,8 @@ class Engines:
         if found.is_too_new:
             words = f"{place} has schema {found.version}, from a newer prshots: install that version"
             return problem("database", words)
+        if found.is_too_old:
+            return problem("database", f"{place} has schema {found.version}, {TOO_OLD}")
         current = f"has schema {found.version}" if found.version else "is empty"
         words = f"{place} {current}, but this version needs schema {SCHEMA_VERSION}: run `prshots migrate`"
         return warning("database", words)

@@ -14,7 +14,7 @@ from prshots.contract.errors import InvalidInputError, MoveError, RecordsError, 
 from prshots.contract.object_names import OWNER_MARK, SHARDS
 from prshots.server import wiring
 from prshots.server.adapters.sql.database.database import translating
-from prshots.server.adapters.sql.database.found_schema import found_schema
+from prshots.server.adapters.sql.database.found_schema import TOO_OLD, found_schema
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION
 from prshots.server.adapters.sql.move.move_state import MoveState, read_state
 from prshots.server.adapters.sql.move.row_copies import is_unused
@@ -87,7 +87,10 @@ def require_source(engine: Engine, settings: Settings) -> None:
 
 def require_our_schema(connection: Connection) -> None:
     """Raise MoveError unless this version knows every table and column."""
-    version = found_schema(connection).version or ""
+    found = found_schema(connection)
+    if found.is_too_old:
+        raise MoveError(f"the database has schema {found.version}, {TOO_OLD}")
+    version = found.version or ""
     if version < SCHEMA_VERSION:
         raise MoveError(
             f"the database has schema {version}, this version needs {SCHEMA_VERSION}: run `prshots migrate`"

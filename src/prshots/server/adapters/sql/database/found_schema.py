@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, inspect, select, text
 
-from prshots.contract.errors import SchemaTooNewError
+from prshots.contract.errors import RecordsError, SchemaTooNewError
 from prshots.server.adapters.sql.database.schema import SCHEMA_VERSION, installation
 
-FIRST_THAT_SAYS = "0011"
-"""The first schema with `installation.oldest_schema`."""
+FIRST_VERSION = "0011"
+"""The first migration. Lower numbers are of development versions before 0.1.0."""
+
+TOO_OLD = (
+    "of a development version before 0.1.0, which this version can't upgrade: start with an empty database, "
+    "or run `prshots migrate` of commit 9409304 first"
+)
 
 
 class FoundSchema(NamedTuple):
@@ -27,6 +32,10 @@ class FoundSchema(NamedTuple):
         return self.version == SCHEMA_VERSION or (self.is_newer and not self.is_too_new)
 
     @property
+    def is_too_old(self) -> bool:
+        return self.version is not None and self.version < FIRST_VERSION
+
+    @property
     def is_newer(self) -> bool:
         return self.version is not None and self.version > SCHEMA_VERSION
 
@@ -34,8 +43,10 @@ class FoundSchema(NamedTuple):
     def is_too_new(self) -> bool:
         return self.is_newer and not "" < self.oldest <= SCHEMA_VERSION
 
-    def require_not_too_new(self) -> None:
-        """Raise SchemaTooNewError, with what to do."""
+    def require_known(self) -> None:
+        """Raise SchemaTooNewError, or RecordsError if it is too old, with what to do."""
+        if self.is_too_old:
+            raise RecordsError(f"the database has schema {self.version}, {TOO_OLD}")
         if self.is_too_new:
             takes = f" takes {self.oldest} and newer," if self.oldest else ""
             raise SchemaTooNewError(
@@ -48,6 +59,6 @@ def found_schema(connection: Connection) -> FoundSchema:
     if not inspect(connection).has_table("alembic_version"):
         return FoundSchema(None)
     version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-    if version is None or version < FIRST_THAT_SAYS:
+    if version is None or version < FIRST_VERSION:
         return FoundSchema(version)
     return FoundSchema(version, connection.execute(select(installation.c.oldest_schema)).scalar() or "")

@@ -46,12 +46,12 @@ class Migration(NamedTuple):
 def migrate(engine: Engine) -> Migration:
     """Upgrade the schema if necessary. Leave a newer one alone.
 
-    Raises SchemaTooNewError if this version of prshots may not run on it.
+    Raises SchemaTooNewError if this version of prshots may not run on it, RecordsError if it is too old.
     """
     before = now = _found(engine)
     waits = _LockWaits(engine)
     while not now.is_usable:
-        now.require_not_too_new()
+        now.require_known()
         try:
             _take_next_steps(engine, now)
         except DBAPIError as error:
@@ -82,8 +82,7 @@ def _take_next_steps(engine: Engine, found: FoundSchema) -> None:
 
         config.attributes["connection"] = connection
         command.upgrade(config, taken[-1].revision)
-        if taken[-1].oldest:
-            connection.execute(update(installation).values(oldest_schema=taken[-1].oldest))
+        connection.execute(update(installation).values(oldest_schema=taken[-1].oldest))
 
 
 def _config() -> "Config":

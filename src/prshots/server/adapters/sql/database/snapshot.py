@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from prshots.contract.errors import RecordsError
 from prshots.server.adapters.sql.database.database import BUSY_SECONDS, translating
-from prshots.server.adapters.sql.database.found_schema import FIRST_THAT_SAYS, FoundSchema
+from prshots.server.adapters.sql.database.found_schema import FIRST_VERSION, FoundSchema
 
 
 class SnapshotImage(NamedTuple):
@@ -39,7 +39,7 @@ class Snapshot:
     def schema(self) -> FoundSchema:
         """Raise RecordsError if this is not a prshots database."""
         version = self._one("SELECT version_num FROM alembic_version")
-        if version < FIRST_THAT_SAYS:
+        if version < FIRST_VERSION:
             return FoundSchema(version)
         return FoundSchema(version, self._one("SELECT oldest_schema FROM installation"))
 
@@ -54,8 +54,7 @@ class Snapshot:
     def images(self) -> Iterator[SnapshotImage]:
         """Return all images by id, the order in which their files lie on disk."""
         with translating():
-            made = "thumbnail IS 'made'" if "thumbnail" in self._columns() else "0"
-            for row in self._copy.execute(f"SELECT id, ext, {made} FROM images ORDER BY id"):  # noqa: S608
+            for row in self._copy.execute("SELECT id, ext, thumbnail IS 'made' FROM images ORDER BY id"):
                 yield SnapshotImage(row[0], row[1], bool(row[2]))
 
     def schedule(self, image_ids: Collection[str], now: int) -> None:
@@ -70,8 +69,7 @@ class Snapshot:
     def forget_diffs(self) -> None:
         """Forget all stored differences: an archive has none, and comparing again makes them."""
         with translating():
-            if "diff_base" in self._columns():
-                self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
+            self._copy.execute("UPDATE images SET diff_base = NULL WHERE diff_base IS NOT NULL")
 
     def forget_move(self) -> None:
         """Remove what `prshots move` has put there: a restored database accepts writes, and moves nowhere."""
@@ -83,10 +81,6 @@ class Snapshot:
 
     def close(self) -> None:
         self._copy.close()
-
-    def _columns(self) -> set[str]:
-        """Return the columns of `images`. An older schema has fewer."""
-        return {column[1] for column in self._copy.execute("PRAGMA table_info(images)")}
 
     def _change(self, statement: str, values: list[tuple[object, ...]]) -> None:
         if values:

@@ -1,6 +1,6 @@
 """The migrations as steps, and indexes that are built while others write.
 
-A migration from 0011 on says in its module what it is:
+A migration says in its module what it is:
 
 - `step`: "expand" if it only adds, "contract" if it takes away what no running process uses any more.
 - `oldest`: the oldest schema whose processes may run on the database afterwards.
@@ -24,7 +24,7 @@ _IS_VALID = text(
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A migration. Without a `kind` it is from before 0011, when an upgrade needed a stop."""
+    """A migration."""
 
     revision: str
     kind: str
@@ -41,26 +41,20 @@ def steps_of(config: "Config") -> list[Step]:
 
 
 def _step(module: Any) -> Step:  # noqa: ANN401 - Alembic loads it by its path
-    return Step(
-        module.revision,
-        getattr(module, "step", ""),
-        getattr(module, "oldest", ""),
-        getattr(module, "builds_indexes", False),
-    )
+    return Step(module.revision, module.step, module.oldest, getattr(module, "builds_indexes", False))
 
 
 def next_steps(steps: Sequence[Step], version: str | None) -> list[Step]:
     """Return the steps to take in the next transaction. Raises LookupError for an unknown version.
 
-    Nobody uses an empty database, so it takes all of them. Steps from before 0011 are all or nothing. Later
-    ones are taken one at a time, so that no transaction locks two tables.
+    Nobody uses an empty database, so it takes all of them. Otherwise they are taken one at a time, so that no
+    transaction locks two tables.
     """
     if version is None:
         return list(steps)
     if version not in {step.revision for step in steps}:
         raise LookupError(version)
-    left = [step for step in steps if step.revision > version]
-    return [step for step in left if not step.kind] or left[:1]
+    return [step for step in steps if step.revision > version][:1]
 
 
 def create_index(name: str, table: str, columns: Sequence[str], **options: Any) -> None:  # noqa: ANN401 - Alembic's

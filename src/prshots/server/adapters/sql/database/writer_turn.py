@@ -4,7 +4,7 @@ SQLite has a lock for its writers, but a waiter sleeps in steps of up to 100 ms 
 lock is free: of two busy processes, one waited for 1 s and got a fifth of the commits. So our processes first
 wait for a lock whose next holder the kernel wakes. The kernel also frees it when its holder dies.
 
-SQLite's own lock still decides: a writer without a turn, as in older versions, waits longer but is safe.
+SQLite's own lock still decides: a writer without a turn waits longer but is safe.
 """
 
 import contextlib
