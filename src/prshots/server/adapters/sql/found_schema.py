@@ -15,8 +15,8 @@ FIRST_VERSION = "0011"
 """The first migration. Lower numbers are of development versions before 0.1.0."""
 
 TOO_OLD = (
-    "of a development version before 0.1.0, which this version can't upgrade: start with an empty database, or "
-    "run `prshots migrate` of commit 9409304 first"
+    "of a development version before 0.1.0, which this version can't upgrade: start with an empty database, "
+    "or run `prshots migrate` of commit 9409304 first"
 )
 
 
