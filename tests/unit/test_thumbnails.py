@@ -387,12 +387,3 @@ async def test_a_project_with_too_many_waiting_images_is_asked_to_come_back(plac
     place.store.may_read.set()
     assert await waiting == {}  # the crowd does not exist
     assert await place.thumbnails.make(images) == {image.id: "made" for image in images}
-
-
-async def test_an_image_without_a_recorded_reason_is_tried_once_more(place: Place) -> None:
-    """Version 0.1.0 recorded "impossible" for every image that it could not decode."""
-    image = await place.image(BROKEN)
-    await place.records.set_thumbnail(image.id, "impossible")  # type: ignore[arg-type]
-    noted = await place.now(image)
-    assert noted is not None
-    assert await place.thumbnails.make([noted]) == {image.id: "damaged"}

@@ -127,7 +127,7 @@ export interface Image {
   /** light, dark, or empty. */
   theme: string;
   commit_sha: string;
-  /** Of the bytes. null for an image from before version 0.2. */
+  /** Of the bytes. null if it was not recorded. */
   sha256: string | null;
   /** The content type: image/png, image/jpeg or image/webp. */
   type: string;

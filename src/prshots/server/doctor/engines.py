@@ -65,7 +65,7 @@ class Engines:
         return found
 
     def _open_to_everyone(self) -> list[Finding]:
-        """Warn about what other users of this machine can read: earlier versions created it that way."""
+        """Warn about what other users of this machine can read."""
         settings, folder = self._settings, self._settings.data_dir.absolute()
         places = [folder]
         if settings.on_sqlite:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
+from sqlalchemy import Connection, Select, bindparam, literal_column, select
 from sqlalchemy.exc import IntegrityError
 
 from prshots.contract.errors import ConflictError, PrshotsError, RecordsError
@@ -16,9 +16,7 @@ from prshots.server.domain.images.models import Image, ListedImage, PullRequest
 from prshots.server.domain.people.models import User
 from prshots.server.domain.projects.models import Project, UploadToken
 
-# Version 0.1.0 recorded "impossible", without the reason. The API finds the reason at the next view.
-_THUMBNAIL = func.nullif(images.c.thumbnail, literal_column("'impossible'")).label("thumbnail")
-IMAGE = [_THUMBNAIL if name == "thumbnail" else images.c[name] for name in Image._fields]
+IMAGE = [images.c[name] for name in Image._fields]
 LISTED_IMAGE = [images.c[name] for name in ListedImage._fields]
 TOKEN = [tokens.c[field.name] for field in fields(UploadToken)]
 USER = [users.c[field.name] for field in fields(User)]

@@ -133,7 +133,7 @@ class ImageView(TypedDict):
     """light, dark, or empty."""
     commit_sha: str
     sha256: str | None
-    """Of the bytes. null for an image from before version 0.2."""
+    """Of the bytes. null if it was not recorded."""
     type: str
     """The content type: image/png, image/jpeg or image/webp."""
     size: int

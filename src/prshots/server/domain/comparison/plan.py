@@ -46,7 +46,7 @@ class Work(NamedTuple):
 
     @property
     def pair(self) -> Pair:
-        """The hashes of the two; empty for an image from before version 0.2."""
+        """The hashes of the two; empty if it was not recorded."""
         return self.base.sha256 or "", self.image.sha256 or ""
 
 

@@ -30,7 +30,7 @@ class Image(NamedTuple):
 
     `kid` is the key that first signed its URL. Signing with it again keeps the URL the same after a rotation.
     `seq` is the upload order, assigned by the database. `thumbnail` is None until someone asks for it.
-    `sha256` is None for an image from before version 0.2. `diff_base` is the id of the image that its stored
+    `sha256` is None if it was not recorded. `diff_base` is the id of the image that its stored
     difference was made with. `before_id` is the image that was uploaded with it as its before, which is
     deleted with it.
     """
