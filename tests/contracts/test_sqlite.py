@@ -79,7 +79,7 @@ async def test_failures_are_counted_but_conflicts_are_not(records: SqlRecords, t
 
 def test_the_list_of_calls_covers_every_store_method() -> None:
     for store, calls in STORES.items():
-        public = {name for name in vars(store) if not name.startswith("_")}
+        public = {name for name in dir(store) if not name.startswith("_")}
         assert set(calls) == public - {"close"}
 
 
