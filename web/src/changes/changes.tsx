@@ -1,22 +1,22 @@
 /** The tab that shows what the pull request changed. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { type Opened, openedAt, type PullAddresses, pageHref } from "../gallery/addresses";
 import { NoMatch } from "../gallery/all-shots";
 import { placeKey, samePlace } from "../gallery/arrange";
-import { asParameters, choices, find, isEverything, type Wanted } from "../gallery/finding";
 import { GallerySkeleton } from "../gallery/gallery";
-import { useClosing } from "../gallery/opened";
+import { asParameters, choices, find, isEverything, type Wanted } from "../gallery/shot-filter";
 import { Toolbar } from "../gallery/toolbar";
-import { useWanting } from "../gallery/wanting";
+import { useWanting } from "../gallery/use-shot-filter";
 import { capitalized, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Live } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Comparison, LatestComparison, PullRequest } from "../lib/types";
+import { useClosing } from "../lightbox/use-close-viewer";
+import { type Opened, openedAt, type PullAddresses, pageHref } from "../pull/urls";
 import { Empty, Failed, Mono, RunThis } from "../ui";
-import { Sheet } from "./sheet";
+import { arePairs, doneWords, stateWords } from "./descriptions";
+import { Sheet } from "./pair-sheet";
+import { PairViewer } from "./pair-viewer";
 import { arrivedLast, countsOf, type Decided, decided, isChange, ofVerdict } from "./verdicts";
-import { PairViewer } from "./viewer";
-import { arePairs, doneWords, stateWords } from "./words";
 
 interface ChangesProps {
   at: PullAddresses;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { shot } from "../gallery/sample";
-import { comparedShot, comparison } from "./sample";
+import { shot } from "../gallery/sample-shots";
+import { comparedShot, comparison } from "./sample-comparisons";
 import { arrivedLast, countsOf, decided, isChange, ofVerdict, verdictsOf } from "./verdicts";
 
 const shots = [

@@ -4,16 +4,16 @@ import { type Pages, useEveryPage, usePages } from "../lib/live";
 import { refreshShown } from "../lib/poller";
 import { Link, useLocation } from "../lib/router";
 import type { Project, PullRequest, Shot, Verdict } from "../lib/types";
+import { Lightbox } from "../lightbox/lightbox";
+import { useClosing } from "../lightbox/use-close-viewer";
+import { useSeenUntil, WhyNone } from "../pull/pull-state";
+import { type Opened, openedAt, type PullAddresses, pageHref } from "../pull/urls";
 import { Empty, Failed, MoreButton } from "../ui";
-import { type Opened, openedAt, type PullAddresses, pageHref } from "./addresses";
 import { arrange, type Folder, inOrder, placeKey, samePlace } from "./arrange";
-import { choices, EVERYTHING, find, isEverything, type Wanted } from "./finding";
 import { Gallery, GallerySkeleton } from "./gallery";
-import { Lightbox } from "./lightbox";
-import { useClosing } from "./opened";
-import { useSeenUntil, WhyNone } from "./state";
+import { choices, EVERYTHING, find, isEverything, type Wanted } from "./shot-filter";
 import { Toolbar } from "./toolbar";
-import { useWanting, type Wanting } from "./wanting";
+import { useWanting, type Wanting } from "./use-shot-filter";
 
 /** The most shots that load by themselves: they are filtered and ordered here. */
 const MOST_SHOTS = 6_000;

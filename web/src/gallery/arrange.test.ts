@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { afterDeleting, arrange, boxAspect, firstRows, inOrder, placeKey, widestRow } from "./arrange";
-import { image, shot } from "./sample";
+import { image, shot } from "./sample-shots";
 
 const layout = (folders: ReturnType<typeof arrange>) =>
   folders.flatMap(({ rows }) =>

@@ -1,5 +1,5 @@
 /** Arranges a pull request's shots: folders of rows, one row per name, one cell per viewport and theme. */
-import { naturally } from "../lib/natural";
+import { naturally } from "../lib/natural-order";
 import type { Image, Shot } from "../lib/types";
 
 export interface Row {

@@ -5,8 +5,9 @@ import { formatCount, shortSha } from "../lib/format";
 import { usePages } from "../lib/live";
 import { Link } from "../lib/router";
 import type { Image, Shot } from "../lib/types";
+import { commitsPath, lightboxHref, type PullAddresses } from "../pull/urls";
+import { Thumbnail } from "../thumbnails/thumbnail";
 import { Failed, Mono, MoreButton, Time } from "../ui";
-import { commitsPath, lightboxHref, type PullAddresses } from "./addresses";
 import {
   boxAspect,
   type Folder,
@@ -17,12 +18,11 @@ import {
   rowCount,
   widestRow,
 } from "./arrange";
-import type { Wanted } from "./finding";
 import { Folders } from "./folders";
-import { useGrowing } from "./growing";
 import { historyOf } from "./history";
-import { Thumbnail } from "./thumbnail";
+import type { Wanted } from "./shot-filter";
 import { Unchanged } from "./unchanged";
+import { useGrowing } from "./use-incremental-rows";
 
 interface GalleryProps {
   folders: Folder[];

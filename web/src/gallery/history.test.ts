@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { entryWith, historyOf } from "./history";
-import { image } from "./sample";
+import { image } from "./sample-shots";
 
 const of = (commit: string, sha256?: string) => ({
   ...image({ commit_sha: commit }),

@@ -1,11 +1,11 @@
 /** The filter above the gallery. */
 import { capitalized, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
+import { type PullAddresses, pageHref, type Tab } from "../pull/urls";
 import { SearchField } from "../ui";
-import { type PullAddresses, pageHref, type Tab } from "./addresses";
 import { viewportLabel } from "./arrange";
-import { isEverything, type Wanted } from "./finding";
-import type { Wanting } from "./wanting";
+import { isEverything, type Wanted } from "./shot-filter";
+import type { Wanting } from "./use-shot-filter";
 
 interface ToolbarProps {
   at: PullAddresses;

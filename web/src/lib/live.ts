@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useReducer } from "preact/hooks";
 import { type ApiError, getIfChanged } from "./api";
-import { type FetchPage, flatten, type Page, renew, turn } from "./pages";
+import { type FetchPage, flatten, type Page, renew, turn } from "./page-chain";
 import { Poller } from "./poller";
 import type {
   BaselineList,

@@ -2,7 +2,7 @@
 
 import type { AnchorHTMLAttributes, TargetedMouseEvent } from "preact";
 import { useMemo } from "preact/hooks";
-import { enterEntry, leaveScroll, restoreScroll } from "./scroll";
+import { enterEntry, leaveScroll, restoreScroll } from "./scroll-position";
 import { Signal, useSignal } from "./signal";
 
 export interface Location {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useAct } from "./act";
+import { useAct } from "./use-action";
 
 export interface ButtonProps {
   kind?: "primary" | "plain" | "danger";

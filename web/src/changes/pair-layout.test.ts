@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { around, regionIn, sizeIn, usableMode } from "./pair-layout";
+import { comparedShot } from "./sample-comparisons";
+
+test("two pictures of different heights share one box, and boxes are parts of it", () => {
+  const whole = around({ width: 1280, height: 8000 }, { width: 1000, height: 8048 });
+  expect(whole).toEqual({ width: 1280, height: 8048 });
+  expect(sizeIn({ width: 640, height: 2012 }, whole)).toEqual({ width: "50%", height: "25%" });
+  expect(regionIn([320, 2012, 128, 4024], whole)).toEqual({
+    left: "25%",
+    top: "25%",
+    width: "10%",
+    height: "50%",
+  });
+});
+
+test("a pair without a marked difference is shown side by side, and one picture alone has no mode", () => {
+  const marked = comparedShot({ diff_url: "http://img.test/i/1.diff.png" });
+  expect(usableMode(marked, "diff")).toBe("diff");
+  expect(usableMode(comparedShot(), "diff")).toBe("side");
+  expect(usableMode(comparedShot(), "overlay")).toBe("overlay");
+  expect(usableMode(comparedShot({ before: null }), "slider")).toBeNull();
+  expect(usableMode(comparedShot({ after: null }), "side")).toBeNull();
+});

@@ -1,0 +1,173 @@
+/** The pictures of a pair: beside each other, or over each other. */
+import type { ComponentChildren, CSSProperties } from "preact";
+import { shortSha } from "../lib/format";
+import { refreshShown } from "../lib/poller";
+import type { Step } from "../lightbox/keys";
+import { drawnSize, Frame, Picture } from "../lightbox/stage";
+import type { Zoom } from "../lightbox/use-zoom";
+import type { Mode } from "../pull/urls";
+import { useMissing } from "../thumbnails/thumbnail";
+import { Mono } from "../ui";
+import { regionIn, sizeIn } from "./pair-layout";
+import type { Pictures } from "./use-pair-images";
+import type { Decided } from "./verdicts";
+
+type Which = "before" | "after" | "diff";
+
+interface PanesProps {
+  shot: Decided | undefined;
+  /** null: there is only one picture. */
+  mode: Mode | null;
+  pictures: Pictures;
+  zoom: Zoom;
+  branch: string;
+  withBoxes: boolean;
+  /** How far the slider is, or how much of the after covers the before, in percent. */
+  mix: number;
+  setMix: (mix: number) => void;
+  /** Where the picture beside the first one is drawn. */
+  setOther: (element: HTMLElement | null) => void;
+  go: (step: Step) => void;
+}
+
+export function Panes(props: PanesProps) {
+  const { shot, mode, pictures, zoom, branch, withBoxes, mix, setMix, setOther, go } = props;
+  if (!shot) {
+    return (
+      <Frame label="No image" zoom={zoom} setFrame={zoom.setStage} go={go}>
+        <Gone />
+      </Frame>
+    );
+  }
+  const isSide = mode === "side";
+  const only: Which = pictures.after ? "after" : "before";
+  const lead: Which = mode === "diff" ? "diff" : isSide ? "before" : only;
+  const isMixed = mode === "slider" || mode === "overlay";
+  const boxes = withBoxes && <Boxes shot={shot} whole={pictures.size} />;
+  const layer = (which: Which) => <Layer which={which} pictures={pictures} />;
+  const caption = (which: Which) => <Caption {...{ which, shot, branch }} />;
+  const style = { "--mix": `${mix}%`, "--opacity": mix / 100 } as CSSProperties;
+  return (
+    <div class="panes" data-mode={mode ?? "one"} style={style}>
+      <div class="pane">
+        <Frame
+          label={isMixed ? "Before and after" : LABELS[lead]}
+          zoom={zoom}
+          setFrame={zoom.setStage}
+          go={go}
+        >
+          <div ref={zoom.picture} class="picture" style={drawnSize(zoom)}>
+            {isMixed ? (
+              <>
+                <div class="under">{layer("before")}</div>
+                <div class="over">{layer("after")}</div>
+                {mode === "slider" && <Handle setMix={setMix} />}
+              </>
+            ) : (
+              layer(lead)
+            )}
+            {/* What was changed is at the same place in the before, unless rows moved. */}
+            {(lead !== "before" || isMixed || shot.shift === 0) && boxes}
+          </div>
+        </Frame>
+        {caption(isMixed ? "before" : lead)}
+        {isMixed && caption("after")}
+      </div>
+      {isSide && (
+        <div class="pane">
+          <Frame label={LABELS.after} zoom={zoom} setFrame={setOther} go={go}>
+            <div class="picture" style={drawnSize(zoom)}>
+              {layer("after")}
+              {boxes}
+            </div>
+          </Frame>
+          {caption("after")}
+        </div>
+      )}
+    </div>
+  );
+}
+
+const LABELS: Record<Which, string> = { before: "Before", after: "After", diff: "Marked difference" };
+
+function Layer({ which, pictures }: { which: Which; pictures: Pictures }) {
+  const missingOf = useMissing();
+  const image = pictures[which];
+  const natural = pictures.sizes[which];
+  if (!image) return null;
+  return (
+    <div class="layer" style={sizeIn(natural.size, pictures.size)}>
+      <Picture
+        key={image.id}
+        image={image}
+        alt={`${image.name}: ${LABELS[which].toLowerCase()}`}
+        missing={missingOf(image)}
+        natural={natural}
+        onFailed={refreshShown}
+      />
+    </div>
+  );
+}
+
+function Boxes({ shot, whole }: { shot: Decided; whole: Pictures["size"] }) {
+  return (
+    <div class="regions" aria-hidden="true">
+      {shot.regions.map((region) => (
+        <span key={region.join()} style={regionIn(region, whole)} />
+      ))}
+    </div>
+  );
+}
+
+function Caption({
+  which,
+  shot,
+  branch,
+}: {
+  which: Which;
+  shot: Decided;
+  branch: string;
+}): ComponentChildren {
+  const commit = which === "before" ? shot.base_commit : shot.after?.commit_sha;
+  return (
+    <p class={`pane-caption ${which}`}>
+      <strong>{LABELS[which]}</strong>
+      {which === "before" && <span>{shot.is_pair ? "uploaded with the after" : branch}</span>}
+      {commit && which !== "diff" && <Mono title={commit}>{shortSha(commit)}</Mono>}
+    </p>
+  );
+}
+
+/** The line between before and after. The keyboard has the slider above. */
+function Handle({ setMix }: { setMix: (mix: number) => void }) {
+  const move = (event: PointerEvent) => {
+    const handle = event.currentTarget as HTMLElement;
+    const whole = handle.parentElement?.getBoundingClientRect();
+    if (!whole || !handle.hasPointerCapture(event.pointerId)) return;
+    setMix(Math.min(100, Math.max(0, ((event.clientX - whole.left) / whole.width) * 100)));
+  };
+  return (
+    <div
+      class="slider-handle"
+      aria-hidden="true"
+      onPointerDown={(event) => {
+        event.stopPropagation(); // it does not move the picture
+        event.preventDefault();
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={move}
+      onTouchStart={(event) => event.stopPropagation()}
+    >
+      <span />
+    </div>
+  );
+}
+
+function Gone() {
+  return (
+    <div class="lightbox-gone" role="alert">
+      <p class="state-title">This shot is not in the comparison</p>
+      <p>It was deleted, or the newest commit has other shots.</p>
+    </div>
+  );
+}

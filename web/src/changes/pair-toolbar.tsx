@@ -1,0 +1,82 @@
+/** Below the viewer's bar: what changed, how it is shown, and a link to it. */
+import { MODES, type Mode, type PullAddresses, pairPermalink } from "../pull/urls";
+import { CopyButton } from "../ui";
+import { baseClass, baseWords, changeWords } from "./descriptions";
+import { VerdictChip } from "./verdict-chip";
+import type { Decided } from "./verdicts";
+
+const MODE_LABELS: Record<Mode, string> = {
+  side: "Side by side",
+  slider: "Slider",
+  overlay: "Overlay",
+  diff: "Difference",
+};
+
+interface StripProps {
+  shot: Decided | undefined;
+  /** null: there is only one picture. */
+  mode: Mode | null;
+  /** The mode of the URL. */
+  asked: Mode;
+  at: PullAddresses;
+  branch: string;
+  mix: number;
+  setMix: (mix: number) => void;
+  withBoxes: boolean;
+  toggleBoxes: () => void;
+  choose: (mode: Mode) => void;
+}
+
+export function Strip(props: StripProps) {
+  const { shot, mode, asked, at, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
+  if (!shot) return <div class="strip" />;
+  const about = baseWords(shot, branch);
+  return (
+    <div class="strip">
+      <p class="strip-about">
+        <VerdictChip verdict={shot.verdict} /> <span>{changeWords(shot, branch)}</span>
+        {about && <span class={baseClass(shot)}>{about}</span>}
+      </p>
+      {mode && (
+        <fieldset class="choice modes">
+          <legend class="hidden">Show</legend>
+          {MODES.map((each, index) => (
+            <button
+              key={each}
+              type="button"
+              title={`${MODE_LABELS[each]} (${index + 1})`}
+              aria-pressed={each === mode}
+              aria-disabled={each === "diff" && shot.diff_url === null}
+              onClick={() => choose(each)}
+            >
+              {MODE_LABELS[each]}
+            </button>
+          ))}
+        </fieldset>
+      )}
+      {(mode === "slider" || mode === "overlay") && (
+        <input
+          class="mix"
+          type="range"
+          min={0}
+          max={100}
+          value={Math.round(mix)}
+          aria-label={mode === "slider" ? "Where the after begins" : "Opacity of the after"}
+          onInput={({ currentTarget }) => setMix(Number(currentTarget.value))}
+        />
+      )}
+      {shot.regions.length > 0 && (
+        <button
+          type="button"
+          class="button plain"
+          aria-pressed={withBoxes}
+          title="Boxes (B)"
+          onClick={toggleBoxes}
+        >
+          Boxes
+        </button>
+      )}
+      <CopyButton text={pairPermalink(at, shot, asked)} label="Copy permalink" />
+    </div>
+  );
+}

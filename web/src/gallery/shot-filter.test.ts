@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { Shot } from "../lib/types";
+import { shot } from "./sample-shots";
+import { asParameters, choices, EVERYTHING, find, nameTerm, wantedOf } from "./shot-filter";
+
+const place = ({ newest }: Shot) => newest;
+
+const shots = [
+  shot("checkout/Cart", "1280x800"),
+  shot("checkout/cart", "375x812"),
+  shot("checkout/pay", "375x812"),
+  shot("home", "10000x800"),
+];
+const names = (wanted: Partial<typeof EVERYTHING>) =>
+  find(shots, { ...EVERYTHING, ...wanted }, place).map(({ newest }) => `${newest.name} ${newest.viewport}`);
+
+test("nothing wanted finds everything", () => {
+  expect(find(shots, EVERYTHING, place)).toEqual(shots);
+});
+
+test("every word must be in the name, in upper or lower case", () => {
+  expect(names({ q: "CART" })).toEqual(["checkout/Cart 1280x800", "checkout/cart 375x812"]);
+  expect(names({ q: " pay  check " })).toEqual(["checkout/pay 375x812"]);
+  expect(names({ q: "cart pay" })).toEqual([]);
+});
+
+test("viewport and theme narrow it down", () => {
+  expect(names({ q: "cart", viewport: "375x812" })).toEqual(["checkout/cart 375x812"]);
+  expect(names({ theme: "dark" })).toEqual([]);
+  const dark = shot("a", "1x1", { theme: "dark" });
+  expect(find([...shots, dark], { ...EVERYTHING, theme: "dark" }, place)).toEqual([dark]);
+  expect(choices([...shots, dark].map(place)).themes).toEqual(["dark"]);
+});
+
+test("viewports are offered by width", () => {
+  expect(choices(shots.map(place))).toEqual({ viewports: ["375x812", "1280x800", "10000x800"], themes: [] });
+});
+
+test("a search that found a number or a commit is not passed on as a name", () => {
+  const pull = { pr_number: 42, last_commit: "d83dede1" };
+  expect(["4", "#42", "d83D", "cart", "2"].map((q) => nameTerm(pull, q))).toEqual(["", "", "", "cart", "2"]);
+});
+
+test("the URL keeps what is wanted, the verdict too", () => {
+  const wanted = { q: "cart", viewport: "1x1", theme: "dark", verdict: "changed" };
+  expect(wantedOf(new URLSearchParams(asParameters(wanted)))).toEqual(wanted);
+});

@@ -1,0 +1,127 @@
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { Changes } from "../changes/changes";
+import { tabWords } from "../changes/descriptions";
+import { countsOf, isChange, verdictsOf } from "../changes/verdicts";
+import { AllShots } from "../gallery/all-shots";
+import { GallerySkeleton } from "../gallery/gallery";
+import type { ApiError } from "../lib/api";
+import { formatCount } from "../lib/format";
+import { type Live, useLive } from "../lib/live";
+import { EVERY_MS, refreshShown } from "../lib/poller";
+import { Link, useLocation } from "../lib/router";
+import type { Comparison, LatestComparison, Project, PullRequest } from "../lib/types";
+import { Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
+import { Empty, Failed } from "../ui";
+import { CommentView } from "./comment";
+import { PullHead } from "./pull-head";
+import { Announce } from "./pull-state";
+import { ShortcutsDialog, useShortcuts } from "./shortcuts";
+import { addressesOf, type PullAddresses, pageHref, TABS, type Tab, tabOf } from "./urls";
+
+interface PullPageProps {
+  projectId: string;
+  prNumber: number;
+}
+
+export function PullPage({ projectId, prNumber }: PullPageProps) {
+  const at = addressesOf(projectId, prNumber);
+  const project = useLive<Project>(`/projects/${projectId}`).data;
+  const { data: pull, error, refresh } = useLive<PullRequest>(at.pull);
+  const compared = useComparison(at, pull);
+  const comparison = compared.data?.comparison ?? null;
+  const tab = useTab(compared);
+  const queue = useThumbnailQueue(projectId);
+  const { help, setHelp } = useShortcuts();
+  const onHelp = () => setHelp(true);
+  const verdictOf = useMemo(() => verdictsOf(comparison), [comparison]);
+  const verdicts = countsOf(comparison?.shots ?? []).map(([verdict]) => verdict);
+  return (
+    <Thumbnails.Provider value={queue}>
+      <PullHead {...{ project, projectId, prNumber, pull, at, onHelp }} onChanged={refreshShown} />
+      {!pull && error ? (
+        <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
+      ) : (
+        <>
+          <Tabs at={at} current={tab} comparison={comparison} />
+          <Announce words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
+          {tab === null && <GallerySkeleton />}
+          {tab === "changes" && <Changes {...{ at, pull, compared, onHelp }} />}
+          {tab === "all" && <AllShots {...{ at, projectId, project, pull, verdictOf, verdicts, onHelp }} />}
+          {tab === "comment" && <CommentView path={at.comment} />}
+        </>
+      )}
+      {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
+    </Thumbnails.Provider>
+  );
+}
+
+/** Hundreds of pairs are many bytes: a comparison that is finished is looked at less often, and after uploads. */
+const pace = (data: LatestComparison | undefined): number =>
+  data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
+
+function useComparison(at: PullAddresses, pull: PullRequest | undefined): Live<LatestComparison> {
+  const compared = useLive<LatestComparison>(at.comparison, pace);
+  const uploaded = pull?.last_upload_at;
+  const seen = useRef(uploaded);
+  useEffect(() => {
+    if (seen.current !== undefined && seen.current !== uploaded) void compared.refresh();
+    seen.current = uploaded;
+  }, [uploaded, compared]);
+  return compared;
+}
+
+/**
+ * The tab that the URL asks for. Otherwise Changes if there are any, else All: decided once, because a page
+ * that one looks at does not go away when a verdict arrives. null: not known yet.
+ */
+function useTab({ data, loading }: Live<LatestComparison>): Tab | null {
+  const { query } = useLocation();
+  const first = useRef<Tab | null>(null);
+  if (!loading) first.current ??= data?.comparison?.shots.some(isChange) ? "changes" : "all";
+  return tabOf(query) ?? first.current;
+}
+
+function NoPull({
+  error,
+  refresh,
+  prNumber,
+  isKnown,
+}: {
+  error: ApiError;
+  refresh: () => unknown;
+  prNumber: number;
+  isKnown: boolean;
+}) {
+  if (error.status !== 404 || !isKnown) return <Failed error={error} retry={refresh} />;
+  return (
+    <Empty title="No screenshots yet">
+      <p>Nothing has been uploaded for #{prNumber}. The first screenshot appears here automatically.</p>
+    </Empty>
+  );
+}
+
+const TAB_LABELS: Record<Tab, string> = { changes: "Changes", all: "All", comment: "Comment" };
+
+interface TabsProps {
+  at: PullAddresses;
+  current: Tab | null;
+  comparison: Comparison | null;
+}
+
+function Tabs({ at, current, comparison }: TabsProps) {
+  const words = tabWords(comparison);
+  return (
+    <nav class="tabs" aria-label="Pull request">
+      {TABS.map((tab) => (
+        <Link
+          key={tab}
+          href={pageHref(at, { tab })}
+          {...(tab === current ? { "aria-current": "page" as const } : {})}
+        >
+          {TAB_LABELS[tab]}
+          {tab === "changes" && words && <span class="tab-count"> {words}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}

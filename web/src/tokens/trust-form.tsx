@@ -1,0 +1,183 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { send } from "../lib/api";
+import type { Trust } from "../lib/types";
+import { Button, CloseIcon, Field, toast, useAct } from "../ui";
+import {
+  type Claim,
+  claimsOf,
+  issuerName,
+  kindOf,
+  NO_CLAIM,
+  nothingWanted,
+  trustInWords,
+  type Wanted,
+  WORDS,
+  wrongClaims,
+} from "./trust-claims";
+
+interface TrustFormProps {
+  path: string;
+  issuers: string[];
+  wanted: Wanted;
+  onChange: (wanted: Wanted) => void;
+  onAdded: () => Promise<void>;
+}
+
+export function TrustForm({ path, issuers, wanted, onChange, onAdded }: TrustFormProps) {
+  const [wrong, setWrong] = useState<string>();
+  const act = useAct({ inPlace: true });
+  const add = (event: Event) => {
+    event.preventDefault();
+    const problem = wrongClaims(wanted);
+    setWrong(problem);
+    if (problem) return;
+    void act.run(async () => {
+      const made = await send<Trust>("POST", path, { issuer: wanted.issuer, claims: claimsOf(wanted) });
+      onChange(nothingWanted(wanted.issuer));
+      toast(`CI jobs of ${trustInWords(made).title} can now upload.`);
+      await onAdded();
+    });
+  };
+  const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change });
+  return (
+    <form class="stack" onSubmit={add}>
+      <Field label="CI system">
+        {(field) => (
+          <select
+            {...field}
+            value={wanted.issuer}
+            onChange={(event) => set({ issuer: event.currentTarget.value })}
+          >
+            {issuers.map((issuer) => (
+              <option key={issuer} value={issuer}>
+                {issuerName(issuer)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Asked wanted={wanted} set={set} />
+      <p class="field-error" role="alert">
+        {wrong ?? act.problem}
+      </p>
+      <p>
+        <Button type="submit" kind="primary" busy={act.busy}>
+          Allow these jobs
+        </Button>
+      </p>
+    </form>
+  );
+}
+
+interface PartProps {
+  wanted: Wanted;
+  set: (change: Partial<Wanted>) => void;
+}
+
+/** Named fields for a known issuer, plain claims for any other. */
+function Asked({ wanted, set }: PartProps) {
+  const kind = kindOf(wanted.issuer);
+  if (kind === "other") {
+    return <Claims claims={wanted.others} onChange={(others) => set({ others })} required />;
+  }
+  const words = WORDS[kind];
+  return (
+    <>
+      <Value
+        label={words.label}
+        hint={words.aboutRepository}
+        placeholder={words.example}
+        value={wanted.repository}
+        required
+        onInput={(repository) => set({ repository })}
+      />
+      <Value
+        label="Ref (optional)"
+        hint={words.aboutRef}
+        value={wanted.ref}
+        onInput={(ref) => set({ ref })}
+      />
+      <Value
+        label="Environment (optional)"
+        hint="Allows only jobs of this environment."
+        value={wanted.environment}
+        onInput={(environment) => set({ environment })}
+      />
+      <details class="disclosure">
+        <summary>Other claims</summary>
+        <Claims claims={wanted.others} onChange={(others) => set({ others })} />
+      </details>
+    </>
+  );
+}
+
+interface ValueProps {
+  label: string;
+  hint: ComponentChildren;
+  value: string;
+  placeholder?: string;
+  required?: boolean;
+  onInput: (value: string) => void;
+}
+
+function Value({ label, hint, onInput, ...input }: ValueProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(field) => (
+        <input {...AS_TYPED} {...field} {...input} onInput={(event) => onInput(event.currentTarget.value)} />
+      )}
+    </Field>
+  );
+}
+
+/** Identifiers: no autocomplete and no autocorrect. */
+const AS_TYPED = { autocomplete: "off", autocapitalize: "none", spellcheck: false, maxLength: 400 } as const;
+
+interface ClaimsProps {
+  claims: readonly Claim[];
+  required?: boolean;
+  onChange: (claims: Claim[]) => void;
+}
+
+/** Claims as rows of name and value. */
+function Claims({ claims, required = false, onChange }: ClaimsProps) {
+  const change = (place: number, part: Partial<Claim>) =>
+    onChange(claims.map((claim, index) => (index === place ? { ...claim, ...part } : claim)));
+  return (
+    <fieldset class="claims">
+      <legend class={required ? "" : "hidden"}>Claims</legend>
+      <p class="hint">
+        Names and values that the job’s ID token must contain.{" "}
+        {required && "At least one must identify the repository."}
+      </p>
+      {claims.map((claim, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the place is what tells the rows apart
+        <div class="claim" key={place}>
+          {(["name", "value"] as const).map((part) => (
+            <input
+              {...AS_TYPED}
+              key={part}
+              aria-label={`${part === "name" ? "Name" : "Value"} of claim ${place + 1}`}
+              placeholder={part}
+              value={claim[part]}
+              required={required && place === 0}
+              onInput={(event) => change(place, { [part]: event.currentTarget.value })}
+            />
+          ))}
+          <button
+            type="button"
+            class="icon-button"
+            aria-label={`Remove claim ${place + 1}`}
+            onClick={() => onChange(claims.filter((_, index) => index !== place))}
+          >
+            <CloseIcon />
+          </button>
+        </div>
+      ))}
+      <button type="button" class="link-button" onClick={() => onChange([...claims, NO_CLAIM])}>
+        Add claim
+      </button>
+    </fieldset>
+  );
+}
