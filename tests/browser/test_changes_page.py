@@ -116,7 +116,7 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     page.keyboard.press("2")
     opened.get_by_role("slider", name="Where the after begins").press("Home")
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 0%)")
-    picture = opened.locator(".picture").bounding_box()
+    picture = opened.locator(".image-box").bounding_box()
     assert picture is not None
     page.mouse.move(picture["x"], picture["y"] + 20)
     page.mouse.down()
@@ -147,14 +147,14 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
 @pytest.mark.slow
 def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=side"))
-    for picture in viewer(page).locator(".picture img:not(.stand-in)").all():
+    for picture in viewer(page).locator(".image-box img:not(.stand-in)").all():
         loaded(picture)
     stages = viewer(page).locator(".stage")
     expect(stages).to_have_count(2)
     for _ in range(2):
         page.keyboard.press("+")
     expect(viewer(page).locator(".bar-scale")).to_contain_text("400 %")
-    boxes = [box.bounding_box() for box in viewer(page).locator(".picture").all()]
+    boxes = [box.bounding_box() for box in viewer(page).locator(".image-box").all()]
     assert boxes[0]["height"] == boxes[1]["height"] == 4 * 264  # type: ignore[index]  # the longer one's
     stages.last.evaluate("stage => stage.scrollTo(90, 200)")
     expect(stages.first).to_have_js_property("scrollTop", 200)
@@ -163,7 +163,7 @@ def test_both_pictures_zoom_and_move_together(page: Page, shop: Shop) -> None:
     expect(stages.last).to_have_js_property("scrollTop", 296)
     page.goto(shop.page(query=f"?tab=changes&shot=banner&viewport={VIEWPORT}&mode=diff"))
     loaded(viewer(page).get_by_role("img", name="banner: marked difference"))
-    expect(viewer(page).locator(".picture")).to_have_css("height", "264px")  # not the viewport's
+    expect(viewer(page).locator(".image-box")).to_have_css("height", "264px")  # not the viewport's
 
 
 def test_baselines_are_listed_and_a_commit_shows_its_images(page: Page, shop: Shop) -> None:

@@ -442,7 +442,7 @@ class TestLightbox:
         page.goto(f"/projects/{project}/prs/7?shot=long&viewport=640x400")
         big = page.locator("dialog.lightbox .stage img:not(.stand-in)")
         loaded(big)
-        expect(page.locator(".picture")).to_have_css("width", "640px")
+        expect(page.locator(".image-box")).to_have_css("width", "640px")
         page.keyboard.press("ArrowDown")
         expect(page.locator(".stage")).not_to_have_js_property("scrollTop", 0)
         page.keyboard.press("k")

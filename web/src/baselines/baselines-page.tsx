@@ -1,14 +1,15 @@
 import { useMemo, useState } from "preact/hooks";
-import { arrange, boxAspect, firstRows, placeKey, placeLabel, rowCount, widestRow } from "../gallery/arrange";
+import { arrange, boxAspect, firstRows, rowCount, shotId, variantLabel, widestRow } from "../gallery/arrange";
 import { GallerySkeleton, mostCells } from "../gallery/gallery";
-import { EVERYTHING, find } from "../gallery/shot-filter";
-import { useGrowing } from "../gallery/use-incremental-rows";
+import { filterShots, NO_FILTER } from "../gallery/shot-filter";
+import { useIncrementalRows } from "../gallery/use-incremental-rows";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useEveryPage, useLive, usePages } from "../lib/live";
 import { Link, navigate, useLocation } from "../lib/router";
 import type { BaselineCommit, BaselineList, Image, Project } from "../lib/types";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import {
+  Command,
   CopyButton,
   Empty,
   Failed,
@@ -16,7 +17,6 @@ import {
   Mono,
   MoreButton,
   ProjectHead,
-  RunThis,
   SearchField,
   Time,
 } from "../ui";
@@ -34,30 +34,30 @@ export function BaselinesPage({ projectId }: { projectId: string }) {
     <Thumbnails.Provider value={queue}>
       <ProjectHead projectId={projectId} project={project} current="baselines" />
       {commit ? (
-        <Images {...{ projectId, branch, commit }} />
+        <BaselineImages {...{ projectId, branch, commit }} />
       ) : (
-        <Commits projectId={projectId} branch={branch} project={project} />
+        <BaselineCommits projectId={projectId} branch={branch} project={project} />
       )}
     </Thumbnails.Provider>
   );
 }
 
-const pageOf = (projectId: string, query: Record<string, string> = {}): string => {
+const baselinesPath = (projectId: string, query: Record<string, string> = {}): string => {
   const page = `/projects/${projectId}/baselines`;
   const given = Object.entries(query).filter(([, value]) => value !== "");
   return given.length > 0 ? `${page}?${new URLSearchParams(given)}` : page;
 };
 
-interface CommitsProps {
+interface BaselineCommitsProps {
   projectId: string;
   /** Empty: all branches. */
   branch: string;
   project: Project | undefined;
 }
 
-function Commits({ projectId, branch, project }: CommitsProps) {
-  const branches = useLive<BaselineList>(pageOf(projectId)).data?.branches ?? [];
-  const list = usePages(pageOf(projectId, { branch }), "commits", commitKey);
+function BaselineCommits({ projectId, branch, project }: BaselineCommitsProps) {
+  const branches = useLive<BaselineList>(baselinesPath(projectId)).data?.branches ?? [];
+  const list = usePages(baselinesPath(projectId, { branch }), "commits", commitKey);
   if (!list.loaded) {
     return list.error ? <Failed error={list.error} retry={list.refresh} /> : <Loading rows={4} />;
   }
@@ -68,7 +68,9 @@ function Commits({ projectId, branch, project }: CommitsProps) {
         <select
           aria-label="Branch"
           value={branch}
-          onChange={({ currentTarget }) => navigate(pageOf(projectId, { branch: currentTarget.value }))}
+          onChange={({ currentTarget }) =>
+            navigate(baselinesPath(projectId, { branch: currentTarget.value }))
+          }
         >
           <option value="">All branches</option>
           {(branch === "" || branches.includes(branch) ? branches : [...branches, branch]).map((each) => (
@@ -106,7 +108,7 @@ function CommitRow({ commit, projectId }: { commit: BaselineCommit; projectId: s
   return (
     <li class="row baseline">
       <span class="with-copy">
-        <Link href={pageOf(projectId, { branch, commit: commit_sha })}>
+        <Link href={baselinesPath(projectId, { branch, commit: commit_sha })}>
           <Mono title={commit_sha}>{shortSha(commit_sha)}</Mono>
         </Link>
         <CopyButton quiet text={commit_sha} label={`Copy commit ${shortSha(commit_sha)}`} />
@@ -133,18 +135,18 @@ function NoBaselines() {
         A baseline is the picture of a shot on your default branch. Pull requests are compared with it. The
         clients upload baselines on every push to the default branch. To do it yourself, run:
       </p>
-      <RunThis command="prshots upload --baseline" />
+      <Command command="prshots upload --baseline" />
     </Empty>
   );
 }
 
-interface ImagesProps {
+interface BaselineImagesProps {
   projectId: string;
   branch: string;
   commit: string;
 }
 
-function Images({ projectId, branch, commit }: ImagesProps) {
+function BaselineImages({ projectId, branch, commit }: BaselineImagesProps) {
   const query = new URLSearchParams({ branch, commit_sha: commit });
   const list = usePages(`/projects/${projectId}/baselines/images?${query}`, "images", imageId);
   useEveryPage(list, MOST_IMAGES);
@@ -152,7 +154,7 @@ function Images({ projectId, branch, commit }: ImagesProps) {
   return (
     <section class="section" aria-labelledby="baseline-title">
       <p>
-        <Link href={pageOf(projectId, { branch })}>All baselines of {branch}</Link>
+        <Link href={baselinesPath(projectId, { branch })}>All baselines of {branch}</Link>
       </p>
       <h2 id="baseline-title" class="baseline-title">
         {branch} at <Mono title={commit}>{shortSha(commit)}</Mono>
@@ -182,12 +184,12 @@ const imageId = ({ id }: Image): string => id;
 
 /** Like the gallery; a click opens the image itself. */
 function ImageRows({ images, q }: { images: Image[]; q: string }) {
-  const wanted = { ...EVERYTHING, q };
+  const filter = { ...NO_FILTER, q };
   const folders = useMemo(() => {
-    const found = find(images, { ...EVERYTHING, q }, (image) => image);
+    const found = filterShots(images, { ...NO_FILTER, q }, (image) => image);
     return arrange(found.map((newest) => ({ newest, commits: 1, unchanged_since: null })));
   }, [images, q]);
-  const { rows, end } = useGrowing(rowCount(folders), wanted);
+  const { rows, end } = useIncrementalRows(rowCount(folders), filter);
   const layout = {
     "--widest": widestRow(folders),
     "--gaps": mostCells(folders) - 1,
@@ -204,10 +206,10 @@ function ImageRows({ images, q }: { images: Image[]; q: string }) {
             </h3>
             <ul class="gallery-cells">
               {cells.map(({ newest }) => (
-                <li key={placeKey(newest)} class="cell" style={{ "--aspect": boxAspect(newest.viewport) }}>
-                  <a class="picture-link" href={newest.url} target="_blank" rel="noopener">
+                <li key={shotId(newest)} class="cell" style={{ "--aspect": boxAspect(newest.viewport) }}>
+                  <a class="image-link" href={newest.url} target="_blank" rel="noopener">
                     <Thumbnail image={newest} aspect={boxAspect(newest.viewport)} />
-                    <span class="cell-caption">{placeLabel(newest)}</span>
+                    <span class="cell-caption">{variantLabel(newest)}</span>
                   </a>
                 </li>
               ))}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ComparedShot, ComparisonState } from "../lib/types";
-import { arePairs, baseWords, changeWords, stateWords, tabWords } from "./descriptions";
+import { arePairs, describeBase, describeChange, describeState, describeTab } from "./descriptions";
 import { comparedShot, comparison } from "./sample-comparisons";
 
 const region: ComparedShot["regions"][number] = [1, 2, 3, 4];
@@ -16,12 +16,12 @@ test.each<[Partial<ComparedShot>, string]>([
   [{ verdict: "removed" }, "Only on main"],
   [{ verdict: "unchanged" }, ""],
 ])("%o is said as %s", (shot, words) => {
-  expect(changeWords(comparedShot(shot), "main")).toBe(words);
+  expect(describeChange(comparedShot(shot), "main")).toBe(words);
 });
 
 test("every state but compared says what is missing, and all but running what to do", () => {
   const words = (state: ComparisonState) =>
-    stateWords(comparison({ state, missing: 12, shots: [comparedShot()] }));
+    describeState(comparison({ state, missing: 12, shots: [comparedShot()] }));
   expect(words("compared")).toBeNull();
   expect(words("running")?.title).toBe("Comparing…");
   expect(words("no_baseline")?.command).toBe("prshots upload --baseline");
@@ -31,10 +31,10 @@ test("every state but compared says what is missing, and all but running what to
 });
 
 test("a pair that was uploaded together says so, and not which commit its before is of", () => {
-  expect(baseWords(comparedShot(), "main")).toBe("");
-  expect(baseWords(comparedShot({ ancestor: false }), "main")).toContain("newest baseline of main");
+  expect(describeBase(comparedShot(), "main")).toBe("");
+  expect(describeBase(comparedShot({ ancestor: false }), "main")).toContain("newest baseline of main");
   const pair = comparedShot({ is_pair: true, base_commit: null });
-  expect(baseWords(pair, "main")).toBe("Before and after uploaded together");
+  expect(describeBase(pair, "main")).toBe("Before and after uploaded together");
   expect(arePairs(comparison({ shots: [pair] }))).toBe(true);
   expect(arePairs(comparison({ shots: [pair, comparedShot()] }))).toBe(false);
   expect(arePairs(comparison())).toBe(false);
@@ -43,25 +43,25 @@ test("a pair that was uploaded together says so, and not which commit its before
 test("without baselines, pairs are compared and the others are counted", () => {
   const shots = [comparedShot({ is_pair: true, base_commit: null })];
   const words = (missing: number) =>
-    stateWords(comparison({ state: "incomplete", base_commit: null, missing, shots }));
+    describeState(comparison({ state: "incomplete", base_commit: null, missing, shots }));
   expect(words(12)?.text).toContain("12 other shots of this run were not compared");
   expect(words(1)?.text).toContain("1 other shot of this run was not compared");
   expect(words(12)?.command).toBe("prshots upload --baseline");
 });
 
 test("a run without screenshots is not one that lacks some", () => {
-  expect(stateWords(comparison({ state: "incomplete" }))?.text).toContain("No screenshots were uploaded");
+  expect(describeState(comparison({ state: "incomplete" }))?.text).toContain("No screenshots were uploaded");
 });
 
 test("a running comparison counts what it has", () => {
   const shots = [comparedShot(), comparedShot({ verdict: null })];
-  expect(stateWords(comparison({ state: "running", shots }))?.text).toContain("1 of 2 shots");
+  expect(describeState(comparison({ state: "running", shots }))?.text).toContain("1 of 2 shots");
 });
 
 test("the tab says how many changes there are, and never only that if the run is not compared", () => {
-  expect(tabWords(null)).toBe("");
-  expect(tabWords(comparison())).toBe("0");
-  expect(tabWords(comparison({ shots: [comparedShot()] }))).toBe("1");
-  expect(tabWords(comparison({ state: "no_baseline" }))).toBe("no baseline");
-  expect(tabWords(comparison({ state: "incomplete", shots: [comparedShot()] }))).toBe("1, incomplete");
+  expect(describeTab(null)).toBe("");
+  expect(describeTab(comparison())).toBe("0");
+  expect(describeTab(comparison({ shots: [comparedShot()] }))).toBe("1");
+  expect(describeTab(comparison({ state: "no_baseline" }))).toBe("no baseline");
+  expect(describeTab(comparison({ state: "incomplete", shots: [comparedShot()] }))).toBe("1, incomplete");
 });

@@ -1,20 +1,20 @@
 /** What a comparison found, in words. Pure. */
-import { capitalized, formatCount, formatNumber, shortSha } from "../lib/format";
+import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { ComparedShot, Comparison } from "../lib/types";
-import { decided, isChange } from "./verdicts";
+import { isChange, shotsWithVerdict } from "./verdicts";
 
 /** "1,479 pixels in 2 regions, moved 24 px down". Empty if there is nothing to say. */
-export function changeWords(shot: ComparedShot, branch: string): string {
+export function describeChange(shot: ComparedShot, branch: string): string {
   switch (shot.verdict) {
     case "changed": {
       const where = shot.regions.length > 1 ? ` in ${formatCount(shot.regions.length, "region")}` : "";
       const pixels = formatCount(shot.pixels, "pixel") + where;
-      return shot.shift === 0 ? pixels : `${pixels}, ${shiftWords(shot.shift)}`;
+      return shot.shift === 0 ? pixels : `${pixels}, ${describeShift(shot.shift)}`;
     }
     case "moved":
-      return capitalized(shiftWords(shot.shift));
+      return capitalize(describeShift(shot.shift));
     case "failed":
-      return capitalized(shot.reason);
+      return capitalize(shot.reason);
     case "new":
       return `Not on ${branch}`;
     case "removed":
@@ -26,13 +26,13 @@ export function changeWords(shot: ComparedShot, branch: string): string {
 }
 
 /** "moved 24 px down" */
-export function shiftWords(shift: number): string {
+export function describeShift(shift: number): string {
   if (shift === 0) return "rows moved";
   return `moved ${formatNumber(Math.abs(shift))} px ${shift > 0 ? "down" : "up"}`;
 }
 
 /** What the before is, unless it is a baseline of the pull request's own history. Empty: it is one. */
-export function baseWords({ is_pair, ancestor }: ComparedShot, branch: string): string {
+export function describeBase({ is_pair, ancestor }: ComparedShot, branch: string): string {
   if (is_pair) return "Before and after uploaded together";
   return ancestor ? "" : `Compared with the newest baseline of ${branch}, not an ancestor`;
 }
@@ -43,7 +43,7 @@ export const baseClass = ({ is_pair }: ComparedShot): string => (is_pair ? "" : 
 export const arePairs = ({ shots }: Comparison): boolean =>
   shots.length > 0 && shots.every(({ is_pair }) => is_pair);
 
-export interface StateWords {
+export interface StateDescription {
   title: string;
   text: string;
   /** The command that helps. */
@@ -51,13 +51,13 @@ export interface StateWords {
 }
 
 /** What is missing and what to do; null if everything was compared. Never silent about a run that was not. */
-export function stateWords(comparison: Comparison): StateWords | null {
+export function describeState(comparison: Comparison): StateDescription | null {
   const { commit_sha, state, branch, missing, shots } = comparison;
   switch (state) {
     case "running":
       return {
         title: "Comparing…",
-        text: `${formatNumber(decided(shots).length)} of ${formatCount(shots.length, "shot")} done. The others appear here automatically.`,
+        text: `${formatNumber(shotsWithVerdict(shots).length)} of ${formatCount(shots.length, "shot")} done. The others appear here automatically.`,
       };
     case "no_baseline":
       return {
@@ -94,13 +94,13 @@ export function stateWords(comparison: Comparison): StateWords | null {
 }
 
 /** For a comparison that was running when the page opened: the line stays, so that nothing below it moves. */
-export const doneWords = ({ shots }: Comparison): StateWords => ({
+export const describeDone = ({ shots }: Comparison): StateDescription => ({
   title: "Done.",
   text: `${formatCount(shots.length, "shot")} compared.`,
 });
 
 /** Beside the tab's name: "12", "incomplete". */
-export function tabWords(comparison: Comparison | null): string {
+export function describeTab(comparison: Comparison | null): string {
   if (!comparison) return "";
   const changes = comparison.shots.filter(isChange).length;
   const count = changes > 0 ? formatNumber(changes) : "";

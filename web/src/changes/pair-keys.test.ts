@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pairActionOf } from "./pair-keys";
+import { pairKeyAction } from "./pair-keys";
 
 const key = (name: string, more = {}) => ({
   key: name,
@@ -10,7 +10,7 @@ const key = (name: string, more = {}) => ({
   ...more,
 });
 const still = { x: false, y: false };
-const action = (name: string, more = {}) => pairActionOf(key(name, more), still);
+const action = (name: string, more = {}) => pairKeyAction(key(name, more), still);
 
 test("digits choose the mode, b the boxes, n and p the change", () => {
   expect(["1", "2", "3", "4"].map((name) => action(name))).toEqual(
@@ -25,5 +25,5 @@ test("what is only for the lightbox or the browser does nothing", () => {
   expect(["i", "ArrowUp", "5", "0", " "].map((name) => action(name))).toEqual(Array(5).fill(null));
   expect(action("1", { ctrlKey: true })).toBeNull();
   expect(action("b", { metaKey: true })).toBeNull();
-  expect(pairActionOf(key("ArrowDown"), { x: false, y: true })).toEqual({ do: "pan", x: 0, y: 1 });
+  expect(pairKeyAction(key("ArrowDown"), { x: false, y: true })).toEqual({ do: "pan", x: 0, y: 1 });
 });

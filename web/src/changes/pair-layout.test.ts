@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { around, regionIn, sizeIn, usableMode } from "./pair-layout";
+import { enclosingSize, relativeRegion, relativeSize, usableMode } from "./pair-layout";
 import { comparedShot } from "./sample-comparisons";
 
 test("two pictures of different heights share one box, and boxes are parts of it", () => {
-  const whole = around({ width: 1280, height: 8000 }, { width: 1000, height: 8048 });
+  const whole = enclosingSize({ width: 1280, height: 8000 }, { width: 1000, height: 8048 });
   expect(whole).toEqual({ width: 1280, height: 8048 });
-  expect(sizeIn({ width: 640, height: 2012 }, whole)).toEqual({ width: "50%", height: "25%" });
-  expect(regionIn([320, 2012, 128, 4024], whole)).toEqual({
+  expect(relativeSize({ width: 640, height: 2012 }, whole)).toEqual({ width: "50%", height: "25%" });
+  expect(relativeRegion([320, 2012, 128, 4024], whole)).toEqual({
     left: "25%",
     top: "25%",
     width: "10%",

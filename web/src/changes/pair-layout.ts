@@ -5,22 +5,22 @@ import type { ComparedShot } from "../lib/types";
 import type { Mode } from "../pull/urls";
 
 /** Both pictures start at the top left; a moved page is longer than the other. */
-export const around = (...sizes: Size[]): Size => ({
+export const enclosingSize = (...sizes: Size[]): Size => ({
   width: Math.max(...sizes.map(({ width }) => width)),
   height: Math.max(...sizes.map(({ height }) => height)),
 });
 
 const percent = (part: number, whole: number): string => `${(part / whole) * 100}%`;
 
-export const sizeIn = (size: Size, whole: Size) => ({
+export const relativeSize = (size: Size, whole: Size) => ({
   width: percent(size.width, whole.width),
   height: percent(size.height, whole.height),
 });
 
-export const regionIn = ([left, top, width, height]: ComparedShot["regions"][number], whole: Size) => ({
+export const relativeRegion = ([left, top, width, height]: ComparedShot["regions"][number], whole: Size) => ({
   left: percent(left, whole.width),
   top: percent(top, whole.height),
-  ...sizeIn({ width, height }, whole),
+  ...relativeSize({ width, height }, whole),
 });
 
 /** The mode that this pair can be shown in; null: there is only one picture. */

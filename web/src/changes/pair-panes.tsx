@@ -3,22 +3,22 @@ import type { ComponentChildren, CSSProperties } from "preact";
 import { shortSha } from "../lib/format";
 import { refreshShown } from "../lib/poller";
 import type { Step } from "../lightbox/keys";
-import { drawnSize, Frame, Picture } from "../lightbox/stage";
+import { drawnStyle, StageFrame, StageImage } from "../lightbox/stage";
 import type { Zoom } from "../lightbox/use-zoom";
 import type { Mode } from "../pull/urls";
-import { useMissing } from "../thumbnails/thumbnail";
+import { useThumbnailErrors } from "../thumbnails/thumbnail";
 import { Mono } from "../ui";
-import { regionIn, sizeIn } from "./pair-layout";
-import type { Pictures } from "./use-pair-images";
-import type { Decided } from "./verdicts";
+import { relativeRegion, relativeSize } from "./pair-layout";
+import type { PairImages } from "./use-pair-images";
+import type { ShotWithVerdict } from "./verdicts";
 
-type Which = "before" | "after" | "diff";
+type PairSide = "before" | "after" | "diff";
 
-interface PanesProps {
-  shot: Decided | undefined;
+interface PairPanesProps {
+  shot: ShotWithVerdict | undefined;
   /** null: there is only one picture. */
   mode: Mode | null;
-  pictures: Pictures;
+  images: PairImages;
   zoom: Zoom;
   branch: string;
   withBoxes: boolean;
@@ -30,33 +30,33 @@ interface PanesProps {
   go: (step: Step) => void;
 }
 
-export function Panes(props: PanesProps) {
-  const { shot, mode, pictures, zoom, branch, withBoxes, mix, setMix, setOther, go } = props;
+export function PairPanes(props: PairPanesProps) {
+  const { shot, mode, images, zoom, branch, withBoxes, mix, setMix, setOther, go } = props;
   if (!shot) {
     return (
-      <Frame label="No image" zoom={zoom} setFrame={zoom.setStage} go={go}>
-        <Gone />
-      </Frame>
+      <StageFrame label="No image" zoom={zoom} setFrame={zoom.setStage} go={go}>
+        <NotInComparison />
+      </StageFrame>
     );
   }
   const isSide = mode === "side";
-  const only: Which = pictures.after ? "after" : "before";
-  const lead: Which = mode === "diff" ? "diff" : isSide ? "before" : only;
+  const only: PairSide = images.after ? "after" : "before";
+  const lead: PairSide = mode === "diff" ? "diff" : isSide ? "before" : only;
   const isMixed = mode === "slider" || mode === "overlay";
-  const boxes = withBoxes && <Boxes shot={shot} whole={pictures.size} />;
-  const layer = (which: Which) => <Layer which={which} pictures={pictures} />;
-  const caption = (which: Which) => <Caption {...{ which, shot, branch }} />;
+  const boxes = withBoxes && <Boxes shot={shot} whole={images.size} />;
+  const layer = (which: PairSide) => <Layer which={which} images={images} />;
+  const caption = (which: PairSide) => <Caption {...{ which, shot, branch }} />;
   const style = { "--mix": `${mix}%`, "--opacity": mix / 100 } as CSSProperties;
   return (
     <div class="panes" data-mode={mode ?? "one"} style={style}>
       <div class="pane">
-        <Frame
+        <StageFrame
           label={isMixed ? "Before and after" : LABELS[lead]}
           zoom={zoom}
           setFrame={zoom.setStage}
           go={go}
         >
-          <div ref={zoom.picture} class="picture" style={drawnSize(zoom)}>
+          <div ref={zoom.imageBox} class="image-box" style={drawnStyle(zoom)}>
             {isMixed ? (
               <>
                 <div class="under">{layer("before")}</div>
@@ -69,18 +69,18 @@ export function Panes(props: PanesProps) {
             {/* What was changed is at the same place in the before, unless rows moved. */}
             {(lead !== "before" || isMixed || shot.shift === 0) && boxes}
           </div>
-        </Frame>
+        </StageFrame>
         {caption(isMixed ? "before" : lead)}
         {isMixed && caption("after")}
       </div>
       {isSide && (
         <div class="pane">
-          <Frame label={LABELS.after} zoom={zoom} setFrame={setOther} go={go}>
-            <div class="picture" style={drawnSize(zoom)}>
+          <StageFrame label={LABELS.after} zoom={zoom} setFrame={setOther} go={go}>
+            <div class="image-box" style={drawnStyle(zoom)}>
               {layer("after")}
               {boxes}
             </div>
-          </Frame>
+          </StageFrame>
           {caption("after")}
         </div>
       )}
@@ -88,20 +88,20 @@ export function Panes(props: PanesProps) {
   );
 }
 
-const LABELS: Record<Which, string> = { before: "Before", after: "After", diff: "Marked difference" };
+const LABELS: Record<PairSide, string> = { before: "Before", after: "After", diff: "Marked difference" };
 
-function Layer({ which, pictures }: { which: Which; pictures: Pictures }) {
-  const missingOf = useMissing();
-  const image = pictures[which];
-  const natural = pictures.sizes[which];
+function Layer({ which, images }: { which: PairSide; images: PairImages }) {
+  const thumbnailErrorOf = useThumbnailErrors();
+  const image = images[which];
+  const natural = images.sizes[which];
   if (!image) return null;
   return (
-    <div class="layer" style={sizeIn(natural.size, pictures.size)}>
-      <Picture
+    <div class="layer" style={relativeSize(natural.size, images.size)}>
+      <StageImage
         key={image.id}
         image={image}
         alt={`${image.name}: ${LABELS[which].toLowerCase()}`}
-        missing={missingOf(image)}
+        thumbnailError={thumbnailErrorOf(image)}
         natural={natural}
         onFailed={refreshShown}
       />
@@ -109,11 +109,11 @@ function Layer({ which, pictures }: { which: Which; pictures: Pictures }) {
   );
 }
 
-function Boxes({ shot, whole }: { shot: Decided; whole: Pictures["size"] }) {
+function Boxes({ shot, whole }: { shot: ShotWithVerdict; whole: PairImages["size"] }) {
   return (
     <div class="regions" aria-hidden="true">
       {shot.regions.map((region) => (
-        <span key={region.join()} style={regionIn(region, whole)} />
+        <span key={region.join()} style={relativeRegion(region, whole)} />
       ))}
     </div>
   );
@@ -124,8 +124,8 @@ function Caption({
   shot,
   branch,
 }: {
-  which: Which;
-  shot: Decided;
+  which: PairSide;
+  shot: ShotWithVerdict;
   branch: string;
 }): ComponentChildren {
   const commit = which === "before" ? shot.base_commit : shot.after?.commit_sha;
@@ -163,7 +163,7 @@ function Handle({ setMix }: { setMix: (mix: number) => void }) {
   );
 }
 
-function Gone() {
+function NotInComparison() {
   return (
     <div class="lightbox-gone" role="alert">
       <p class="state-title">This shot is not in the comparison</p>

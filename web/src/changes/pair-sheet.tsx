@@ -1,30 +1,30 @@
 /** The contact sheet: before and after of each shot, side by side. */
 
-import { boxAspect, placeKey, placeLabel } from "../gallery/arrange";
-import type { Wanted } from "../gallery/shot-filter";
-import { useGrowing } from "../gallery/use-incremental-rows";
+import { boxAspect, shotId, variantLabel } from "../gallery/arrange";
+import type { ShotFilter } from "../gallery/shot-filter";
+import { useIncrementalRows } from "../gallery/use-incremental-rows";
 import { Link } from "../lib/router";
 import type { Image } from "../lib/types";
-import { type PullAddresses, pairHref } from "../pull/urls";
+import { type PullUrls, pairHref } from "../pull/urls";
 import { Thumbnail } from "../thumbnails/thumbnail";
-import { baseClass, baseWords, changeWords } from "./descriptions";
+import { baseClass, describeBase, describeChange } from "./descriptions";
 import { VerdictChip } from "./verdict-chip";
-import type { Decided } from "./verdicts";
+import type { ShotWithVerdict } from "./verdicts";
 
-interface SheetProps {
-  shots: Decided[];
+interface PairSheetProps {
+  shots: ShotWithVerdict[];
   branch: string;
-  at: PullAddresses;
-  wanted: Wanted;
+  urls: PullUrls;
+  filter: ShotFilter;
 }
 
-export function Sheet({ shots, branch, at, wanted }: SheetProps) {
-  const { rows, end } = useGrowing(shots.length, wanted);
+export function PairSheet({ shots, branch, urls, filter }: PairSheetProps) {
+  const { rows, end } = useIncrementalRows(shots.length, filter);
   return (
     <div class="sheet">
       <ul class="pairs">
         {shots.slice(0, rows).map((shot) => (
-          <Pair key={placeKey(shot)} {...{ shot, branch, at, wanted }} />
+          <Pair key={shotId(shot)} {...{ shot, branch, urls, filter }} />
         ))}
       </ul>
       <div ref={end} />
@@ -32,31 +32,31 @@ export function Sheet({ shots, branch, at, wanted }: SheetProps) {
   );
 }
 
-function Pair({ shot, branch, at, wanted }: Omit<SheetProps, "shots"> & { shot: Decided }) {
-  const words = changeWords(shot, branch);
-  const about = baseWords(shot, branch);
+function Pair({ shot, branch, urls, filter }: Omit<PairSheetProps, "shots"> & { shot: ShotWithVerdict }) {
+  const words = describeChange(shot, branch);
+  const about = describeBase(shot, branch);
   return (
     <li class="pair" style={{ "--aspect": boxAspect(shot.viewport) }}>
       <Link
-        class="picture-link"
-        href={pairHref(at, shot, "side", wanted)}
-        data-place={placeKey(shot)}
+        class="image-link"
+        href={pairHref(urls, shot, "side", filter)}
+        data-shot={shotId(shot)}
         data-cell=""
       >
         <span class="pair-name" title={shot.name}>
           {shot.name}
         </span>
         <span class="pair-about">
-          <VerdictChip verdict={shot.verdict} /> {placeLabel(shot)}
+          <VerdictChip verdict={shot.verdict} /> {variantLabel(shot)}
         </span>
-        <span class="pair-pictures">
-          <Side
+        <span class="pair-images">
+          <SideThumbnail
             image={shot.before}
             of={shot}
             alt="Before"
             none={shot.verdict === "new" ? "New" : "Deleted"}
           />
-          <Side image={shot.after} of={shot} alt="After" none="Removed" />
+          <SideThumbnail image={shot.after} of={shot} alt="After" none="Removed" />
         </span>
         {words && <span class="pair-words">{words}</span>}
         {about && <span class={`pair-words ${baseClass(shot)}`}>{about}</span>}
@@ -65,19 +65,19 @@ function Pair({ shot, branch, at, wanted }: Omit<SheetProps, "shots"> & { shot: 
   );
 }
 
-interface SideProps {
-  of: Decided;
+interface SideThumbnailProps {
+  of: ShotWithVerdict;
   image: Image | null;
   alt: string;
   /** What to say if there is no image. */
   none: string;
 }
 
-function Side({ of, image, alt, none }: SideProps) {
+function SideThumbnail({ of, image, alt, none }: SideThumbnailProps) {
   const aspect = boxAspect(of.viewport);
   if (image) return <Thumbnail image={image} aspect={aspect} alt={alt} />;
   return (
-    <span class="thumbnail no-picture" style={{ aspectRatio: String(aspect) }}>
+    <span class="thumbnail no-image" style={{ aspectRatio: String(aspect) }}>
       <span class="thumbnail-none">{none}</span>
     </span>
   );

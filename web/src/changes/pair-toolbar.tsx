@@ -1,9 +1,9 @@
 /** Below the viewer's bar: what changed, how it is shown, and a link to it. */
-import { MODES, type Mode, type PullAddresses, pairPermalink } from "../pull/urls";
+import { MODES, type Mode, type PullUrls, pairPermalink } from "../pull/urls";
 import { CopyButton } from "../ui";
-import { baseClass, baseWords, changeWords } from "./descriptions";
+import { baseClass, describeBase, describeChange } from "./descriptions";
 import { VerdictChip } from "./verdict-chip";
-import type { Decided } from "./verdicts";
+import type { ShotWithVerdict } from "./verdicts";
 
 const MODE_LABELS: Record<Mode, string> = {
   side: "Side by side",
@@ -12,13 +12,13 @@ const MODE_LABELS: Record<Mode, string> = {
   diff: "Difference",
 };
 
-interface StripProps {
-  shot: Decided | undefined;
+interface PairToolbarProps {
+  shot: ShotWithVerdict | undefined;
   /** null: there is only one picture. */
   mode: Mode | null;
   /** The mode of the URL. */
   asked: Mode;
-  at: PullAddresses;
+  urls: PullUrls;
   branch: string;
   mix: number;
   setMix: (mix: number) => void;
@@ -27,14 +27,14 @@ interface StripProps {
   choose: (mode: Mode) => void;
 }
 
-export function Strip(props: StripProps) {
-  const { shot, mode, asked, at, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
+export function PairToolbar(props: PairToolbarProps) {
+  const { shot, mode, asked, urls, branch, mix, setMix, withBoxes, toggleBoxes, choose } = props;
   if (!shot) return <div class="strip" />;
-  const about = baseWords(shot, branch);
+  const about = describeBase(shot, branch);
   return (
     <div class="strip">
       <p class="strip-about">
-        <VerdictChip verdict={shot.verdict} /> <span>{changeWords(shot, branch)}</span>
+        <VerdictChip verdict={shot.verdict} /> <span>{describeChange(shot, branch)}</span>
         {about && <span class={baseClass(shot)}>{about}</span>}
       </p>
       {mode && (
@@ -76,7 +76,7 @@ export function Strip(props: StripProps) {
           Boxes
         </button>
       )}
-      <CopyButton text={pairPermalink(at, shot, asked)} label="Copy permalink" />
+      <CopyButton text={pairPermalink(urls, shot, asked)} label="Copy permalink" />
     </div>
   );
 }

@@ -1,20 +1,20 @@
 import type { Image } from "../lib/types";
 import { useNaturalSize } from "../lightbox/use-zoom";
 import type { Mode } from "../pull/urls";
-import { useThumbnailOf } from "../thumbnails/thumbnail";
-import { around } from "./pair-layout";
-import type { Decided } from "./verdicts";
+import { useThumbnailRequest } from "../thumbnails/thumbnail";
+import { enclosingSize } from "./pair-layout";
+import type { ShotWithVerdict } from "./verdicts";
 
-export type Pictures = ReturnType<typeof usePictures>;
+export type PairImages = ReturnType<typeof usePairImages>;
 
-/** The pictures of a pair and their sizes. `size` has room for all that the mode shows. */
-export function usePictures(shot: Decided | undefined, mode: Mode | null) {
+/** The images of a pair and their sizes. `size` holds every image that the mode shows. */
+export function usePairImages(shot: ShotWithVerdict | undefined, mode: Mode | null) {
   const before = shot?.before ?? null;
   const after = shot?.after ?? null;
   const diff: Image | null =
     after && shot?.diff_url ? { ...after, id: `${after.id} marked`, url: shot.diff_url } : null;
-  useThumbnailOf(before);
-  useThumbnailOf(after);
+  useThumbnailRequest(before);
+  useThumbnailRequest(after);
   const sizes = {
     before: useNaturalSize(before),
     after: useNaturalSize(after),
@@ -22,6 +22,6 @@ export function usePictures(shot: Decided | undefined, mode: Mode | null) {
   };
   const seen = mode === "diff" ? [sizes.diff] : [before && sizes.before, after && sizes.after];
   const known = seen.filter((natural) => natural !== null);
-  const size = known.length > 0 ? around(...known.map((natural) => natural.size)) : sizes.after.size;
-  return { before, after, diff, sizes, size, arrived: known.every(({ arrived }) => arrived) };
+  const size = known.length > 0 ? enclosingSize(...known.map((natural) => natural.size)) : sizes.after.size;
+  return { before, after, diff, sizes, size, loaded: known.every(({ loaded }) => loaded) };
 }

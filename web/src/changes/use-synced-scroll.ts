@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Size } from "../gallery/arrange";
 
 /** Scrolling one of the two scrolls the other to the same part. In another size, the first one leads. */
-export function useScrolledTogether(one: HTMLElement | null, other: HTMLElement | null, drawn: Size): void {
+export function useSyncedScroll(one: HTMLElement | null, other: HTMLElement | null, drawn: Size): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a picture of another size scrolls to another part
   useLayoutEffect(() => {
     if (one && other) follow(one, other);

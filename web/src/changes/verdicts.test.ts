@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { shot } from "../gallery/sample-shots";
 import { comparedShot, comparison } from "./sample-comparisons";
-import { arrivedLast, countsOf, decided, isChange, ofVerdict, verdictsOf } from "./verdicts";
+import {
+  countVerdicts,
+  createVerdictLookup,
+  filterByVerdict,
+  isChange,
+  keepOrder,
+  shotsWithVerdict,
+} from "./verdicts";
 
 const shots = [
   comparedShot({ name: "a", verdict: "changed" }),
@@ -10,7 +17,7 @@ const shots = [
   comparedShot({ name: "d", verdict: "unchanged" }),
   comparedShot({ name: "e", verdict: null }),
 ];
-const names = (verdict: string) => ofVerdict(decided(shots), verdict).map(({ name }) => name);
+const names = (verdict: string) => filterByVerdict(shotsWithVerdict(shots), verdict).map(({ name }) => name);
 
 test("without a filter, everything that somebody has to look at is shown", () => {
   expect(names("")).toEqual(["a", "b"]);
@@ -20,7 +27,7 @@ test("without a filter, everything that somebody has to look at is shown", () =>
 });
 
 test("only verdicts that there are are counted, in the order of the page", () => {
-  expect(countsOf([...shots].reverse())).toEqual([
+  expect(countVerdicts([...shots].reverse())).toEqual([
     ["changed", 1],
     ["failed", 1],
     ["unchanged", 2],
@@ -28,16 +35,16 @@ test("only verdicts that there are are counted, in the order of the page", () =>
 });
 
 test("a newer image than the compared one has no verdict yet", () => {
-  const verdictOf = verdictsOf(comparison({ shots }));
+  const verdictOf = createVerdictLookup(comparison({ shots }));
   expect(verdictOf(shot("a", "1280x800", { commit_sha: "after" }))).toBe("changed");
   expect(verdictOf(shot("a", "1280x800", { commit_sha: "newer" }))).toBeNull();
   expect(verdictOf(shot("a", "375x812", { commit_sha: "after" }))).toBeNull();
-  expect(verdictsOf(null)(shot("a", "1280x800"))).toBeNull();
+  expect(createVerdictLookup(null)(shot("a", "1280x800"))).toBeNull();
 });
 
 test("what arrives while one looks comes last, and what is gone leaves no hole", () => {
-  const all = decided(shots);
+  const all = shotsWithVerdict(shots);
   const places = ["1280x800  d", "1280x800  gone", "1280x800  b"];
-  expect(arrivedLast(all, places).map(({ name }) => name)).toEqual(["d", "b", "a", "c"]);
-  expect(arrivedLast(all, [])).toEqual(all);
+  expect(keepOrder(all, places).map(({ name }) => name)).toEqual(["d", "b", "a", "c"]);
+  expect(keepOrder(all, [])).toEqual(all);
 });

@@ -5,15 +5,15 @@ import { refreshShown } from "../lib/poller";
 import { Link, useLocation } from "../lib/router";
 import type { Project, PullRequest, Shot, Verdict } from "../lib/types";
 import { Lightbox } from "../lightbox/lightbox";
-import { useClosing } from "../lightbox/use-close-viewer";
-import { useSeenUntil, WhyNone } from "../pull/pull-state";
-import { type Opened, openedAt, type PullAddresses, pageHref } from "../pull/urls";
+import { useCloseViewer } from "../lightbox/use-close-viewer";
+import { NoImagesReason, useNewSince } from "../pull/pull-state";
+import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
 import { Empty, Failed, MoreButton } from "../ui";
-import { arrange, type Folder, inOrder, placeKey, samePlace } from "./arrange";
+import { arrange, type Folder, isSameShot, listShots, shotId } from "./arrange";
 import { Gallery, GallerySkeleton } from "./gallery";
-import { choices, EVERYTHING, find, isEverything, type Wanted } from "./shot-filter";
+import { filterOptions, filterShots, isUnfiltered, NO_FILTER, type ShotFilter } from "./shot-filter";
 import { Toolbar } from "./toolbar";
-import { useWanting, type Wanting } from "./use-shot-filter";
+import { type ShotFilterInput, useShotFilter } from "./use-shot-filter";
 
 /** The most shots that load by themselves: they are filtered and ordered here. */
 const MOST_SHOTS = 6_000;
@@ -21,7 +21,7 @@ const MOST_SHOTS = 6_000;
 const WAITED_FOR = 1_500;
 
 interface AllShotsProps {
-  at: PullAddresses;
+  urls: PullUrls;
   projectId: string;
   project: Project | undefined;
   pull: PullRequest | undefined;
@@ -32,22 +32,22 @@ interface AllShotsProps {
   onHelp: () => void;
 }
 
-export function AllShots({ at, projectId, project, pull, verdictOf, verdicts, onHelp }: AllShotsProps) {
+export function AllShots({ urls, projectId, project, pull, verdictOf, verdicts, onHelp }: AllShotsProps) {
   const { query } = useLocation();
-  const shots = usePages(at.shots, "shots", shotKey);
+  const shots = usePages(urls.shots, "shots", idOfShot);
   useEveryPage(shots, MOST_SHOTS);
-  const wanting = useWanting(at, "all");
-  const { wanted } = wanting;
-  const folders = useFound(shots.items, wanted, verdictOf);
-  const opened = openedAt(query, shots.items);
-  const order = useOrder(opened, folders, shots.items);
-  const close = useClosing(at, "all", wanted, opened);
+  const filterInput = useShotFilter(urls, "all");
+  const { filter } = filterInput;
+  const folders = useFolders(shots.items, filter, verdictOf);
+  const openShot = openShotFrom(query, shots.items);
+  const order = useOrder(openShot, folders, shots.items);
+  const close = useCloseViewer(urls, "all", filter, openShot);
   return (
     <>
-      <Screenshots {...{ at, pull, shots, wanting, folders, verdicts }} />
-      {opened && pull && (
+      <Screenshots {...{ urls, pull, shots, filterInput, folders, verdicts }} />
+      {openShot && pull && (
         <Lightbox
-          {...{ opened, order, shots, project, projectId, pull, at, wanted, onHelp }}
+          {...{ openShot, order, shots, project, projectId, pull, urls, filter, onHelp }}
           onClose={close}
           onChanged={refreshShown}
         />
@@ -56,35 +56,35 @@ export function AllShots({ at, projectId, project, pull, verdictOf, verdicts, on
   );
 }
 
-const shotKey = ({ newest }: Shot): string => placeKey(newest);
+const idOfShot = ({ newest }: Shot): string => shotId(newest);
 
-function useFound(shots: Shot[], wanted: Wanted, verdictOf: AllShotsProps["verdictOf"]): Folder[] {
-  const { q, viewport, theme, verdict } = wanted;
+function useFolders(shots: Shot[], filter: ShotFilter, verdictOf: AllShotsProps["verdictOf"]): Folder[] {
+  const { q, viewport, theme, verdict } = filter;
   return useMemo(() => {
-    const found = find(shots, { q, viewport, theme, verdict }, ({ newest }) => newest);
+    const found = filterShots(shots, { q, viewport, theme, verdict }, ({ newest }) => newest);
     return arrange(verdict === "" ? found : found.filter((shot) => verdictOf(shot) === verdict));
   }, [shots, q, viewport, theme, verdict, verdictOf]);
 }
 
-interface ScreenshotsProps extends Pick<AllShotsProps, "at" | "pull" | "verdicts"> {
+interface ScreenshotsProps extends Pick<AllShotsProps, "urls" | "pull" | "verdicts"> {
   shots: Pages<Shot>;
-  wanting: Wanting;
+  filterInput: ShotFilterInput;
   folders: Folder[];
 }
 
-function Screenshots({ at, pull, shots, wanting, folders, verdicts }: ScreenshotsProps) {
-  const newSince = useSeenUntil(pull?.last_upload_at);
-  const options = useMemo(() => choices(shots.items.map(({ newest }) => newest)), [shots.items]);
+function Screenshots({ urls, pull, shots, filterInput, folders, verdicts }: ScreenshotsProps) {
+  const newSince = useNewSince(pull?.last_upload_at);
+  const options = useMemo(() => filterOptions(shots.items.map(({ newest }) => newest)), [shots.items]);
   const isEnough = shots.more === null || shots.items.length >= WAITED_FOR || shots.error !== undefined;
   const isReady = useEver(shots.loaded && isEnough);
   if (shots.items.length === 0 || !isReady) return <NoShots pull={pull} shots={shots} />;
-  const { wanted } = wanting;
-  const found = inOrder(folders).length;
+  const { filter } = filterInput;
+  const found = listShots(folders).length;
   return (
     <>
-      <Toolbar {...{ at, wanting, verdicts, found, ...options }} tab="all" total={shots.items.length} />
-      <Gallery {...{ folders, at, wanted, newSince }} lastCommit={pull?.last_commit ?? ""} />
-      {found === 0 && !isEverything(wanted) && <NoMatch at={at} wanted={wanted} tab="all" />}
+      <Toolbar {...{ urls, filterInput, verdicts, found, ...options }} tab="all" total={shots.items.length} />
+      <Gallery {...{ folders, urls, filter, newSince }} lastCommit={pull?.last_commit ?? ""} />
+      {found === 0 && !isUnfiltered(filter) && <NoMatch urls={urls} filter={filter} tab="all" />}
       {(shots.items.length >= MOST_SHOTS || shots.error) && (
         <MoreButton more={shots.more} noun="screenshots" />
       )}
@@ -93,11 +93,19 @@ function Screenshots({ at, pull, shots, wanting, folders, verdicts }: Screenshot
 }
 
 /** The filter finds nothing. */
-export function NoMatch({ at, wanted, tab }: { at: PullAddresses; wanted: Wanted; tab: "all" | "changes" }) {
+export function NoMatch({
+  urls,
+  filter,
+  tab,
+}: {
+  urls: PullUrls;
+  filter: ShotFilter;
+  tab: "all" | "changes";
+}) {
   return (
     <Empty title="No screenshots match">
-      <p>{wanted.q ? <>No name contains “{wanted.q}”.</> : "None is like that."}</p>
-      <Link class="button plain" href={pageHref(at, { tab, wanted: EVERYTHING })} replace>
+      <p>{filter.q ? <>No name contains “{filter.q}”.</> : "None is like that."}</p>
+      <Link class="button plain" href={pageHref(urls, { tab, filter: NO_FILTER })} replace>
         Clear filter
       </Link>
     </Empty>
@@ -117,15 +125,15 @@ function NoShots({ pull, shots }: Pick<ScreenshotsProps, "pull" | "shots">) {
   return (
     <Empty title="No screenshots">
       <p>
-        <WhyNone pull={pull} />. The next upload to #{pull.pr_number} appears here automatically.
+        <NoImagesReason pull={pull} />. The next upload to #{pull.pr_number} appears here automatically.
       </p>
     </Empty>
   );
 }
 
 /** The order of the gallery as it is filtered, or all of it for a shot that the filter leaves out. */
-function useOrder(opened: Opened | null, folders: Folder[], shots: Shot[]): Shot[] {
-  const filtered = useMemo(() => inOrder(folders), [folders]);
-  const isLeftOut = opened !== null && !filtered.some(({ newest }) => samePlace(newest, opened.place));
-  return useMemo(() => (isLeftOut ? inOrder(arrange(shots)) : filtered), [isLeftOut, filtered, shots]);
+function useOrder(openShot: OpenShot | null, folders: Folder[], shots: Shot[]): Shot[] {
+  const filtered = useMemo(() => listShots(folders), [folders]);
+  const isLeftOut = openShot !== null && !filtered.some(({ newest }) => isSameShot(newest, openShot.shotKey));
+  return useMemo(() => (isLeftOut ? listShots(arrange(shots)) : filtered), [isLeftOut, filtered, shots]);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { afterDeleting, arrange, boxAspect, firstRows, inOrder, placeKey, widestRow } from "./arrange";
+import { arrange, boxAspect, chooseAfterDelete, firstRows, listShots, shotId, widestRow } from "./arrange";
 import { image, shot } from "./sample-shots";
 
 const layout = (folders: ReturnType<typeof arrange>) =>
@@ -43,7 +43,9 @@ describe("arranging the gallery", () => {
       ["b", "x"],
       ["z", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
     ]);
-    expect(inOrder(folders).map(({ newest }) => newest.name)).toEqual(layout(folders).map(([name]) => name));
+    expect(listShots(folders).map(({ newest }) => newest.name)).toEqual(
+      layout(folders).map(([name]) => name),
+    );
   });
 
   test("a few rows, or a single folder, need no folders", () => {
@@ -58,7 +60,7 @@ describe("arranging the gallery", () => {
   test("the same name and viewport in two themes are two shots of one row, light after dark", () => {
     const themed = (theme: string) => shot("A", "1280x800", { theme });
     const [folder] = arrange([themed("light"), themed("dark")]);
-    const keys = folder?.rows[0]?.cells.map(({ newest }) => placeKey(newest));
+    const keys = folder?.rows[0]?.cells.map(({ newest }) => shotId(newest));
     expect(keys).toEqual(["1280x800 dark A", "1280x800 light A"]);
   });
 
@@ -94,19 +96,19 @@ describe("after deleting", () => {
   ];
 
   test("the newest image of a shot leads to the next shot, and in the last shot to the previous one", () => {
-    expect(afterDeleting(b, [b], order)).toBe(c);
-    expect(afterDeleting(c, [c], order)).toBe(b);
+    expect(chooseAfterDelete(b, [b], order)).toBe(c);
+    expect(chooseAfterDelete(c, [c], order)).toBe(b);
   });
 
   test("an older commit leads to the one before it, the oldest commit to the one after it", () => {
     const commits = [a, image({ name: "A" }), image({ name: "A" })];
-    expect(afterDeleting(commits[1] ?? a, commits, order)).toBe(commits[2]);
-    expect(afterDeleting(commits[2] ?? a, commits, order)).toBe(commits[1]);
+    expect(chooseAfterDelete(commits[1] ?? a, commits, order)).toBe(commits[2]);
+    expect(chooseAfterDelete(commits[2] ?? a, commits, order)).toBe(commits[1]);
   });
 
   test("the only shot leads to its older commit, and the last image leads nowhere", () => {
     const older = image({ name: "A" });
-    expect(afterDeleting(a, [a, older], [order[0] ?? shot("A", "1x1")])).toBe(older);
-    expect(afterDeleting(a, [a], [order[0] ?? shot("A", "1x1")])).toBeNull();
+    expect(chooseAfterDelete(a, [a, older], [order[0] ?? shot("A", "1x1")])).toBe(older);
+    expect(chooseAfterDelete(a, [a], [order[0] ?? shot("A", "1x1")])).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 /** Arranges a pull request's shots: folders of rows, one row per name, one cell per viewport and theme. */
-import { naturally } from "../lib/natural-order";
+import { sortNaturally } from "../lib/natural-order";
 import type { Image, Shot } from "../lib/types";
 
 export interface Row {
@@ -22,7 +22,7 @@ export interface Size {
 }
 
 /** What makes a shot: each commit has an image of it. */
-export interface Place {
+export interface ShotKey {
   name: string;
   viewport: string;
   /** Empty, light or dark. */
@@ -30,12 +30,12 @@ export interface Place {
 }
 
 /** Only the place of an image. */
-export const placeOf = ({ name, viewport, theme }: Place): Place => ({ name, viewport, theme });
+export const shotKeyOf = ({ name, viewport, theme }: ShotKey): ShotKey => ({ name, viewport, theme });
 
 /** A viewport and a theme contain no space, so no two places share a key. */
-export const placeKey = ({ viewport, theme, name }: Place): string => `${viewport} ${theme} ${name}`;
+export const shotId = ({ viewport, theme, name }: ShotKey): string => `${viewport} ${theme} ${name}`;
 
-export const samePlace = (one: Place, other: Place): boolean => placeKey(one) === placeKey(other);
+export const isSameShot = (one: ShotKey, other: ShotKey): boolean => shotId(one) === shotId(other);
 
 export function viewportSize(viewport: string): Size {
   const [width = 0, height = 0] = viewport.split("x").map(Number);
@@ -45,7 +45,7 @@ export function viewportSize(viewport: string): Size {
 export const viewportLabel = (viewport: string): string => viewport.replace("x", " × ");
 
 /** "1280 × 800, dark" */
-export const placeLabel = ({ viewport, theme }: Pick<Place, "viewport" | "theme">): string =>
+export const variantLabel = ({ viewport, theme }: Pick<ShotKey, "viewport" | "theme">): string =>
   theme ? `${viewportLabel(viewport)}, ${theme}` : viewportLabel(viewport);
 
 const FEW_ROWS = 12;
@@ -61,15 +61,18 @@ export function boxAspect(viewport: string): number {
 
 /** Names without a folder first, then each folder; everything in natural order. A few rows need no folders. */
 export function arrange(shots: Shot[]): Folder[] {
-  const byName = grouped(shots, ({ newest }) => newest.name);
-  const rows = naturally(byName.keys(), (name) => name).map((name) => ({
+  const byName = groupBy(shots, ({ newest }) => newest.name);
+  const rows = sortNaturally(byName.keys(), (name) => name).map((name) => ({
     name,
     label: name.slice(folderOf(name).length).replace(/^\//, ""),
-    cells: naturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${newest.theme}`),
+    cells: sortNaturally(byName.get(name) ?? [], ({ newest }) => `${newest.viewport} ${newest.theme}`),
   }));
-  const byFolder = grouped(rows, ({ name }) => folderOf(name));
+  const byFolder = groupBy(rows, ({ name }) => folderOf(name));
   if (byFolder.size === 1 || (rows.length > 0 && rows.length <= FEW_ROWS)) return [{ path: "", rows }];
-  return naturally(byFolder.keys(), (path) => path).map((path) => ({ path, rows: byFolder.get(path) ?? [] }));
+  return sortNaturally(byFolder.keys(), (path) => path).map((path) => ({
+    path,
+    rows: byFolder.get(path) ?? [],
+  }));
 }
 
 /** "a/b" of "a/b/c". A slash at the start or the end makes no folder. */
@@ -78,7 +81,7 @@ function folderOf(name: string): string {
   return slash > 0 ? name.slice(0, slash) : "";
 }
 
-function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
+function groupBy<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const key = keyOf(item);
@@ -90,7 +93,7 @@ function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
 }
 
 /** The order of the lightbox. */
-export const inOrder = (folders: Folder[]): Shot[] =>
+export const listShots = (folders: Folder[]): Shot[] =>
   folders.flatMap(({ rows }) => rows.flatMap((row) => row.cells));
 
 export const rowCount = (folders: Folder[]): number =>
@@ -116,9 +119,9 @@ const widthOf = (cells: Shot[]): number =>
   cells.reduce((sum, { newest }) => sum + boxAspect(newest.viewport), 0);
 
 /** The image to show after deleting this one; null if it is the last. */
-export function afterDeleting(image: Image, commits: Image[], order: Shot[]): Image | null {
+export function chooseAfterDelete(image: Image, commits: Image[], order: Shot[]): Image | null {
   const age = commits.findIndex(({ id }) => id === image.id);
   if (age > 0) return commits[age + 1] ?? commits[age - 1] ?? null;
-  const at = order.findIndex(({ newest }) => samePlace(newest, image));
+  const at = order.findIndex(({ newest }) => isSameShot(newest, image));
   return order[at + 1]?.newest ?? order[at - 1]?.newest ?? commits[1] ?? null;
 }

@@ -1,7 +1,7 @@
 /** The images of a shot as its history: each commit once, and equal bytes once. */
 import type { Image } from "../lib/types";
 
-export interface Entry {
+export interface HistoryEntry {
   /** The newest image of the entry. */
   image: Image;
   /** The first commit that had these bytes, if it is another than the image's. */
@@ -11,9 +11,9 @@ export interface Entry {
 }
 
 /** From images, newest first. A second run of a commit replaces the first. */
-export function historyOf(images: Image[]): Entry[] {
-  const entries: Entry[] = [];
-  const commits = new Map<string, Entry>();
+export function buildHistory(images: Image[]): HistoryEntry[] {
+  const entries: HistoryEntry[] = [];
+  const commits = new Map<string, HistoryEntry>();
   for (const image of images) {
     const rerun = commits.get(image.commit_sha);
     if (rerun) {
@@ -35,5 +35,5 @@ export function historyOf(images: Image[]): Entry[] {
 }
 
 /** The index of the entry that has this image; -1 if none has. */
-export const entryWith = (entries: Entry[], id: string): number =>
+export const findEntry = (entries: HistoryEntry[], id: string): number =>
   entries.findIndex(({ images }) => images.some((image) => image.id === id));

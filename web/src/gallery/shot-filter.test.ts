@@ -1,9 +1,16 @@
 import { expect, test } from "vitest";
 import type { Shot } from "../lib/types";
 import { shot } from "./sample-shots";
-import { asParameters, choices, EVERYTHING, find, nameTerm, wantedOf } from "./shot-filter";
+import {
+  filterOptions,
+  filterParameters,
+  filterShots,
+  NO_FILTER,
+  nameTerm,
+  shotFilterFrom,
+} from "./shot-filter";
 
-const place = ({ newest }: Shot) => newest;
+const key = ({ newest }: Shot) => newest;
 
 const shots = [
   shot("checkout/Cart", "1280x800"),
@@ -11,11 +18,13 @@ const shots = [
   shot("checkout/pay", "375x812"),
   shot("home", "10000x800"),
 ];
-const names = (wanted: Partial<typeof EVERYTHING>) =>
-  find(shots, { ...EVERYTHING, ...wanted }, place).map(({ newest }) => `${newest.name} ${newest.viewport}`);
+const names = (filter: Partial<typeof NO_FILTER>) =>
+  filterShots(shots, { ...NO_FILTER, ...filter }, key).map(
+    ({ newest }) => `${newest.name} ${newest.viewport}`,
+  );
 
 test("nothing wanted finds everything", () => {
-  expect(find(shots, EVERYTHING, place)).toEqual(shots);
+  expect(filterShots(shots, NO_FILTER, key)).toEqual(shots);
 });
 
 test("every word must be in the name, in upper or lower case", () => {
@@ -28,12 +37,15 @@ test("viewport and theme narrow it down", () => {
   expect(names({ q: "cart", viewport: "375x812" })).toEqual(["checkout/cart 375x812"]);
   expect(names({ theme: "dark" })).toEqual([]);
   const dark = shot("a", "1x1", { theme: "dark" });
-  expect(find([...shots, dark], { ...EVERYTHING, theme: "dark" }, place)).toEqual([dark]);
-  expect(choices([...shots, dark].map(place)).themes).toEqual(["dark"]);
+  expect(filterShots([...shots, dark], { ...NO_FILTER, theme: "dark" }, key)).toEqual([dark]);
+  expect(filterOptions([...shots, dark].map(key)).themes).toEqual(["dark"]);
 });
 
 test("viewports are offered by width", () => {
-  expect(choices(shots.map(place))).toEqual({ viewports: ["375x812", "1280x800", "10000x800"], themes: [] });
+  expect(filterOptions(shots.map(key))).toEqual({
+    viewports: ["375x812", "1280x800", "10000x800"],
+    themes: [],
+  });
 });
 
 test("a search that found a number or a commit is not passed on as a name", () => {
@@ -42,6 +54,6 @@ test("a search that found a number or a commit is not passed on as a name", () =
 });
 
 test("the URL keeps what is wanted, the verdict too", () => {
-  const wanted = { q: "cart", viewport: "1x1", theme: "dark", verdict: "changed" };
-  expect(wantedOf(new URLSearchParams(asParameters(wanted)))).toEqual(wanted);
+  const filter = { q: "cart", viewport: "1x1", theme: "dark", verdict: "changed" };
+  expect(shotFilterFrom(new URLSearchParams(filterParameters(filter)))).toEqual(filter);
 });

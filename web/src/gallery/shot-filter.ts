@@ -1,9 +1,9 @@
 /** Which shots of a pull request the gallery shows, as in the URL of the page. */
-import { naturally } from "../lib/natural-order";
+import { sortNaturally } from "../lib/natural-order";
 import type { PullRequest } from "../lib/types";
-import type { Place } from "./arrange";
+import type { ShotKey } from "./arrange";
 
-export interface Wanted {
+export interface ShotFilter {
   q: string;
   /** Empty: all of them. */
   viewport: string;
@@ -15,35 +15,39 @@ export interface Wanted {
 const PARAMETERS = { q: "q", viewport: "viewports", theme: "themes", verdict: "verdicts" } as const;
 const FIELDS = ["q", "viewport", "theme", "verdict"] as const;
 
-export const EVERYTHING: Wanted = { q: "", viewport: "", theme: "", verdict: "" };
+export const NO_FILTER: ShotFilter = { q: "", viewport: "", theme: "", verdict: "" };
 
-export const isEverything = (wanted: Wanted): boolean => FIELDS.every((field) => wanted[field] === "");
+export const isUnfiltered = (filter: ShotFilter): boolean => FIELDS.every((field) => filter[field] === "");
 
-export function wantedOf(query: URLSearchParams): Wanted {
-  const value = (field: keyof Wanted) => query.get(PARAMETERS[field])?.trim() ?? "";
+export function shotFilterFrom(query: URLSearchParams): ShotFilter {
+  const value = (field: keyof ShotFilter) => query.get(PARAMETERS[field])?.trim() ?? "";
   return { q: value("q"), viewport: value("viewport"), theme: value("theme"), verdict: value("verdict") };
 }
 
-export const asParameters = (wanted: Wanted): [string, string][] =>
-  FIELDS.filter((field) => wanted[field] !== "").map((field) => [PARAMETERS[field], wanted[field]]);
+export const filterParameters = (filter: ShotFilter): [string, string][] =>
+  FIELDS.filter((field) => filter[field] !== "").map((field) => [PARAMETERS[field], filter[field]]);
 
 /** Each word must be in the name, in upper or lower case. The verdict is not looked at. */
-export function find<T>(items: T[], { q, viewport, theme }: Wanted, placeOf: (item: T) => Place): T[] {
+export function filterShots<T>(
+  items: T[],
+  { q, viewport, theme }: ShotFilter,
+  keyOf: (item: T) => ShotKey,
+): T[] {
   const words = q.toLowerCase().split(/\s+/);
   return items.filter((item) => {
-    const place = placeOf(item);
-    if (viewport !== "" && place.viewport !== viewport) return false;
-    if (theme !== "" && place.theme !== theme) return false;
-    const name = place.name.toLowerCase();
+    const key = keyOf(item);
+    if (viewport !== "" && key.viewport !== viewport) return false;
+    if (theme !== "" && key.theme !== theme) return false;
+    const name = key.name.toLowerCase();
     return words.every((word) => name.includes(word));
   });
 }
 
 /** What there is to choose from. */
-export function choices(places: Place[]): { viewports: string[]; themes: string[] } {
+export function filterOptions(keys: ShotKey[]): { viewports: string[]; themes: string[] } {
   return {
-    viewports: naturally(new Set(places.map(({ viewport }) => viewport)), (viewport) => viewport),
-    themes: [...new Set(places.map(({ theme }) => theme))].filter((theme) => theme !== "").sort(),
+    viewports: sortNaturally(new Set(keys.map(({ viewport }) => viewport)), (viewport) => viewport),
+    themes: [...new Set(keys.map(({ theme }) => theme))].filter((theme) => theme !== "").sort(),
   };
 }
 

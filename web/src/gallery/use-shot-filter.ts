@@ -1,19 +1,19 @@
 import { useLocation } from "../lib/router";
-import { useTyped } from "../lib/use-url-text";
-import { type PullAddresses, pageHref, type Tab } from "../pull/urls";
-import { type Wanted, wantedOf } from "./shot-filter";
+import { useUrlText } from "../lib/use-url-text";
+import { type PullUrls, pageHref, type Tab } from "../pull/urls";
+import { type ShotFilter, shotFilterFrom } from "./shot-filter";
 
-export interface Wanting {
+export interface ShotFilterInput {
   /** With the text as typed, before the URL has it. */
-  wanted: Wanted;
+  filter: ShotFilter;
   text: string;
   setText: (text: string) => void;
 }
 
 /** What the toolbar of a tab asks for. */
-export function useWanting(at: PullAddresses, tab: Tab): Wanting {
+export function useShotFilter(urls: PullUrls, tab: Tab): ShotFilterInput {
   const { query } = useLocation();
-  const inUrl = wantedOf(query);
-  const [text, setText] = useTyped(inUrl.q, (q) => pageHref(at, { tab, wanted: { ...inUrl, q } }));
-  return { wanted: { ...inUrl, q: text.trim() }, text, setText };
+  const inUrl = shotFilterFrom(query);
+  const [text, setText] = useUrlText(inUrl.q, (q) => pageHref(urls, { tab, filter: { ...inUrl, q } }));
+  return { filter: { ...inUrl, q: text.trim() }, text, setText };
 }

@@ -4,7 +4,7 @@
  */
 
 /** The items in the natural order of their texts. */
-export function naturally<T>(items: Iterable<T>, textOf: (item: T) => string): T[] {
+export function sortNaturally<T>(items: Iterable<T>, textOf: (item: T) => string): T[] {
   return [...items]
     .map((item) => ({ item, text: textOf(item), parts: partsOf(textOf(item)) }))
     .sort((one, other) => byParts(one.parts, other.parts) || byCodePoint(one.text, other.text))

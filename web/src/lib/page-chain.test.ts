@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type FetchPage, flatten, type Page, renew, turn } from "./page-chain";
+import { type FetchPage, flatten, nextPageToCheck, type Page, renewPages } from "./page-chain";
 
 const SIZE = 3;
 const same = (item: string) => item;
@@ -20,7 +20,7 @@ class Served {
   };
 
   async all(): Promise<Page<string>[]> {
-    let pages = await renew<string>([], this.fetch);
+    let pages = await renewPages<string>([], this.fetch);
     for (let next = pages.at(-1)?.next; next; next = pages.at(-1)?.next) {
       const page = await this.fetch(next, null);
       if (page) pages = [...pages, page];
@@ -34,7 +34,7 @@ describe("renew", () => {
   it("requests only the first page while nothing changes, and keeps the same pages", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
-    const again = await renew(pages, served.fetch);
+    const again = await renewPages(pages, served.fetch);
     expect(served.asked).toEqual([null]);
     expect(again.every((page, index) => page === pages[index])).toBe(true);
   });
@@ -43,21 +43,21 @@ describe("renew", () => {
     const served = new Served([..."bcdefgh"]);
     const pages = await served.all();
     served.items = [..."abcdefgh"];
-    expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
+    expect(flatten(await renewPages(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
   });
 
   it("drops a deleted item, and reloads the pages that shifted", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."acdefgh"];
-    expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."acdefgh"]);
+    expect(flatten(await renewPages(pages, served.fetch), same)).toEqual([..."acdefgh"]);
   });
 
   it("drops pages when the list gets shorter", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."ab"];
-    const renewed = await renew(pages, served.fetch);
+    const renewed = await renewPages(pages, served.fetch);
     expect(renewed).toHaveLength(1);
     expect(flatten(renewed, same)).toEqual(["a", "b"]);
   });
@@ -66,21 +66,21 @@ describe("renew", () => {
     const served = new Served([..."abcd"]);
     const pages = await served.all();
     served.items = [];
-    expect(flatten(await renew(pages, served.fetch), same)).toEqual([]);
+    expect(flatten(await renewPages(pages, served.fetch), same)).toEqual([]);
   });
 
   it("finds a change on a later page when that page is polled", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
     served.items = [..."abcdegh"];
-    expect(flatten(await renew(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
-    expect(flatten(await renew(pages, served.fetch, { from: 1 }), same)).toEqual([..."abcdegh"]);
+    expect(flatten(await renewPages(pages, served.fetch), same)).toEqual([..."abcdefgh"]);
+    expect(flatten(await renewPages(pages, served.fetch, { from: 1 }), same)).toEqual([..."abcdegh"]);
   });
 
   it("requests every page with `everything`", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();
-    await renew(pages, served.fetch, { everything: true });
+    await renewPages(pages, served.fetch, { everything: true });
     expect(served.asked).toEqual([null, "c", "f"]);
   });
 });
@@ -91,6 +91,6 @@ it("shows a duplicate item once, at its first position", () => {
 });
 
 it("polls the later pages in turn", () => {
-  expect([0, 1, 2, 3].map((poll) => turn(3, poll))).toEqual([1, 2, 1, 2]);
-  expect(turn(1, 5)).toBeNull();
+  expect([0, 1, 2, 3].map((poll) => nextPageToCheck(3, poll))).toEqual([1, 2, 1, 2]);
+  expect(nextPageToCheck(1, 5)).toBeNull();
 });

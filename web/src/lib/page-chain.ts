@@ -21,7 +21,7 @@ export type FetchPage<T> = (after: string | null, etag: string | null) => Promis
  * The chain with the pages from `from` on checked again: as long as page ends have moved, or all pages with
  * `everything`.
  */
-export async function renew<T>(
+export async function renewPages<T>(
   pages: readonly Page<T>[],
   fetchPage: FetchPage<T>,
   { from = 0, everything = false }: { from?: number; everything?: boolean } = {},
@@ -52,6 +52,6 @@ export function flatten<T>(pages: readonly Page<T>[], idOf: (item: T) => string 
 }
 
 /** The page to check besides the first one at the nth poll: each in turn. */
-export function turn(pages: number, poll: number): number | null {
+export function nextPageToCheck(pages: number, poll: number): number | null {
   return pages < 2 ? null : 1 + (poll % (pages - 1));
 }

@@ -6,7 +6,7 @@ const GROWS_FOR_MS = 2_000;
 let entry: string | undefined;
 
 /** Remember the scroll position before leaving a page. */
-export function leaveScroll(): void {
+export function saveScroll(): void {
   if (entry === undefined) return;
   try {
     sessionStorage.setItem(`scroll:${entry}`, String(Math.round(window.scrollY)));
@@ -23,7 +23,7 @@ export function enterEntry(): void {
 
 /** Scroll to where this entry was left, as soon as the page has grown long enough. */
 export function restoreScroll(): void {
-  const top = remembered();
+  const top = loadScroll();
   let observer: ResizeObserver | undefined;
   const stop = () => observer?.disconnect();
   const reach = () => {
@@ -39,7 +39,7 @@ export function restoreScroll(): void {
   setTimeout(stop, GROWS_FOR_MS);
 }
 
-function remembered(): number {
+function loadScroll(): number {
   try {
     return Number(sessionStorage.getItem(`scroll:${entry}`) ?? 0);
   } catch {

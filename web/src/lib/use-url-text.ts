@@ -4,7 +4,7 @@ import { navigate } from "./router";
 const TYPING_MS = 250;
 
 /** Text in a field that the URL keeps: `text` changes with every key, and the URL after a pause. */
-export function useTyped(
+export function useUrlText(
   inUrl: string,
   address: (text: string) => string,
 ): [text: string, setText: (text: string) => void] {

@@ -1,27 +1,27 @@
 /** The side panel of the lightbox: facts about the image, and actions. */
 import type { ComponentChildren } from "preact";
 import { type Size, viewportLabel } from "../gallery/arrange";
-import { entryWith } from "../gallery/history";
+import { findEntry } from "../gallery/history";
 import { Unchanged } from "../gallery/unchanged";
 import { date, formatBytes, shortSha } from "../lib/format";
 import type { Image, Project, PullRequest } from "../lib/types";
-import { type PullAddresses, permalink } from "../pull/urls";
+import { imagePermalink, type PullUrls } from "../pull/urls";
 import { CopyButton, Mono, MoreButton, Time, TrashIcon } from "../ui";
-import { lifetime, lifetimeSentence } from "./lifetime";
-import type { Shown } from "./use-lightbox-image";
+import { computeLifetime, describeLifetime } from "./lifetime";
+import type { LightboxImage } from "./use-lightbox-image";
 
 interface DetailsProps {
   image: Image;
   pixels: Size | null;
   project: Project | undefined;
   pull: PullRequest;
-  at: PullAddresses;
-  shown: Shown;
+  urls: PullUrls;
+  current: LightboxImage;
   show: (image: Image) => void;
   onDelete: () => void;
 }
 
-export function Details({ image, pixels, project, pull, at, shown, show, onDelete }: DetailsProps) {
+export function Details({ image, pixels, project, pull, urls, current, show, onDelete }: DetailsProps) {
   return (
     <aside class="details" aria-label="About this screenshot">
       <h2 class="hidden">{image.name}</h2>
@@ -39,10 +39,12 @@ export function Details({ image, pixels, project, pull, at, shown, show, onDelet
         <Fact name="Uploaded">
           <Time at={image.uploaded_at} />
         </Fact>
-        {project && <Fact name="Expires">{lifetimeSentence(lifetime(image, pull, project), date)}</Fact>}
+        {project && (
+          <Fact name="Expires">{describeLifetime(computeLifetime(image, pull, project), date)}</Fact>
+        )}
       </dl>
       <div class="details-actions">
-        <CopyButton text={permalink(at, image, shown.isNewest)} label="Copy permalink" />
+        <CopyButton text={imagePermalink(urls, image, current.isNewest)} label="Copy permalink" />
         <CopyButton text={image.url} label="Copy URL" />
         <CopyButton text={image.markdown} label="Copy markdown" />
         <a class="button plain" href={image.url} target="_blank" rel="noopener">
@@ -52,11 +54,11 @@ export function Details({ image, pixels, project, pull, at, shown, show, onDelet
           <TrashIcon /> Delete
         </button>
       </div>
-      {(shown.history.length > 1 || shown.history[0]?.unchangedSince) && (
+      {(current.history.length > 1 || current.history[0]?.unchangedSince) && (
         <>
           <h3>Commits</h3>
-          <Commits shown={shown} image={image} show={show} />
-          <MoreButton more={shown.moreCommits} noun="commits" />
+          <CommitHistory current={current} image={image} show={show} />
+          <MoreButton more={current.moreCommits} noun="commits" />
         </>
       )}
       <p class="keys">
@@ -83,14 +85,14 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-interface CommitsProps {
-  shown: Shown;
+interface CommitHistoryProps {
+  current: LightboxImage;
   image: Image;
   show: (image: Image) => void;
 }
 
-function Commits({ shown: { history }, image, show }: CommitsProps) {
-  const current = entryWith(history, image.id);
+function CommitHistory({ current: { history }, image, show }: CommitHistoryProps) {
+  const currentEntry = findEntry(history, image.id);
   return (
     <ol class="commits">
       {history.map((entry, index) => (
@@ -98,7 +100,7 @@ function Commits({ shown: { history }, image, show }: CommitsProps) {
           <button
             type="button"
             onClick={() => show(entry.image)}
-            {...(index === current ? { "aria-current": "true" as const } : {})}
+            {...(index === currentEntry ? { "aria-current": "true" as const } : {})}
           >
             <Mono title={entry.image.commit_sha}>{shortSha(entry.image.commit_sha)}</Mono>{" "}
             <Time at={entry.image.uploaded_at} />

@@ -1,14 +1,14 @@
 /** What a key does, on the page and in the lightbox. */
 
 export type Step = "previous" | "next" | "newer" | "older";
-export type Action =
+export type KeyAction =
   | { do: "go"; step: Step }
   | { do: "pan"; x: number; y: number }
   | { do: "zoom"; how: "toggle" | "in" | "out" }
   | { do: "details" }
   | { do: "help" };
 
-export interface Key {
+export interface KeyPress {
   key: string;
   shiftKey: boolean;
   ctrlKey: boolean;
@@ -23,7 +23,7 @@ const ARROWS: Record<string, { step: Step; x: number; y: number }> = {
   ArrowDown: { step: "older", x: 0, y: 1 },
 };
 
-const OTHERS: Record<string, Action> = {
+const OTHERS: Record<string, KeyAction> = {
   z: { do: "zoom", how: "toggle" },
   "+": { do: "zoom", how: "in" },
   "=": { do: "zoom", how: "in" },
@@ -37,18 +37,18 @@ const OTHERS: Record<string, Action> = {
 };
 
 /** In the lightbox, an arrow moves over the image where there is more of it, or else goes to another image. */
-export function actionOf(event: Key, pans: { x: boolean; y: boolean }): Action | null {
+export function keyAction(event: KeyPress, pans: { x: boolean; y: boolean }): KeyAction | null {
   if (isForBrowser(event)) return null;
   const arrow = ARROWS[event.key];
-  if (!arrow) return OTHERS[inLowerCase(event.key)] ?? null;
+  if (!arrow) return OTHERS[normalizeKey(event.key)] ?? null;
   const isMore = arrow.x === 0 ? pans.y : pans.x;
   if (isMore && !event.shiftKey) return { do: "pan", x: arrow.x, y: arrow.y };
   return { do: "go", step: arrow.step };
 }
 
-export type PageAction = "filter" | "next" | "previous" | "help";
+export type PageKeyAction = "filter" | "next" | "previous" | "help";
 
-const ON_PAGE: Record<string, PageAction> = {
+const ON_PAGE: Record<string, PageKeyAction> = {
   "/": "filter",
   j: "next",
   k: "previous",
@@ -58,12 +58,12 @@ const ON_PAGE: Record<string, PageAction> = {
 };
 
 /** On the page, while no field has the focus. */
-export const pageActionOf = (event: Key): PageAction | null =>
-  isForBrowser(event) ? null : (ON_PAGE[inLowerCase(event.key)] ?? null);
+export const pageKeyAction = (event: KeyPress): PageKeyAction | null =>
+  isForBrowser(event) ? null : (ON_PAGE[normalizeKey(event.key)] ?? null);
 
-const isForBrowser = (event: Key): boolean => event.ctrlKey || event.metaKey || event.altKey;
+const isForBrowser = (event: KeyPress): boolean => event.ctrlKey || event.metaKey || event.altKey;
 
-const inLowerCase = (key: string): string => (key.length === 1 ? key.toLowerCase() : key);
+const normalizeKey = (key: string): string => (key.length === 1 ? key.toLowerCase() : key);
 
 /** For the help dialog. */
 export const KEYS: readonly { where: string; keys: readonly [keys: string, does: string][] }[] = [
@@ -107,7 +107,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
 const FAR_ENOUGH = 48;
 
 /** Which way a finger went: sideways, far enough, and more sideways than up or down. */
-export function swiped(dx: number, dy: number): Step | null {
+export function swipeStep(dx: number, dy: number): Step | null {
   if (Math.abs(dx) < FAR_ENOUGH || Math.abs(dx) < 2 * Math.abs(dy)) return null;
   return dx < 0 ? "next" : "previous";
 }

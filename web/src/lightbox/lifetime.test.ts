@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lifetime, lifetimeSentence } from "./lifetime";
+import { computeLifetime, describeLifetime } from "./lifetime";
 
 const DAY = 86_400;
 const uploaded = { uploaded_at: 1000, url: `http://img.test/i/a.png?exp=${1000 + 365 * DAY}&token=1.aa` };
@@ -7,7 +7,8 @@ const open = { closed_at: null };
 const closed = { closed_at: 2000 };
 const day = (time: number) => `day ${(time - 1000) / DAY}`;
 
-const says = (...given: Parameters<typeof lifetime>) => lifetimeSentence(lifetime(...given), day);
+const says = (...given: Parameters<typeof computeLifetime>) =>
+  describeLifetime(computeLifetime(...given), day);
 
 test("pr_close: deleted when the pull request closes, or when the link expires", () => {
   expect(says(uploaded, open, { policy: "pr_close", retain_days: null })).toBe(
@@ -31,7 +32,7 @@ test("manual: only the link expires", () => {
 });
 
 test("a retention longer than the link's lifetime shows the link's expiry", () => {
-  expect(lifetime(uploaded, open, { policy: "manual", retain_days: 1000 })).toEqual({
+  expect(computeLifetime(uploaded, open, { policy: "manual", retain_days: 1000 })).toEqual({
     event: "nothing",
     until: 1000 + 365 * DAY,
     retained: false,

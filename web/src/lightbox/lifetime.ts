@@ -12,12 +12,12 @@ export interface Lifetime {
   retained: boolean;
 }
 
-export function lifetime(
+export function computeLifetime(
   image: Pick<Image, "uploaded_at" | "url">,
   pull: Pick<PullRequest, "closed_at">,
   project: Pick<Project, "policy" | "retain_days">,
 ): Lifetime {
-  const linkEnds = signedUntil(image.url) ?? image.uploaded_at + 365 * DAY;
+  const linkEnds = readLinkExpiry(image.url) ?? image.uploaded_at + 365 * DAY;
   const retention = project.retain_days === null ? Infinity : image.uploaded_at + project.retain_days * DAY;
   return {
     event: project.policy !== "pr_close" ? "nothing" : pull.closed_at === null ? "close" : "closed",
@@ -26,12 +26,12 @@ export function lifetime(
   };
 }
 
-function signedUntil(url: string): number | null {
+function readLinkExpiry(url: string): number | null {
   const exp = new URL(url, "http://localhost").searchParams.get("exp");
   return exp && /^\d+$/.test(exp) ? Number(exp) : null;
 }
 
-export function lifetimeSentence(
+export function describeLifetime(
   { event, until, retained }: Lifetime,
   day: (time: number) => string,
 ): string {

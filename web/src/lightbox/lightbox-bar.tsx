@@ -1,13 +1,13 @@
 /** The lightbox's controls. */
 import type { ComponentChildren } from "preact";
-import { type Place, placeLabel } from "../gallery/arrange";
+import { type ShotKey, variantLabel } from "../gallery/arrange";
 import { formatNumber } from "../lib/format";
 import { CloseIcon, DownIcon, LeftIcon, MinusIcon, PlusIcon, RightIcon, UpIcon } from "../ui";
 import type { Step } from "./keys";
 import type { Zoom } from "./use-zoom";
 
-interface BarProps {
-  place: Place;
+interface LightboxBarProps {
+  shotKey: ShotKey;
   position: number;
   /** The number of shots; null if more can be loaded. */
   total: number | null;
@@ -19,11 +19,11 @@ interface BarProps {
   children?: ComponentChildren;
 }
 
-export function Bar({ place, position, total, zoom, about, onClose, children }: BarProps) {
+export function LightboxBar({ shotKey, position, total, zoom, about, onClose, children }: LightboxBarProps) {
   return (
     <div class="bar">
-      <p class="bar-title" title={place.name} aria-live="polite" aria-atomic="true">
-        <strong>{place.name}</strong> <span class="bar-place">{placeLabel(place)}</span>{" "}
+      <p class="bar-title" title={shotKey.name} aria-live="polite" aria-atomic="true">
+        <strong>{shotKey.name}</strong> <span class="bar-variant">{variantLabel(shotKey)}</span>{" "}
         {position >= 0 && (
           <span class="bar-position">
             {formatNumber(position + 1)}
@@ -53,11 +53,11 @@ function ZoomButtons({ zoom }: { zoom: Zoom }) {
       <button
         type="button"
         class="bar-scale"
-        title={zoom.isAsOpened ? "Actual size (Z)" : "Back to the first size (Z)"}
+        title={zoom.isInitial ? "Actual size (Z)" : "Back to the first size (Z)"}
         onClick={() => zoom.change("toggle")}
       >
         {zoom.label}
-        <span class="hidden">{zoom.isAsOpened ? ", show actual size" : ", back to the first size"}</span>
+        <span class="hidden">{zoom.isInitial ? ", show actual size" : ", back to the first size"}</span>
       </button>
       <button type="button" class="icon-button" title="Zoom in (+)" onClick={() => zoom.change("in")}>
         <PlusIcon />
@@ -75,14 +75,14 @@ const STEPS = [
 ] as const;
 
 interface StepButtonsProps {
-  neighbours: Partial<Record<Step, unknown>>;
+  neighbors: Partial<Record<Step, unknown>>;
   /** What is previous and next. */
   noun: string;
   go: (step: Step) => void;
 }
 
-export function StepButtons({ neighbours, noun, go }: StepButtonsProps) {
-  const several = neighbours.newer !== undefined || neighbours.older !== undefined;
+export function StepButtons({ neighbors, noun, go }: StepButtonsProps) {
+  const several = neighbors.newer !== undefined || neighbors.older !== undefined;
   const sideways = (step: Step) => step === "previous" || step === "next";
   return (
     <>
@@ -93,7 +93,7 @@ export function StepButtons({ neighbours, noun, go }: StepButtonsProps) {
           class={`step step-${step}`}
           title={`${label} ${sideways(step) ? noun : "commit"}`}
           // Not `disabled`: the button would lose the focus at the end of the gallery.
-          aria-disabled={neighbours[step] === undefined}
+          aria-disabled={neighbors[step] === undefined}
           onClick={() => go(step)}
         >
           <Icon />

@@ -1,37 +1,37 @@
 /** One image at a time, over the gallery. The URL says which, so it can be linked and Back closes it. */
 import { useState } from "preact/hooks";
-import { afterDeleting, placeLabel } from "../gallery/arrange";
-import type { Wanted } from "../gallery/shot-filter";
+import { chooseAfterDelete, variantLabel } from "../gallery/arrange";
+import type { ShotFilter } from "../gallery/shot-filter";
 import { send } from "../lib/api";
 import { shortSha } from "../lib/format";
 import type { Pages } from "../lib/live";
 import { navigate } from "../lib/router";
 import type { Image, Project, PullRequest, Shot } from "../lib/types";
-import { imagePath, lightboxHref, type Opened, type PullAddresses } from "../pull/urls";
-import { useMissing, useThumbnailOf } from "../thumbnails/thumbnail";
-import { LIGHTBOX_WORDS } from "../thumbnails/thumbnail-errors";
-import { confirmDialog, InfoIcon, toast, useAct } from "../ui";
+import { imagePath, lightboxHref, type OpenShot, type PullUrls } from "../pull/urls";
+import { useThumbnailErrors, useThumbnailRequest } from "../thumbnails/thumbnail";
+import { LIGHTBOX_MESSAGES } from "../thumbnails/thumbnail-errors";
+import { confirmDialog, InfoIcon, toast, useAction } from "../ui";
 import { Details } from "./details";
-import { actionOf, type Step } from "./keys";
-import { Bar, StepButtons } from "./lightbox-bar";
+import { keyAction, type Step } from "./keys";
+import { LightboxBar, StepButtons } from "./lightbox-bar";
 import { useModal, usePace } from "./modal";
-import { usePreloaded } from "./preload";
+import { usePreload } from "./preload";
 import { Stage } from "./stage";
-import { type Shown, useShown } from "./use-lightbox-image";
+import { type LightboxImage, useLightboxImage } from "./use-lightbox-image";
 import { useNaturalSize, useZoom, type Zoom } from "./use-zoom";
 
 const NARROW = "(max-width: 800px)";
 
 interface LightboxProps {
-  opened: Opened;
+  openShot: OpenShot;
   order: Shot[];
   shots: Pages<Shot>;
   project: Project | undefined;
   projectId: string;
   pull: PullRequest;
-  at: PullAddresses;
+  urls: PullUrls;
   /** The filter of the gallery, which the URL keeps. */
-  wanted: Wanted;
+  filter: ShotFilter;
   onHelp: () => void;
   onClose: () => void;
   /** An image was deleted, so the page must reload its data. */
@@ -39,41 +39,43 @@ interface LightboxProps {
 }
 
 export function Lightbox(props: LightboxProps) {
-  const { opened, order, shots, project, pull, at, wanted, onHelp, onClose } = props;
+  const { openShot, order, shots, project, pull, urls, filter, onHelp, onClose } = props;
   const dialog = useModal();
-  const shown = useShown(opened, order, shots, at);
-  const { image } = shown;
-  useThumbnailOf(image);
-  const missingOf = useMissing();
-  const missing = image && missingOf(image);
+  const current = useLightboxImage(openShot, order, shots, urls);
+  const { image } = current;
+  useThumbnailRequest(image);
+  const thumbnailErrorOf = useThumbnailErrors();
+  const thumbnailError = image && thumbnailErrorOf(image);
   const natural = useNaturalSize(image);
   const zoom = useZoom(image, natural.size);
   const [withDetails, setWithDetails] = useState(() => !window.matchMedia(NARROW).matches);
   const toggleDetails = () => setWithDetails(!withDetails);
-  const show = (next: Image) => navigate(lightboxHref(at, next, wanted), { replace: true });
+  const show = (next: Image) => navigate(lightboxHref(urls, next, filter), { replace: true });
   const go = (step: Step) => {
-    const next = shown.neighbours[step];
+    const next = current.neighbors[step];
     if (next) show(next);
   };
-  const remove = useRemove(props, shown, show);
+  const remove = useRemove(props, current, show);
   const onKeyDown = useKeys(zoom, go, toggleDetails, onHelp);
-  const quick = Object.values(shown.neighbours).filter((next) => next && missingOf(next) !== "too_large");
-  usePreloaded(quick, natural.arrived);
+  const quick = Object.values(current.neighbors).filter(
+    (next) => next && thumbnailErrorOf(next) !== "too_large",
+  );
+  usePreload(quick, natural.loaded);
 
   return (
     <dialog
       ref={dialog}
       class={`lightbox ${image && withDetails ? "with-details" : ""}`}
-      aria-label={`${opened.place.name}, ${placeLabel(opened.place)}`}
+      aria-label={`${openShot.shotKey.name}, ${variantLabel(openShot.shotKey)}`}
       onKeyDown={onKeyDown}
       onCancel={(event) => {
         event.preventDefault(); // Escape: the URL decides whether it is open
         onClose();
       }}
     >
-      <Bar
-        place={opened.place}
-        position={shown.position}
+      <LightboxBar
+        shotKey={openShot.shotKey}
+        position={current.position}
         total={shots.more ? null : order.length}
         zoom={zoom}
         about={image && <span class="hidden">commit {shortSha(image.commit_sha)}</span>}
@@ -89,33 +91,33 @@ export function Lightbox(props: LightboxProps) {
           <InfoIcon />
           <span class="hidden">Details</span>
         </button>
-      </Bar>
+      </LightboxBar>
       <div class="lightbox-view">
-        {missing && (
+        {thumbnailError && (
           <p class="lightbox-note" role="status">
-            {LIGHTBOX_WORDS[missing]}
+            {LIGHTBOX_MESSAGES[thumbnailError]}
           </p>
         )}
         <Stage
           image={image}
-          missing={missing}
+          thumbnailError={thumbnailError}
           zoom={zoom}
           natural={natural}
           go={go}
-          onFailed={shown.lookAgain}
+          onFailed={current.refresh}
         >
-          <NoPicture waiting={shown.waiting} />
+          <NoImage waiting={current.waiting} />
         </Stage>
-        <StepButtons neighbours={shown.neighbours} noun="screenshot" go={go} />
+        <StepButtons neighbors={current.neighbors} noun="screenshot" go={go} />
       </div>
       {image && withDetails && (
         <Details
           image={image}
-          pixels={natural.arrived ? natural.size : null}
+          pixels={natural.loaded ? natural.size : null}
           project={project}
           pull={pull}
-          at={at}
-          shown={shown}
+          urls={urls}
+          current={current}
           show={show}
           onDelete={remove}
         />
@@ -124,7 +126,7 @@ export function Lightbox(props: LightboxProps) {
   );
 }
 
-function NoPicture({ waiting }: { waiting: boolean }) {
+function NoImage({ waiting }: { waiting: boolean }) {
   if (waiting) return <p class="quiet">Loading…</p>;
   return (
     <div class="lightbox-gone" role="alert">
@@ -138,7 +140,7 @@ function useKeys(zoom: Zoom, go: (step: Step) => void, toggleDetails: () => void
   const pace = usePace();
   return (event: KeyboardEvent) => {
     const enter = event.key === "Enter" && event.target === zoom.stage;
-    const action = enter ? ZOOM : actionOf(event, zoom.pans);
+    const action = enter ? ZOOM : keyAction(event, zoom.pans);
     if (!action) return;
     event.preventDefault();
     if (action.do === "pan") zoom.pan(action.x, action.y);
@@ -153,23 +155,23 @@ const ZOOM = { do: "zoom", how: "toggle" } as const;
 
 function useRemove(
   props: LightboxProps,
-  { image, images }: Shown,
+  { image, images }: LightboxImage,
   show: (image: Image) => void,
 ): () => Promise<void> {
   const { order, projectId, onClose, onChanged } = props;
-  const act = useAct();
+  const act = useAction();
   return async () => {
     if (!image) return;
     const sure = await confirmDialog({
-      title: `Delete ${image.name}, ${placeLabel(image)}?`,
+      title: `Delete ${image.name}, ${variantLabel(image)}?`,
       action: "Delete screenshot",
       body: <p>Its link stops working, here and in the pull request. You can’t undo this.</p>,
     });
     if (!sure) return;
     await act.run(async () => {
-      const next = afterDeleting(image, images, order);
+      const next = chooseAfterDelete(image, images, order);
       await send("DELETE", imagePath(projectId, image));
-      toast(`Deleted ${image.name}, ${placeLabel(image)}.`);
+      toast(`Deleted ${image.name}, ${variantLabel(image)}.`);
       if (next) show(next);
       else onClose();
       onChanged();

@@ -8,21 +8,21 @@ const sizes = new Map<string, Size>();
 /** An image's size in pixels, if it has been here. */
 export const knownSize = (id: string): Size | null => sizes.get(id) ?? null;
 
-export const remember = (id: string, size: Size): void => void sizes.set(id, size);
+export const rememberSize = (id: string, size: Size): void => void sizes.set(id, size);
 
 /** Preload these into the browser's cache once `when` is true. */
-export function usePreloaded(images: (Image | undefined)[], when: boolean): void {
-  const wanted = images.filter((image) => image !== undefined);
-  const which = wanted.map(({ id }) => id).join();
+export function usePreload(images: (Image | undefined)[], when: boolean): void {
+  const present = images.filter((image) => image !== undefined);
+  const ids = present.map(({ id }) => id).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: `which` identifies the images
   useEffect(() => {
-    if (when) for (const image of wanted) preload(image);
-  }, [which, when]);
+    if (when) for (const image of present) preload(image);
+  }, [ids, when]);
 }
 
 function preload({ id, url }: Image): void {
   if (sizes.has(id)) return;
-  const picture = new window.Image();
-  picture.onload = () => remember(id, { width: picture.naturalWidth, height: picture.naturalHeight });
-  picture.src = url;
+  const element = new window.Image();
+  element.onload = () => rememberSize(id, { width: element.naturalWidth, height: element.naturalHeight });
+  element.src = url;
 }

@@ -3,44 +3,53 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Size } from "../gallery/arrange";
 import type { Image } from "../lib/types";
-import type { Missing } from "../thumbnails/thumbnail-errors";
+import type { ThumbnailError } from "../thumbnails/thumbnail-errors";
 import { Button } from "../ui";
-import { type Step, swiped } from "./keys";
-import type { Natural, Point, Zoom } from "./use-zoom";
+import { type Step, swipeStep } from "./keys";
+import type { NaturalSize, Point, Zoom } from "./use-zoom";
 
 const STILL_A_CLICK = 4;
 
 interface StageProps {
   image: Image | null;
-  /** Why it has no thumbnail, which also says what to expect of the image. */
-  missing: Missing | null;
+  /** Why it has no thumbnail: the image may not load either. */
+  thumbnailError: ThumbnailError | null;
   zoom: Zoom;
-  natural: Natural;
+  natural: NaturalSize;
   go: (step: Step) => void;
   /** The image did not load. */
   onFailed: () => void;
-  /** What to show if there is no image. */
+  /** Shown if there is no image. */
   children: ComponentChildren;
 }
 
-export function Stage({ image, missing, zoom, natural, go, onFailed, children }: StageProps) {
+export function Stage({ image, thumbnailError, zoom, natural, go, onFailed, children }: StageProps) {
   return (
-    <Frame label="Image" zoom={zoom} setFrame={zoom.setStage} go={go}>
+    <StageFrame label="Image" zoom={zoom} setFrame={zoom.setStage} go={go}>
       {image ? (
-        <div ref={zoom.picture} class="picture" style={drawnSize(zoom)}>
-          <Picture key={image.id} image={image} missing={missing} natural={natural} onFailed={onFailed} />
+        <div ref={zoom.imageBox} class="image-box" style={drawnStyle(zoom)}>
+          <StageImage
+            key={image.id}
+            image={image}
+            thumbnailError={thumbnailError}
+            natural={natural}
+            onFailed={onFailed}
+          />
         </div>
       ) : (
         children
       )}
-    </Frame>
+    </StageFrame>
   );
 }
 
-export const drawnSize = ({ shown }: Zoom) => ({ width: `${shown.width}px`, height: `${shown.height}px` });
+export const drawnStyle = ({ drawnSize }: Zoom) => ({
+  width: `${drawnSize.width}px`,
+  height: `${drawnSize.height}px`,
+});
 
-interface FrameProps {
-  /** What it shows. */
+interface StageFrameProps {
+  /** Says what the frame shows, for screen readers. */
   label: string;
   zoom: Zoom;
   setFrame: (element: HTMLElement | null) => void;
@@ -48,9 +57,9 @@ interface FrameProps {
   children: ComponentChildren;
 }
 
-/** What the keyboard and the pointer move the picture in. */
-export function Frame({ label, zoom, setFrame, go, children }: FrameProps) {
-  const hand = useHand(zoom, go);
+/** The frame in which the keyboard and the pointer move the image. */
+export function StageFrame({ label, zoom, setFrame, go, children }: StageFrameProps) {
+  const pointer = usePointer(zoom, go);
   const isLarger = zoom.pans.x || zoom.pans.y;
   const how = isLarger ? ", larger than the screen: use arrow keys to move" : ": press Enter to zoom in";
   return (
@@ -60,7 +69,7 @@ export function Frame({ label, zoom, setFrame, go, children }: FrameProps) {
       aria-label={label + how}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
       tabIndex={0}
-      {...hand}
+      {...pointer}
     >
       {children}
     </section>
@@ -68,47 +77,47 @@ export function Frame({ label, zoom, setFrame, go, children }: FrameProps) {
 }
 
 /** Shows the thumbnail until the image has loaded. */
-export function Picture({
+export function StageImage({
   image,
   alt = image.name,
-  missing,
+  thumbnailError,
   natural,
   onFailed,
-}: { image: Image; alt?: string } & Pick<StageProps, "missing" | "natural" | "onFailed">) {
+}: { image: Image; alt?: string } & Pick<StageProps, "thumbnailError" | "natural" | "onFailed">) {
   const [failed, setFailed] = useState(false);
-  const [isWanted, setWanted] = useState(false);
-  if (missing === "too_large" && !isWanted) {
+  const [showAnyway, setShowAnyway] = useState(false);
+  if (thumbnailError === "too_large" && !showAnyway) {
     return (
-      <div class="picture-failed">
+      <div class="image-failed">
         <p>Showing it can keep your browser busy for minutes.</p>
-        <Button onClick={() => setWanted(true)}>Show image</Button>
+        <Button onClick={() => setShowAnyway(true)}>Show image</Button>
       </div>
     );
   }
   if (failed) {
     return (
-      <div class="picture-failed" role="alert">
-        <p>{missing === "damaged" ? "Damaged image" : "Could not load this image."}</p>
-        {missing !== "damaged" && <Button onClick={() => setFailed(false)}>Try again</Button>}
+      <div class="image-failed" role="alert">
+        <p>{thumbnailError === "damaged" ? "Damaged image" : "Could not load this image."}</p>
+        {thumbnailError !== "damaged" && <Button onClick={() => setFailed(false)}>Try again</Button>}
       </div>
     );
   }
   return (
     <>
-      {!natural.arrived && image.thumbnail_url && (
+      {!natural.loaded && image.thumbnail_url && (
         <img
           class="stand-in"
           src={image.thumbnail_url}
           alt=""
-          onLoad={({ currentTarget }) => natural.learnFromThumbnail(sizeOf(currentTarget))}
+          onLoad={({ currentTarget }) => natural.setThumbnailSize(sizeOf(currentTarget))}
         />
       )}
       <img
-        class={natural.arrived ? "" : "arriving"}
+        class={natural.loaded ? "" : "not-loaded"}
         src={image.url}
         alt={alt}
         draggable={false}
-        onLoad={({ currentTarget }) => natural.learn(sizeOf(currentTarget))}
+        onLoad={({ currentTarget }) => natural.setSize(sizeOf(currentTarget))}
         onError={() => {
           setFailed(true);
           onFailed();
@@ -123,7 +132,7 @@ const sizeOf = (image: HTMLImageElement): Size => ({
   height: image.naturalHeight,
 });
 
-/** Where a click is in the stage, also if it is in a frame beside it that shows the same part. */
+/** Where a click is in the stage, even if it is in the frame beside it, which shows the same area. */
 function inStage(event: MouseEvent, stage: HTMLElement | null): Point {
   const own = (event.currentTarget as HTMLElement).getBoundingClientRect();
   const lead = stage?.getBoundingClientRect() ?? own;
@@ -131,7 +140,7 @@ function inStage(event: MouseEvent, stage: HTMLElement | null): Point {
 }
 
 /** Pointer input: a click zooms, a mouse drag moves the image, a swipe goes to the next one. */
-function useHand(zoom: Zoom, go: (step: Step) => void) {
+function usePointer(zoom: Zoom, go: (step: Step) => void) {
   const held = useRef<{ x: number; y: number; left: number; top: number; moved: boolean } | null>(null);
   const start = useRef<Touch | null>(null);
   const latest = useRef(zoom);
@@ -174,7 +183,7 @@ function useHand(zoom: Zoom, go: (step: Step) => void) {
       // On a page zoomed by pinching, one finger scrolls.
       const pinched = (window.visualViewport?.scale ?? 1) > 1.01;
       if (!from || !end || latest.current.pans.x || pinched) return;
-      const step = swiped(end.clientX - from.clientX, end.clientY - from.clientY);
+      const step = swipeStep(end.clientX - from.clientX, end.clientY - from.clientY);
       if (step) go(step);
     },
   };

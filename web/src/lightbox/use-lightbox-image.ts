@@ -1,16 +1,16 @@
 /** The image that the lightbox shows, and its neighbors. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type Place, placeKey, samePlace } from "../gallery/arrange";
-import { type Entry, entryWith, historyOf } from "../gallery/history";
+import { isSameShot, type ShotKey, shotId } from "../gallery/arrange";
+import { buildHistory, findEntry, type HistoryEntry } from "../gallery/history";
 import { type Pages, usePages } from "../lib/live";
 import type { Image, Shot } from "../lib/types";
-import { commitsPath, type Opened, type PullAddresses } from "../pull/urls";
+import { type OpenShot, type PullUrls, shotImagesPath } from "../pull/urls";
 import type { Step } from "./keys";
 
 const SETTLED_MS = 150;
 const NONE: Image[] = [];
 
-export interface Shown {
+export interface LightboxImage {
   image: Image | null;
   /** Not found yet, but not everything has loaded. */
   waiting: boolean;
@@ -20,25 +20,30 @@ export interface Shown {
   isNewest: boolean;
   /** All images of the shot that are loaded, newest first. */
   images: Image[];
-  history: Entry[];
+  history: HistoryEntry[];
   moreCommits: (() => Promise<void>) | null;
-  neighbours: Record<Step, Image | undefined>;
-  lookAgain: () => void;
+  neighbors: Record<Step, Image | undefined>;
+  refresh: () => void;
 }
 
-export function useShown(opened: Opened, order: Shot[], shots: Pages<Shot>, at: PullAddresses): Shown {
-  const { place } = opened;
-  const position = order.findIndex((shot) => samePlace(shot.newest, place));
+export function useLightboxImage(
+  openShot: OpenShot,
+  order: Shot[],
+  shots: Pages<Shot>,
+  urls: PullUrls,
+): LightboxImage {
+  const { shotKey } = openShot;
+  const position = order.findIndex((shot) => isSameShot(shot.newest, shotKey));
   const newest = order[position]?.newest;
-  const asked = useSettled(place);
-  const found = usePages(commitsPath(at, asked), "images", idOf);
-  const images = samePlace(asked, place) ? found.items : NONE;
-  const shownId = opened.id ?? newest?.id ?? images[0]?.id ?? "";
+  const asked = useDebounced(shotKey);
+  const found = usePages(shotImagesPath(urls, asked), "images", idOf);
+  const images = isSameShot(asked, shotKey) ? found.items : NONE;
+  const shownId = openShot.id ?? newest?.id ?? images[0]?.id ?? "";
   const image = images.find(({ id }) => id === shownId) ?? (newest?.id === shownId ? newest : null);
-  const history = useMemo(() => historyOf(images), [images]);
-  const age = entryWith(history, shownId);
+  const history = useMemo(() => buildHistory(images), [images]);
+  const age = findEntry(history, shownId);
   const last = useLastPosition(position);
-  const settling = !samePlace(asked, place) || found.loading;
+  const settling = !isSameShot(asked, shotKey) || found.loading;
   return {
     image,
     waiting: shots.loading || shots.more !== null || settling || found.error !== undefined,
@@ -47,25 +52,25 @@ export function useShown(opened: Opened, order: Shot[], shots: Pages<Shot>, at: 
     images,
     history,
     moreCommits: found.more,
-    neighbours: {
+    neighbors: {
       previous: order[(position < 0 ? last : position) - 1]?.newest,
       next: order[position < 0 ? last : position + 1]?.newest,
       newer: history[age - 1]?.image,
       older: age < 0 ? undefined : history[age + 1]?.image,
     },
-    lookAgain: () => void Promise.all([found.refresh(), shots.refresh()]),
+    refresh: () => void Promise.all([found.refresh(), shots.refresh()]),
   };
 }
 
 const idOf = ({ id }: Image): string => id;
 
 /** The place after a short pause: paging quickly through the gallery requests nothing on the way. */
-function useSettled(place: Place): Place {
-  const [settled, setSettled] = useState(place);
-  const key = placeKey(place);
+function useDebounced(shotKey: ShotKey): ShotKey {
+  const [settled, setSettled] = useState(shotKey);
+  const key = shotId(shotKey);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the place
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(place), SETTLED_MS);
+    const timer = setTimeout(() => setSettled(shotKey), SETTLED_MS);
     return () => clearTimeout(timer);
   }, [key]);
   return settled;

@@ -1,10 +1,19 @@
-/** How large the lightbox shows its picture, and which part of it. */
+/** How large the lightbox shows its image, and which part of it. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Place, placeKey, type Size, viewportSize } from "../gallery/arrange";
+import { type ShotKey, type Size, shotId, viewportSize } from "../gallery/arrange";
 import type { Image } from "../lib/types";
-import { knownSize, remember } from "./preload";
-import { expectedSize, fitting, isSame, larger, opening, scaleLabel, smaller, toggled } from "./zoom";
+import { knownSize, rememberSize } from "./preload";
+import {
+  expectedSize,
+  fitScale,
+  initialScale,
+  isSameScale,
+  largerScale,
+  scaleLabel,
+  smallerScale,
+  toggleScale,
+} from "./zoom";
 
 const PAN_STEP = 96;
 
@@ -16,56 +25,59 @@ export interface Point {
 export interface Zoom {
   stage: HTMLElement | null;
   setStage(element: HTMLElement | null): void;
-  picture: RefObject<HTMLDivElement | null>;
+  imageBox: RefObject<HTMLDivElement | null>;
   /** "Fit", "Width" or "50 %". */
   label: string;
-  /** Whether it has the size that it opens at. */
-  isAsOpened: boolean;
-  shown: Size;
-  /** Whether there is more of it than the stage shows, sideways and up or down. */
+  /** Whether it has its initial size. */
+  isInitial: boolean;
+  drawnSize: Size;
+  /** Whether it is larger than the stage, horizontally and vertically. */
   pans: { x: boolean; y: boolean };
   change(how: "toggle" | "in" | "out", around?: Point): void;
-  /** Keep the middle in place, because the stage is about to get another size. */
-  keep(): void;
+  /** Keep the center in place, because the stage is about to change its size. */
+  keepCenter(): void;
   pan(x: number, y: number): void;
 }
 
 /**
- * How large a picture is shown. Another commit of the same place keeps the scale and the position, so that
- * two can be compared by going up and down; another place starts at its top, in the size that it opens at.
+ * How large an image is drawn. Another commit of the same shot keeps the scale and the position, so that
+ * two can be compared by going up and down; another shot starts at its top, at its initial size.
  */
-export function useZoom(of: Place | null, natural: Size): Zoom {
+export function useZoom(shotKey: ShotKey | null, natural: Size): Zoom {
   const [stage, setStage] = useState<HTMLElement | null>(null);
-  const picture = useRef<HTMLDivElement>(null);
+  const imageBox = useRef<HTMLDivElement>(null);
   const room = useContentSize(stage);
-  const place = of ? placeKey(of) : "";
-  const [chosen, setChosen] = useState<{ place: string; scale: number } | null>(null);
-  const opens = opening(natural, room);
-  const scale = chosen?.place === place ? Math.max(chosen.scale, fitting(natural, room)) : opens;
-  const shown = { width: drawn(natural.width * scale), height: drawn(natural.height * scale) };
-  const keep = useKeptPoint(stage, picture, scale);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another place starts at its top
-  useLayoutEffect(() => stage?.scrollTo(0, 0), [stage, place]);
+  const shot = shotKey ? shotId(shotKey) : "";
+  const [chosen, setChosen] = useState<{ shot: string; scale: number } | null>(null);
+  const opens = initialScale(natural, room);
+  const scale = chosen?.shot === shot ? Math.max(chosen.scale, fitScale(natural, room)) : opens;
+  const drawnSize = {
+    width: wholePixels(natural.width * scale),
+    height: wholePixels(natural.height * scale),
+  };
+  const keep = useFixedPoint(stage, imageBox, scale);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another shot starts at its top
+  useLayoutEffect(() => stage?.scrollTo(0, 0), [stage, shot]);
   return {
     stage,
     setStage,
-    picture,
+    imageBox,
     label: scaleLabel(scale, natural, room),
-    isAsOpened: isSame(scale, opens),
-    shown,
-    pans: { x: shown.width > room.width, y: shown.height > room.height },
+    isInitial: isSameScale(scale, opens),
+    drawnSize,
+    pans: { x: drawnSize.width > room.width, y: drawnSize.height > room.height },
     change(how, around) {
       keep(around);
-      const next = { toggle: toggled, in: larger, out: smaller }[how](scale, natural, room);
-      setChosen(isSame(next, opens) ? null : { place, scale: next });
+      const next = { toggle: toggleScale, in: largerScale, out: smallerScale }[how](scale, natural, room);
+      setChosen(isSameScale(next, opens) ? null : { shot, scale: next });
     },
-    keep: () => keep(),
+    keepCenter: () => keep(),
     pan: (x, y) => stage?.scrollBy({ left: x * PAN_STEP, top: y * PAN_STEP }),
   };
 }
 
-/** Down to whole pixels: what fits by a fraction would make the stage scroll. */
-const drawn = (length: number): number => Math.max(1, Math.floor(length));
+/** Rounded down: a fraction of a pixel too many would make the stage scroll. */
+const wholePixels = (length: number): number => Math.max(1, Math.floor(length));
 
 /** The stage has no size before the dialog opens. */
 function useContentSize(element: HTMLElement | null): Size {
@@ -83,15 +95,15 @@ function useContentSize(element: HTMLElement | null): Size {
 }
 
 /** Keeps the same point of the image in place when the scale changes. */
-function useKeptPoint(
+function useFixedPoint(
   stage: HTMLElement | null,
-  picture: RefObject<HTMLElement | null>,
+  imageBox: RefObject<HTMLElement | null>,
   scale: number,
 ): (around?: Point) => void {
   const kept = useRef<{ at: Point; part: Point } | null>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the scale has changed
   useLayoutEffect(() => {
-    const drawn = picture.current?.getBoundingClientRect();
+    const drawn = imageBox.current?.getBoundingClientRect();
     if (!kept.current || !drawn) return;
     const { at, part } = kept.current;
     kept.current = null;
@@ -102,10 +114,10 @@ function useKeptPoint(
     });
   }, [scale]);
   return (around) => {
-    const drawn = picture.current?.getBoundingClientRect();
+    const drawn = imageBox.current?.getBoundingClientRect();
     const view = stage?.getBoundingClientRect();
     if (!drawn?.width || !drawn.height || !view) return;
-    // Without a pointer the middle stays, but a whole page is entered at its top.
+    // Without a pointer, the center stays in place; a page that fits is zoomed at its top.
     const whole = drawn.height <= view.height;
     const middle = { x: view.left + view.width / 2, y: whole ? drawn.top : view.top + view.height / 2 };
     const at = around ?? middle;
@@ -116,30 +128,30 @@ function useKeptPoint(
   };
 }
 
-export interface Natural {
+export interface NaturalSize {
   size: Size;
-  /** Whether the picture itself is there; until then its size is a good guess. */
-  arrived: boolean;
-  learn(size: Size): void;
-  learnFromThumbnail(size: Size): void;
+  /** Whether the image has loaded; until then, its size is an estimate. */
+  loaded: boolean;
+  setSize(size: Size): void;
+  setThumbnailSize(size: Size): void;
 }
 
-/** The picture's size in pixels. Until it is known, that of the commit before it or the thumbnail's shape. */
-export function useNaturalSize(image: Image | null): Natural {
-  const [last, setLast] = useState<{ place: string; size: Size } | null>(null);
+/** The image's size in pixels. Until it has loaded, the size of the previous commit or the thumbnail's shape. */
+export function useNaturalSize(image: Image | null): NaturalSize {
+  const [last, setLast] = useState<{ shot: string; size: Size } | null>(null);
   const [thumbnail, setThumbnail] = useState<{ id: string; size: Size } | null>(null);
   const id = image?.id ?? "";
-  const place = image ? placeKey(image) : "";
+  const shot = image ? shotId(image) : "";
   const known = knownSize(id);
   const shape = thumbnail?.id === id ? thumbnail.size : null;
   return {
     size:
-      known ?? (last?.place === place ? last.size : expectedSize(viewportSize(image?.viewport ?? ""), shape)),
-    arrived: known !== null,
-    learn(size) {
-      remember(id, size);
-      setLast({ place, size });
+      known ?? (last?.shot === shot ? last.size : expectedSize(viewportSize(image?.viewport ?? ""), shape)),
+    loaded: known !== null,
+    setSize(size) {
+      rememberSize(id, size);
+      setLast({ shot, size });
     },
-    learnFromThumbnail: (size) => setThumbnail({ id, size }),
+    setThumbnailSize: (size) => setThumbnail({ id, size }),
   };
 }

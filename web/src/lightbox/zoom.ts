@@ -5,52 +5,50 @@ const LARGEST = 4;
 const RIBBON = 0.5;
 
 /** As large as fits, but never larger than the original. */
-export const fitting = (picture: Size, stage: Size): number =>
-  Math.min(1, stage.width / picture.width, stage.height / picture.height);
+export const fitScale = (image: Size, stage: Size): number =>
+  Math.min(1, stage.width / image.width, stage.height / image.height);
 
 /** As wide as the stage, but never larger than the original. */
-export const fillingWidth = (picture: Size, stage: Size): number => Math.min(1, stage.width / picture.width);
+export const widthScale = (image: Size, stage: Size): number => Math.min(1, stage.width / image.width);
 
 /** The scale that a picture opens at: the whole of it, but a long page at the width, not as a thin ribbon. */
-export function opening(picture: Size, stage: Size): number {
-  const fit = fitting(picture, stage);
-  const width = fillingWidth(picture, stage);
+export function initialScale(image: Size, stage: Size): number {
+  const fit = fitScale(image, stage);
+  const width = widthScale(image, stage);
   return fit < width * RIBBON ? width : fit;
 }
 
-export const isSame = (one: number, other: number): boolean => Math.abs(one - other) <= other * 0.01;
+export const isSameScale = (one: number, other: number): boolean => Math.abs(one - other) <= other * 0.01;
 
 /** The scales that plus and minus go through, the smallest first. */
-export function steps(picture: Size, stage: Size): number[] {
-  const fit = fitting(picture, stage);
-  const wanted = [fit, fillingWidth(picture, stage), 0.25, 0.5, 1, 2, LARGEST].filter(
-    (scale) => scale >= fit,
-  );
-  return wanted
+export function zoomSteps(image: Size, stage: Size): number[] {
+  const fit = fitScale(image, stage);
+  const scales = [fit, widthScale(image, stage), 0.25, 0.5, 1, 2, LARGEST].filter((scale) => scale >= fit);
+  return scales
     .sort((a, b) => a - b)
     .filter((scale, at, all) => at === 0 || scale > (all[at - 1] ?? 0) * 1.05);
 }
 
-export function larger(scale: number, picture: Size, stage: Size): number {
-  return steps(picture, stage).find((step) => step > scale * 1.01) ?? scale;
+export function largerScale(scale: number, image: Size, stage: Size): number {
+  return zoomSteps(image, stage).find((step) => step > scale * 1.01) ?? scale;
 }
 
-export function smaller(scale: number, picture: Size, stage: Size): number {
-  const below = steps(picture, stage).filter((step) => step < scale / 1.01);
+export function smallerScale(scale: number, image: Size, stage: Size): number {
+  const below = zoomSteps(image, stage).filter((step) => step < scale / 1.01);
   return below.at(-1) ?? scale;
 }
 
 /** From the size that it opens at to the original size and back. One that opens in its original size doubles. */
-export function toggled(scale: number, picture: Size, stage: Size): number {
-  const opens = opening(picture, stage);
-  if (!isSame(scale, opens)) return opens;
+export function toggleScale(scale: number, image: Size, stage: Size): number {
+  const opens = initialScale(image, stage);
+  if (!isSameScale(scale, opens)) return opens;
   return opens < 1 ? 1 : 2;
 }
 
 /** What the button between plus and minus says. */
-export function scaleLabel(scale: number, picture: Size, stage: Size): string {
-  if (scale < 1 && isSame(scale, fitting(picture, stage))) return "Fit";
-  if (scale < 1 && isSame(scale, fillingWidth(picture, stage))) return "Width";
+export function scaleLabel(scale: number, image: Size, stage: Size): string {
+  if (scale < 1 && isSameScale(scale, fitScale(image, stage))) return "Fit";
+  if (scale < 1 && isSameScale(scale, widthScale(image, stage))) return "Width";
   return `${Math.round(scale * 100)} %`;
 }
 

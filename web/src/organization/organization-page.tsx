@@ -16,7 +16,7 @@ import {
   NameField,
   PageHead,
   toast,
-  useAct,
+  useAction,
 } from "../ui";
 
 const memberId = (member: Member) => member.id;
@@ -30,7 +30,7 @@ export function OrganizationPage({ organizationId }: { organizationId: string })
   return (
     <>
       <PageHead title={organization?.name ?? "…"} part="Members" crumbs={[{ href: "/", label: "Projects" }]}>
-        {organization && about(organization)}
+        {organization && describeRole(organization)}
       </PageHead>
       <section class="section split">
         <h2>Members</h2>
@@ -60,7 +60,7 @@ export function OrganizationPage({ organizationId }: { organizationId: string })
   );
 }
 
-function about(organization: Organization): string {
+function describeRole(organization: Organization): string {
   if (organization.personal)
     return "Your personal organization. Members you add can see and use its projects.";
   return organization.role === "owner"
@@ -78,7 +78,7 @@ interface MemberRowProps {
 function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
   const manages = organization.role === "owner";
   const me = useLive<Me>("/me");
-  const act = useAct();
+  const act = useAction();
   const changeRole = (role: Role) =>
     act.run(async () => {
       await send("PATCH", `${path}/members/${member.id}`, { role });
@@ -86,7 +86,10 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
       await onChanged();
     });
   const remove = async () => {
-    if (!(await confirmDialog(member.you ? leaving(organization) : removing(member, organization)))) return;
+    if (
+      !(await confirmDialog(member.you ? leaveQuestion(organization) : removeQuestion(member, organization)))
+    )
+      return;
     await act.run(async () => {
       await send("DELETE", `${path}/members/${member.id}`);
       toast(member.you ? `You left ${organization.name}.` : `Removed ${member.login}.`);
@@ -121,7 +124,7 @@ function MemberRow({ path, member, organization, onChanged }: MemberRowProps) {
   );
 }
 
-function leaving(organization: Organization) {
+function leaveQuestion(organization: Organization) {
   return {
     title: `Leave ${organization.name}?`,
     body: <p>You lose access to its projects until an owner adds you again.</p>,
@@ -129,7 +132,7 @@ function leaving(organization: Organization) {
   };
 }
 
-function removing(member: Member, organization: Organization) {
+function removeQuestion(member: Member, organization: Organization) {
   return {
     title: `Remove ${member.login} from ${organization.name}?`,
     body: (
@@ -171,7 +174,7 @@ function RoleChoice({ member, manages, busy, onChange }: RoleChoiceProps) {
 function AddMember({ path, onAdded }: { path: string; onAdded: () => Promise<void> }) {
   const [login, setLogin] = useState("");
   const [role, setRole] = useState<Role>("member");
-  const act = useAct({ inPlace: true });
+  const act = useAction({ inPlace: true });
   const add = (event: Event) => {
     event.preventDefault();
     void act.run(async () => {
@@ -216,7 +219,7 @@ function NewOrganization() {
   const { organizations } = useMe();
   const me = useLive<Me>("/me");
   const [name, setName] = useState("");
-  const act = useAct({ inPlace: true });
+  const act = useAction({ inPlace: true });
   const create = (event: Event) => {
     event.preventDefault();
     void act.run(async () => {

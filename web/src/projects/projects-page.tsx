@@ -8,6 +8,7 @@ import type { Organization, Project } from "../lib/types";
 import {
   Bars,
   Button,
+  describeUploads,
   Empty,
   Failed,
   Field,
@@ -17,8 +18,7 @@ import {
   PageHead,
   Time,
   toast,
-  uploadsInWords,
-  useAct,
+  useAction,
 } from "../ui";
 
 const projectId = (project: Project) => project.id;
@@ -52,7 +52,7 @@ function ProjectCard({ project }: { project: Project }) {
         </h2>
         <span class="quiet small">{project.organization.name}</span>
       </div>
-      <Bars values={project.uploads_per_day} label={uploadsInWords(project.uploads_per_day)} />
+      <Bars values={project.uploads_per_day} label={describeUploads(project.uploads_per_day)} />
       <dl class="figures">
         <Figure label="Images">{formatNumber(project.images)}</Figure>
         <Figure label="Open PRs">{formatNumber(project.open_pulls)}</Figure>
@@ -90,7 +90,7 @@ function NewProject({ first = false }: { first?: boolean }) {
   const { organizations } = useMe();
   const [name, setName] = useState("");
   const [organizationId, setOrganizationId] = useState(organizations[0]?.id ?? "");
-  const act = useAct({ inPlace: true });
+  const act = useAction({ inPlace: true });
   const create = (event: Event) => {
     event.preventDefault();
     void act.run(async () => {

@@ -5,7 +5,7 @@ import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import type { Comment } from "../lib/types";
 import { CopyButton, Failed, Loading } from "../ui";
-import { allowed, HIDDEN } from "./sanitize";
+import { HIDDEN_ELEMENTS, sanitizeElement } from "./sanitize";
 
 export function CommentView({ path }: { path: string }) {
   const { data, error, refresh } = useLive<Comment>(path);
@@ -40,38 +40,38 @@ export function CommentView({ path }: { path: string }) {
           {data.markdown}
         </pre>
       ) : (
-        <Preview html={data.html} imgUrl={img_url} />
+        <CommentPreview html={data.html} imgUrl={img_url} />
       )}
     </section>
   );
 }
 
-function Preview({ html, imgUrl }: { html: string; imgUrl: string }) {
-  const shown = useMemo(() => rebuilt(html, imgUrl), [html, imgUrl]);
-  return <div class="forge-comment">{shown}</div>;
+function CommentPreview({ html, imgUrl }: { html: string; imgUrl: string }) {
+  const safe = useMemo(() => rebuildHtml(html, imgUrl), [html, imgUrl]);
+  return <div class="forge-comment">{safe}</div>;
 }
 
 /** Parsing runs and loads nothing. Only allowed elements are rebuilt. */
-function rebuilt(html: string, imgUrl: string): ComponentChild[] {
+function rebuildHtml(html: string, imgUrl: string): ComponentChild[] {
   const { body } = new DOMParser().parseFromString(html, "text/html");
-  return childrenOf(body, imgUrl);
+  return rebuildChildren(body, imgUrl);
 }
 
-function childrenOf(parent: Node, imgUrl: string): ComponentChild[] {
+function rebuildChildren(parent: Node, imgUrl: string): ComponentChild[] {
   return [...parent.childNodes].flatMap((child) => {
     if (child instanceof Text) return [child.data];
-    return child instanceof Element ? fromElement(child, imgUrl) : [];
+    return child instanceof Element ? rebuildElement(child, imgUrl) : [];
   });
 }
 
-function fromElement(element: Element, imgUrl: string): ComponentChild[] {
+function rebuildElement(element: Element, imgUrl: string): ComponentChild[] {
   const { localName } = element;
-  if (HIDDEN.has(localName)) return [];
-  const shown = allowed(localName, (name) => element.getAttribute(name), imgUrl);
-  if (!shown) return childrenOf(element, imgUrl);
-  const { tag, attributes } = shown;
+  if (HIDDEN_ELEMENTS.has(localName)) return [];
+  const safe = sanitizeElement(localName, (name) => element.getAttribute(name), imgUrl);
+  if (!safe) return rebuildChildren(element, imgUrl);
+  const { tag, attributes } = safe;
   if (tag === "img") return [h(tag, { ...attributes, loading: "lazy", decoding: "async" })];
   if (tag === "br") return [h(tag, {})];
   const extra = tag === "a" ? { target: "_blank", rel: "noopener noreferrer" } : {};
-  return [h(tag, { ...attributes, ...extra }, ...childrenOf(element, imgUrl))];
+  return [h(tag, { ...attributes, ...extra }, ...rebuildChildren(element, imgUrl))];
 }

@@ -13,33 +13,33 @@ import {
   PageHead,
   Time,
   toast,
-  useAct,
+  useAction,
 } from "../ui";
-import { heading, openLabel } from "./pull-labels";
+import { forgeLinkLabel, pullHeading } from "./pull-labels";
 import { PullState } from "./pull-state";
-import type { PullAddresses } from "./urls";
+import type { PullUrls } from "./urls";
 
 interface PullHeadProps {
   projectId: string;
   prNumber: number;
   project: Project | undefined;
   pull: PullRequest | undefined;
-  at: PullAddresses;
+  urls: PullUrls;
   onChanged: () => void;
   onHelp: () => void;
 }
 
-export function PullHead({ project, projectId, prNumber, pull, at, onChanged, onHelp }: PullHeadProps) {
+export function PullHead({ project, projectId, prNumber, pull, urls, onChanged, onHelp }: PullHeadProps) {
   const crumbs = [
     { href: "/", label: "Projects" },
     { href: `/projects/${projectId}`, label: project?.name ?? "…" },
   ];
   return (
     <PageHead
-      title={heading(prNumber, pull?.title ?? "")}
+      title={pullHeading(prNumber, pull?.title ?? "")}
       part={project?.name ?? ""}
       crumbs={crumbs}
-      actions={pull && <Actions {...{ pull, at, onChanged, onHelp }} />}
+      actions={pull && <Actions {...{ pull, urls, onChanged, onHelp }} />}
     >
       <p class="pull-facts">{pull ? <Facts pull={pull} /> : "\u00a0"}</p>
     </PageHead>
@@ -66,24 +66,24 @@ function Facts({ pull }: { pull: PullRequest }) {
   );
 }
 
-type ActionsProps = Pick<PullHeadProps, "at" | "onChanged" | "onHelp"> & { pull: PullRequest };
+type ActionsProps = Pick<PullHeadProps, "urls" | "onChanged" | "onHelp"> & { pull: PullRequest };
 
-function Actions({ pull, at, onChanged, onHelp }: ActionsProps) {
+function Actions({ pull, urls, onChanged, onHelp }: ActionsProps) {
   const { url } = pull;
   const hasImages = pull.images > 0;
-  const act = useAct();
+  const act = useAction();
   const expire = async () => {
-    if (await isSure(pull)) await act.run(() => expireAll(at).finally(onChanged));
+    if (await confirmExpire(pull)) await act.run(() => expireAll(urls).finally(onChanged));
   };
   return (
     <>
       {url && (
         <a class="button plain" href={url} target="_blank" rel="noopener noreferrer">
-          <ExternalIcon /> {openLabel(url)}
+          <ExternalIcon /> {forgeLinkLabel(url)}
         </a>
       )}
       {hasImages && (
-        <a class="button plain" href={at.zip} download>
+        <a class="button plain" href={urls.zip} download>
           <DownloadIcon /> Download all
         </a>
       )}
@@ -105,7 +105,7 @@ function Actions({ pull, at, onChanged, onHelp }: ActionsProps) {
   );
 }
 
-function isSure(pull: PullRequest): Promise<boolean> {
+function confirmExpire(pull: PullRequest): Promise<boolean> {
   const all = formatCount(pull.images, "screenshot");
   return confirmDialog({
     title: `Delete ${all} of #${pull.pr_number}?`,
@@ -119,8 +119,8 @@ function isSure(pull: PullRequest): Promise<boolean> {
   });
 }
 
-async function expireAll(at: PullAddresses): Promise<void> {
-  const { expired, failed } = await send<Expired>("POST", at.expire);
+async function expireAll(urls: PullUrls): Promise<void> {
+  const { expired, failed } = await send<Expired>("POST", urls.expire);
   const deleted = `Deleted ${formatCount(expired, "screenshot")}.`;
   if (failed === 0) toast(deleted);
   else

@@ -1,7 +1,7 @@
 /** A pull request on its forge, as far as a client told the service. */
 
 /** "#4 Fix the cart" */
-export const heading = (prNumber: number, title: string): string => `#${prNumber} ${title}`.trim();
+export const pullHeading = (prNumber: number, title: string): string => `#${prNumber} ${title}`.trim();
 
 const FORGES = [
   ["github", "GitHub"],
@@ -13,7 +13,7 @@ const FORGES = [
 ] as const;
 
 /** The words of the link to the forge. */
-export function openLabel(url: string): string {
+export function forgeLinkLabel(url: string): string {
   const host = URL.canParse(url) ? new URL(url).hostname.toLowerCase() : "";
   const forge = FORGES.find(([part]) => host.split(/[.-]/).includes(part));
   return forge ? `Open on ${forge[1]}` : "Open pull request";

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Changes } from "../changes/changes";
-import { tabWords } from "../changes/descriptions";
-import { countsOf, isChange, verdictsOf } from "../changes/verdicts";
+import { describeTab } from "../changes/descriptions";
+import { countVerdicts, createVerdictLookup, isChange } from "../changes/verdicts";
 import { AllShots } from "../gallery/all-shots";
 import { GallerySkeleton } from "../gallery/gallery";
 import type { ApiError } from "../lib/api";
@@ -14,9 +14,9 @@ import { Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import { Empty, Failed } from "../ui";
 import { CommentView } from "./comment";
 import { PullHead } from "./pull-head";
-import { Announce } from "./pull-state";
+import { Announcement } from "./pull-state";
 import { ShortcutsDialog, useShortcuts } from "./shortcuts";
-import { addressesOf, type PullAddresses, pageHref, TABS, type Tab, tabOf } from "./urls";
+import { type PullUrls, pageHref, pullUrls, TABS, type Tab, tabFrom } from "./urls";
 
 interface PullPageProps {
   projectId: string;
@@ -24,30 +24,30 @@ interface PullPageProps {
 }
 
 export function PullPage({ projectId, prNumber }: PullPageProps) {
-  const at = addressesOf(projectId, prNumber);
+  const urls = pullUrls(projectId, prNumber);
   const project = useLive<Project>(`/projects/${projectId}`).data;
-  const { data: pull, error, refresh } = useLive<PullRequest>(at.pull);
-  const compared = useComparison(at, pull);
-  const comparison = compared.data?.comparison ?? null;
-  const tab = useTab(compared);
+  const { data: pull, error, refresh } = useLive<PullRequest>(urls.pull);
+  const latest = useComparison(urls, pull);
+  const comparison = latest.data?.comparison ?? null;
+  const tab = useTab(latest);
   const queue = useThumbnailQueue(projectId);
   const { help, setHelp } = useShortcuts();
   const onHelp = () => setHelp(true);
-  const verdictOf = useMemo(() => verdictsOf(comparison), [comparison]);
-  const verdicts = countsOf(comparison?.shots ?? []).map(([verdict]) => verdict);
+  const verdictOf = useMemo(() => createVerdictLookup(comparison), [comparison]);
+  const verdicts = countVerdicts(comparison?.shots ?? []).map(([verdict]) => verdict);
   return (
     <Thumbnails.Provider value={queue}>
-      <PullHead {...{ project, projectId, prNumber, pull, at, onHelp }} onChanged={refreshShown} />
+      <PullHead {...{ project, projectId, prNumber, pull, urls, onHelp }} onChanged={refreshShown} />
       {!pull && error ? (
         <NoPull {...{ error, refresh, prNumber }} isKnown={project !== undefined} />
       ) : (
         <>
-          <Tabs at={at} current={tab} comparison={comparison} />
-          <Announce words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
+          <Tabs urls={urls} current={tab} comparison={comparison} />
+          <Announcement words={pull ? `${formatCount(pull.images, "screenshot")} in #${prNumber}` : ""} />
           {tab === null && <GallerySkeleton />}
-          {tab === "changes" && <Changes {...{ at, pull, compared, onHelp }} />}
-          {tab === "all" && <AllShots {...{ at, projectId, project, pull, verdictOf, verdicts, onHelp }} />}
-          {tab === "comment" && <CommentView path={at.comment} />}
+          {tab === "changes" && <Changes {...{ urls, pull, latest, onHelp }} />}
+          {tab === "all" && <AllShots {...{ urls, projectId, project, pull, verdictOf, verdicts, onHelp }} />}
+          {tab === "comment" && <CommentView path={urls.comment} />}
         </>
       )}
       {help && <ShortcutsDialog onClose={() => setHelp(false)} />}
@@ -59,15 +59,15 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
 const pace = (data: LatestComparison | undefined): number =>
   data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
 
-function useComparison(at: PullAddresses, pull: PullRequest | undefined): Live<LatestComparison> {
-  const compared = useLive<LatestComparison>(at.comparison, pace);
+function useComparison(urls: PullUrls, pull: PullRequest | undefined): Live<LatestComparison> {
+  const latest = useLive<LatestComparison>(urls.comparison, pace);
   const uploaded = pull?.last_upload_at;
   const seen = useRef(uploaded);
   useEffect(() => {
-    if (seen.current !== undefined && seen.current !== uploaded) void compared.refresh();
+    if (seen.current !== undefined && seen.current !== uploaded) void latest.refresh();
     seen.current = uploaded;
-  }, [uploaded, compared]);
-  return compared;
+  }, [uploaded, latest]);
+  return latest;
 }
 
 /**
@@ -78,7 +78,7 @@ function useTab({ data, loading }: Live<LatestComparison>): Tab | null {
   const { query } = useLocation();
   const first = useRef<Tab | null>(null);
   if (!loading) first.current ??= data?.comparison?.shots.some(isChange) ? "changes" : "all";
-  return tabOf(query) ?? first.current;
+  return tabFrom(query) ?? first.current;
 }
 
 function NoPull({
@@ -103,19 +103,19 @@ function NoPull({
 const TAB_LABELS: Record<Tab, string> = { changes: "Changes", all: "All", comment: "Comment" };
 
 interface TabsProps {
-  at: PullAddresses;
+  urls: PullUrls;
   current: Tab | null;
   comparison: Comparison | null;
 }
 
-function Tabs({ at, current, comparison }: TabsProps) {
-  const words = tabWords(comparison);
+function Tabs({ urls, current, comparison }: TabsProps) {
+  const words = describeTab(comparison);
   return (
     <nav class="tabs" aria-label="Pull request">
       {TABS.map((tab) => (
         <Link
           key={tab}
-          href={pageHref(at, { tab })}
+          href={pageHref(urls, { tab })}
           {...(tab === current ? { "aria-current": "page" as const } : {})}
         >
           {TAB_LABELS[tab]}

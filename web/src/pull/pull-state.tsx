@@ -18,7 +18,7 @@ export function PullState({ pull }: { pull: Pick<PullRequest, "closed_at"> }) {
 }
 
 /** Why a pull request has no images left. */
-export function WhyNone({ pull }: { pull: PullRequest }) {
+export function NoImagesReason({ pull }: { pull: PullRequest }) {
   if (pull.closed_at === null) return <>All deleted</>;
   return (
     <>
@@ -28,14 +28,14 @@ export function WhyNone({ pull }: { pull: PullRequest }) {
 }
 
 /** The newest upload when the page opened. Anything newer is marked as new. */
-export function useSeenUntil(lastUploadAt: number | undefined): number {
+export function useNewSince(lastUploadAt: number | undefined): number {
   const [seen, setSeen] = useState<number | undefined>(lastUploadAt);
   if (seen === undefined && lastUploadAt !== undefined) setSeen(lastUploadAt);
   return seen ?? lastUploadAt ?? Number.POSITIVE_INFINITY;
 }
 
 /** Tells screen readers what changed when the page updates itself. */
-export function Announce({ words }: { words: string }) {
+export function Announcement({ words }: { words: string }) {
   const first = useRef(true);
   const [said, setSaid] = useState("");
   useEffect(() => {

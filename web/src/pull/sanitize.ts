@@ -3,20 +3,20 @@
  * uploads. So only these elements are rebuilt, with these attributes, and nothing else reaches the page.
  */
 
-const PLAIN = new Set(["h3", "p", "br", "code", "details", "summary", "ul", "li"]);
+const TEXT_ELEMENTS = new Set(["h3", "p", "br", "code", "details", "summary", "ul", "li"]);
 
-export interface Allowed {
+export interface SafeElement {
   tag: string;
   attributes: Record<string, string>;
 }
 
 /** The element to show instead; null to show only its children. */
-export function allowed(
+export function sanitizeElement(
   tag: string,
   attribute: (name: string) => string | null,
   imgUrl: string,
-): Allowed | null {
-  if (PLAIN.has(tag)) return { tag, attributes: {} };
+): SafeElement | null {
+  if (TEXT_ELEMENTS.has(tag)) return { tag, attributes: {} };
   if (tag === "img") {
     const src = attribute("src") ?? "";
     return src.startsWith(`${imgUrl}/`) ? { tag, attributes: { src, alt: attribute("alt") ?? "" } } : null;
@@ -29,7 +29,7 @@ export function allowed(
 }
 
 /** Elements whose text is not for readers. */
-export const HIDDEN = new Set([
+export const HIDDEN_ELEMENTS = new Set([
   "script",
   "style",
   "template",

@@ -1,6 +1,6 @@
 /** The keys of the pull request's page, and the help that lists them. */
 import { useEffect, useState } from "preact/hooks";
-import { KEYS, pageActionOf } from "../lightbox/keys";
+import { KEYS, pageKeyAction } from "../lightbox/keys";
 import { Button, Dialog } from "../ui";
 
 /** Listens to keys while no dialog is open. Returns the help dialog's state, which the lightbox shares. */
@@ -10,12 +10,12 @@ export function useShortcuts(): { help: boolean; setHelp: (open: boolean) => voi
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key === "Enter" && event.target === filterField()) focusFirst();
       if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
-      const action = pageActionOf(event);
+      const action = pageKeyAction(event);
       if (!action) return;
       event.preventDefault();
       if (action === "help") setHelp(true);
       else if (action === "filter") focusFilter();
-      else focusNeighbour(action === "next" ? 1 : -1);
+      else focusNeighbor(action === "next" ? 1 : -1);
     };
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);
@@ -37,7 +37,7 @@ function focusFilter(): void {
 const focusFirst = () => document.querySelector<HTMLElement>("[data-cell]")?.focus();
 
 /** From the shot that has the focus, or from the first one on the screen. */
-function focusNeighbour(step: 1 | -1): void {
+function focusNeighbor(step: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>("[data-cell]")];
   const current = links.indexOf(document.activeElement as HTMLElement);
   const top = document.querySelector(".gallery-toolbar")?.getBoundingClientRect().bottom ?? 0;

@@ -1,38 +1,38 @@
 import { expect, test } from "vitest";
-import { placeOf } from "../gallery/arrange";
+import { shotKeyOf } from "../gallery/arrange";
 import { image, shot } from "../gallery/sample-shots";
-import { EVERYTHING, wantedOf } from "../gallery/shot-filter";
+import { NO_FILTER, shotFilterFrom } from "../gallery/shot-filter";
 import {
-  addressesOf,
-  commitsPath,
   lightboxHref,
-  modeOf,
-  openedAt,
+  modeFrom,
+  openShotFrom,
   pageHref,
   pairHref,
+  pullUrls,
+  shotImagesPath,
   TABS,
-  tabOf,
+  tabFrom,
 } from "./urls";
 
-const at = addressesOf("p1", 7);
+const urls = pullUrls("p1", 7);
 const queryOf = (href: string) => new URLSearchParams(href.split("?")[1]);
 
 test("a link to an image opens that image, with any characters in its name, and keeps the filter", () => {
   const shown = image({ name: "Cart & pay? #1 + 100% ü", viewport: "375x812" });
-  const wanted = { q: "a&b", viewport: "1280x800", theme: "dark", verdict: "changed" };
-  const query = queryOf(lightboxHref(at, shown, wanted));
-  const place = { name: shown.name, viewport: "375x812", theme: "" };
-  expect(openedAt(query, [])).toEqual({ id: shown.id, place });
-  expect(wantedOf(query)).toEqual(wanted);
+  const filter = { q: "a&b", viewport: "1280x800", theme: "dark", verdict: "changed" };
+  const query = queryOf(lightboxHref(urls, shown, filter));
+  const shotKey = { name: shown.name, viewport: "375x812", theme: "" };
+  expect(openShotFrom(query, [])).toEqual({ id: shown.id, shotKey });
+  expect(shotFilterFrom(query)).toEqual(filter);
 });
 
 test("a link without an image opens the newest image of a shot", () => {
-  const place = { name: "a/b", viewport: "1x1", theme: "dark" };
-  expect(pageHref(at, { opened: { place, id: null } })).toBe(
+  const shotKey = { name: "a/b", viewport: "1x1", theme: "dark" };
+  expect(pageHref(urls, { openShot: { shotKey, id: null } })).toBe(
     "/projects/p1/prs/7?shot=a%2Fb&viewport=1x1&theme=dark",
   );
-  expect(openedAt(new URLSearchParams({ shot: "a/b", viewport: "1x1", theme: "dark" }), [])).toEqual({
-    place,
+  expect(openShotFrom(new URLSearchParams({ shot: "a/b", viewport: "1x1", theme: "dark" }), [])).toEqual({
+    shotKey,
     id: null,
   });
 });
@@ -40,34 +40,36 @@ test("a link without an image opens the newest image of a shot", () => {
 test("links of earlier versions, with the image as the shot, still work", () => {
   const shown = shot("Cart", "375x812");
   const { id } = shown.newest;
-  const opened = { id, place: placeOf(shown.newest) };
-  expect(openedAt(new URLSearchParams({ shot: id, name: "Cart", viewport: "375x812" }), [])).toEqual(opened);
-  expect(openedAt(new URLSearchParams({ shot: id }), [shot("Home", "1x1"), shown])).toEqual(opened);
-  expect(openedAt(new URLSearchParams({ shot: id }), [])).toBeNull();
-  expect(openedAt(new URLSearchParams("tab=comment"), [shown])).toBeNull();
+  const openShot = { id, shotKey: shotKeyOf(shown.newest) };
+  expect(openShotFrom(new URLSearchParams({ shot: id, name: "Cart", viewport: "375x812" }), [])).toEqual(
+    openShot,
+  );
+  expect(openShotFrom(new URLSearchParams({ shot: id }), [shot("Home", "1x1"), shown])).toEqual(openShot);
+  expect(openShotFrom(new URLSearchParams({ shot: id }), [])).toBeNull();
+  expect(openShotFrom(new URLSearchParams("tab=comment"), [shown])).toBeNull();
 });
 
 test("the tab is part of the URL; without one, the page opens the tab that has what the URL asks for", () => {
-  expect(pageHref(at, { wanted: EVERYTHING })).toBe("/projects/p1/prs/7");
-  for (const tab of TABS) expect(tabOf(queryOf(pageHref(at, { tab })))).toBe(tab);
-  expect(tabOf(new URLSearchParams("tab=nothing"))).toBeNull();
-  expect(tabOf(new URLSearchParams("q=cart"))).toBe("all");
-  expect(tabOf(new URLSearchParams("shot=cart&viewport=1x1"))).toBe("all");
+  expect(pageHref(urls, { filter: NO_FILTER })).toBe("/projects/p1/prs/7");
+  for (const tab of TABS) expect(tabFrom(queryOf(pageHref(urls, { tab })))).toBe(tab);
+  expect(tabFrom(new URLSearchParams("tab=nothing"))).toBeNull();
+  expect(tabFrom(new URLSearchParams("q=cart"))).toBe("all");
+  expect(tabFrom(new URLSearchParams("shot=cart&viewport=1x1"))).toBe("all");
 });
 
 test("a link to a pair says which shot, and how it is shown", () => {
-  const place = { name: "a&b", viewport: "1x1", theme: "dark" };
-  const query = queryOf(pairHref(at, place, "slider", { ...EVERYTHING, verdict: "moved" }));
-  expect([tabOf(query), openedAt(query, []), modeOf(query)]).toEqual([
+  const shotKey = { name: "a&b", viewport: "1x1", theme: "dark" };
+  const query = queryOf(pairHref(urls, shotKey, "slider", { ...NO_FILTER, verdict: "moved" }));
+  expect([tabFrom(query), openShotFrom(query, []), modeFrom(query)]).toEqual([
     "changes",
-    { place, id: null },
+    { shotKey, id: null },
     "slider",
   ]);
-  expect(wantedOf(query).verdict).toBe("moved");
-  expect(modeOf(new URLSearchParams("mode=upside-down"))).toBe("side");
+  expect(shotFilterFrom(query).verdict).toBe("moved");
+  expect(modeFrom(new URLSearchParams("mode=upside-down"))).toBe("side");
 });
 
 test("a name with & cannot add a query parameter", () => {
-  const path = commitsPath(at, { name: "a&viewport=1x1", viewport: "2x2", theme: "" });
+  const path = shotImagesPath(urls, { name: "a&viewport=1x1", viewport: "2x2", theme: "" });
   expect(queryOf(path).getAll("viewport")).toEqual(["2x2"]);
 });

@@ -1,21 +1,21 @@
 /** The filter of the pull request list, as in the URL of the page and the API. */
 
-export const STATES = ["", "open", "closed"] as const;
+export const PULL_STATES = ["", "open", "closed"] as const;
 
-export type State = (typeof STATES)[number];
+export type PullStateFilter = (typeof PULL_STATES)[number];
 
-export interface Filter {
+export interface PullFilter {
   /** Empty: all states. */
-  state: State;
+  state: PullStateFilter;
   q: string;
 }
 
-export function filterOf(query: URLSearchParams): Filter {
-  const state = STATES.find((known) => known === query.get("state")) ?? "";
+export function pullFilterFrom(query: URLSearchParams): PullFilter {
+  const state = PULL_STATES.find((known) => known === query.get("state")) ?? "";
   return { state, q: query.get("q")?.trim() ?? "" };
 }
 
-export function asQuery({ state, q }: Filter): string {
+export function pullFilterQuery({ state, q }: PullFilter): string {
   const query = new URLSearchParams();
   if (state) query.set("state", state);
   if (q) query.set("q", q);

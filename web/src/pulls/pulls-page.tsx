@@ -1,27 +1,33 @@
 import { useEffect, useRef } from "preact/hooks";
-import { EVERYTHING, nameTerm } from "../gallery/shot-filter";
+import { NO_FILTER, nameTerm } from "../gallery/shot-filter";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { ListedPullRequest, Project, StagedList } from "../lib/types";
-import { useTyped } from "../lib/use-url-text";
-import { Announce, PullState, useSeenUntil, WhyNone } from "../pull/pull-state";
-import { addressesOf, pageHref } from "../pull/urls";
+import { useUrlText } from "../lib/use-url-text";
+import { Announcement, NoImagesReason, PullState, useNewSince } from "../pull/pull-state";
+import { pageHref, pullUrls } from "../pull/urls";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import { Choice, CopyButton, Empty, Failed, Mono, MoreButton, ProjectHead, SearchField, Time } from "../ui";
-import { asQuery, type Filter, filterOf, STATES, type State } from "./pull-filter";
+import {
+  PULL_STATES,
+  type PullFilter,
+  type PullStateFilter,
+  pullFilterFrom,
+  pullFilterQuery,
+} from "./pull-filter";
 
 const STRIP_ASPECT = 1.5;
-const LABELS: Record<State, string> = { "": "All", open: "Open", closed: "Closed" };
+const LABELS: Record<PullStateFilter, string> = { "": "All", open: "Open", closed: "Closed" };
 
 export function PullsPage({ projectId }: { projectId: string }) {
   const { query } = useLocation();
   const page = `/projects/${projectId}`;
-  const filter = filterOf(query);
+  const filter = pullFilterFrom(query);
   const project = useLive<Project>(page);
-  const list = usePages(`${page}/pulls${asQuery(filter)}`, "pulls", (pull) => pull.pr_number);
+  const list = usePages(`${page}/pulls${pullFilterQuery(filter)}`, "pulls", (pull) => pull.pr_number);
   const pulls = useLastLoaded(list.items, list.loading);
-  const newSince = useSeenUntil(project.data ? (project.data.last_upload_at ?? 0) : undefined);
+  const newSince = useNewSince(project.data ? (project.data.last_upload_at ?? 0) : undefined);
   const staged = useLive<StagedList>(`${page}/staged`).data;
   const queue = useThumbnailQueue(projectId);
   const filtered = filter.state !== "" || filter.q !== "";
@@ -32,8 +38,8 @@ export function PullsPage({ projectId }: { projectId: string }) {
     <Thumbnails.Provider value={queue}>
       <ProjectHead projectId={projectId} project={project.data} current="pulls" />
       <StagedLink page={page} list={staged} />
-      {(filtered || list.loading || pulls.length > 0) && <Toolbar page={page} filter={filter} />}
-      <Announce words={filtered ? found : latest} />
+      {(filtered || list.loading || pulls.length > 0) && <PullToolbar page={page} filter={filter} />}
+      <Announcement words={filtered ? found : latest} />
       <ul class="pulls" aria-busy={list.loading} aria-label="Pull requests">
         {pulls.map((pull) => (
           <PullRow
@@ -48,7 +54,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
       {pulls.length === 0 && list.loading && <PullsSkeleton />}
       {list.error && !list.loaded && <Failed error={list.error} retry={list.refresh} />}
       {pulls.length === 0 && list.loaded && (
-        <Nothing page={page} filter={filter} hasStaged={Boolean(staged?.staged.length)} />
+        <NoPulls page={page} filter={filter} hasStaged={Boolean(staged?.staged.length)} />
       )}
     </Thumbnails.Provider>
   );
@@ -74,23 +80,23 @@ function useLastLoaded<T>(items: T[], loading: boolean): T[] {
   return loading ? last.current : items;
 }
 
-function Toolbar({ page, filter }: { page: string; filter: Filter }) {
+function PullToolbar({ page, filter }: { page: string; filter: PullFilter }) {
   return (
     <div class="toolbar">
-      <Search page={page} filter={filter} />
+      <PullSearch page={page} filter={filter} />
       <Choice
         label="Show"
-        options={STATES.map((id) => ({ id, label: LABELS[id] }))}
+        options={PULL_STATES.map((id) => ({ id, label: LABELS[id] }))}
         current={filter.state}
-        href={(state) => page + asQuery({ ...filter, state })}
+        href={(state) => page + pullFilterQuery({ ...filter, state })}
         replace={false}
       />
     </div>
   );
 }
 
-function Search({ page, filter: { state, q } }: { page: string; filter: Filter }) {
-  const [text, setText] = useTyped(q, (wanted) => page + asQuery({ state, q: wanted }));
+function PullSearch({ page, filter: { state, q } }: { page: string; filter: PullFilter }) {
+  const [text, setText] = useUrlText(q, (filter) => page + pullFilterQuery({ state, q: filter }));
   return (
     <SearchField
       label="Search pull requests by number, commit or screenshot name"
@@ -103,7 +109,7 @@ function Search({ page, filter: { state, q } }: { page: string; filter: Filter }
 
 /** The gallery opens with the term that found one of its names. */
 const pullHref = (projectId: string, pull: ListedPullRequest, q: string): string =>
-  pageHref(addressesOf(projectId, pull.pr_number), { wanted: { ...EVERYTHING, q: nameTerm(pull, q) } });
+  pageHref(pullUrls(projectId, pull.pr_number), { filter: { ...NO_FILTER, q: nameTerm(pull, q) } });
 
 interface PullRowProps {
   pull: ListedPullRequest;
@@ -127,7 +133,7 @@ function PullRow({ pull, href, isNew }: PullRowProps) {
         </span>
       ) : (
         <p class="pull-none">
-          <WhyNone pull={pull} />
+          <NoImagesReason pull={pull} />
         </p>
       )}
       <p class="pull-size">
@@ -170,13 +176,13 @@ function PullsSkeleton() {
   );
 }
 
-interface NothingProps {
+interface NoPullsProps {
   page: string;
-  filter: Filter;
+  filter: PullFilter;
   hasStaged: boolean;
 }
 
-function Nothing({ page, filter: { state, q }, hasStaged }: NothingProps) {
+function NoPulls({ page, filter: { state, q }, hasStaged }: NoPullsProps) {
   if (state === "" && q === "" && hasStaged) {
     return (
       <Empty title="No pull requests yet">

@@ -5,15 +5,15 @@ import { send } from "../lib/api";
 import { formatNumber } from "../lib/format";
 import { useMe } from "../lib/me";
 import type { Project } from "../lib/types";
-import { Button, Field, type FieldAttributes, toast, useAct } from "../ui";
+import { Button, Field, type FieldAttributes, toast, useAction } from "../ui";
 
 /** What each part of the settings page gets. */
-export interface PartProps {
+export interface ProjectSettingProps {
   project: Project;
   onSaved: () => Promise<void>;
 }
 
-interface SettingProps extends PartProps {
+interface SettingProps extends ProjectSettingProps {
   title: string;
   label: string;
   hint: ComponentChildren;
@@ -22,16 +22,16 @@ interface SettingProps extends PartProps {
   /** What to send; undefined if the text is not valid. */
   change: (text: string) => Partial<Project> | undefined;
   /** What is wrong with a text that is not valid. */
-  takes?: string;
+  invalidText?: string;
   saved: string;
   children: (attributes: FieldAttributes, text: string, onInput: (text: string) => void) => ComponentChild;
 }
 
 /** One setting with its own button. */
 function Setting(props: SettingProps) {
-  const { project, onSaved, title, label, hint, now, change, takes, saved, children } = props;
+  const { project, onSaved, title, label, hint, now, change, invalidText, saved, children } = props;
   const [typed, setTyped] = useState<string | null>(null);
-  const act = useAct({ inPlace: true });
+  const act = useAction({ inPlace: true });
   const text = typed ?? now;
   const wanted = change(text.trim());
   const unchanged = text.trim() === now;
@@ -49,7 +49,7 @@ function Setting(props: SettingProps) {
     <section class="section split">
       <h2>{title}</h2>
       <form class="stack" onSubmit={save} noValidate>
-        <Field label={label} hint={hint} error={wanted ? act.problem : takes}>
+        <Field label={label} hint={hint} error={wanted ? act.problem : invalidText}>
           {(field) => children(field, text, setTyped)}
         </Field>
         <p>
@@ -62,7 +62,7 @@ function Setting(props: SettingProps) {
   );
 }
 
-export function Repository(props: PartProps) {
+export function Repository(props: ProjectSettingProps) {
   return (
     <Setting
       {...props}
@@ -88,7 +88,7 @@ export function Repository(props: PartProps) {
   );
 }
 
-export function Baselines(props: PartProps) {
+export function Baselines(props: ProjectSettingProps) {
   return (
     <Setting
       {...props}
@@ -97,7 +97,7 @@ export function Baselines(props: PartProps) {
       hint="Older commits lose their baselines, except the newest of each shot and those that an open pull request shows. The retention of images does not apply to baselines."
       now={String(props.project.keep_baselines)}
       change={(text) => (/^\d{1,9}$/.test(text) ? { keep_baselines: Number(text) } : undefined)}
-      takes="Enter a whole number."
+      invalidText="Enter a whole number."
       saved="Saved how many baselines to keep."
     >
       {(field, text, onInput) => (
@@ -124,7 +124,7 @@ function limitFrom(text: string): Partial<Project> | undefined {
   return isValid ? { uploads_per_minute: limit } : undefined;
 }
 
-export function UploadLimit(props: PartProps) {
+export function UploadLimit(props: ProjectSettingProps) {
   const limit = props.project.uploads_per_minute;
   const ofService = formatNumber(useMe().service.uploads_per_minute);
   return (
@@ -135,7 +135,7 @@ export function UploadLimit(props: PartProps) {
       hint={`Further uploads wait. Leave empty for the service's limit: ${ofService} per minute.`}
       now={limit === null ? "" : String(limit)}
       change={limitFrom}
-      takes={`Enter a whole number from 1 to ${formatNumber(MOST_UPLOADS)}.`}
+      invalidText={`Enter a whole number from 1 to ${formatNumber(MOST_UPLOADS)}.`}
       saved="Saved the upload limit."
     >
       {(field, text, onInput) => (

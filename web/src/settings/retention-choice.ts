@@ -23,18 +23,18 @@ export const POLICIES: readonly { id: Policy; label: string; about: string }[] =
 
 export const MOST_DAYS = 36_500;
 
-export interface Choice {
+export interface RetentionChoice {
   policy: Policy;
   /** As typed; empty for none. */
   days: string;
 }
 
-export function choiceOf(project: Pick<Project, "policy" | "retain_days">): Choice {
+export function choiceOf(project: Pick<Project, "policy" | "retain_days">): RetentionChoice {
   return { policy: project.policy, days: project.retain_days === null ? "" : String(project.retain_days) };
 }
 
 /** What is wrong, as a sentence; undefined if the choice is valid. */
-export function wrongDays({ policy, days }: Choice): string | undefined {
+export function validateDays({ policy, days }: RetentionChoice): string | undefined {
   const typed = days.trim();
   if (typed === "") return policy === "retain_days" ? "Enter the number of days." : undefined;
   const count = Number(typed);
@@ -42,22 +42,22 @@ export function wrongDays({ policy, days }: Choice): string | undefined {
   return `Enter a whole number from 1 to ${MOST_DAYS}.`;
 }
 
-export function retainDays({ days }: Choice): number | null {
+export function retainDays({ days }: RetentionChoice): number | null {
   return days.trim() === "" ? null : Number(days);
 }
 
-export function sameChoice(one: Choice, other: Choice): boolean {
+export function isSameChoice(one: RetentionChoice, other: RetentionChoice): boolean {
   return one.policy === other.policy && retainDays(one) === retainDays(other);
 }
 
-export function wouldExpirePath(projectId: string, choice: Choice): string {
+export function wouldExpirePath(projectId: string, choice: RetentionChoice): string {
   const query = new URLSearchParams({ policy: choice.policy });
   const days = retainDays(choice);
   if (days !== null) query.set("retain_days", String(days));
   return `/projects/${projectId}/would-expire?${query}`;
 }
 
-export function wouldExpireInWords({ images, bytes }: WouldExpire): string {
+export function describeWouldExpire({ images, bytes }: WouldExpire): string {
   if (images === 0) return "No images are affected now.";
   return `If you save this, ${formatCount(images, "image")} (${formatBytes(bytes)}) will be deleted within the hour.`;
 }

@@ -12,20 +12,20 @@ import {
   NameField,
   ProjectHead,
   toast,
-  useAct,
+  useAction,
 } from "../ui";
-import { Baselines, type PartProps, Repository, UploadLimit } from "./comparison-settings";
+import { Baselines, type ProjectSettingProps, Repository, UploadLimit } from "./comparison-settings";
 import { DeleteProject } from "./delete-project";
 import {
-  type Choice,
   choiceOf,
+  describeWouldExpire,
+  isSameChoice,
   MOST_DAYS,
   POLICIES,
+  type RetentionChoice,
   retainDays,
-  sameChoice,
-  wouldExpireInWords,
+  validateDays,
   wouldExpirePath,
-  wrongDays,
 } from "./retention-choice";
 
 export function SettingsPage({ projectId }: { projectId: string }) {
@@ -49,9 +49,9 @@ export function SettingsPage({ projectId }: { projectId: string }) {
   );
 }
 
-function Name({ project, onSaved }: PartProps) {
+function Name({ project, onSaved }: ProjectSettingProps) {
   const [typed, setTyped] = useState<string | null>(null);
-  const act = useAct({ inPlace: true });
+  const act = useAction({ inPlace: true });
   const name = typed ?? project.name;
   const unchanged = name.trim() === project.name;
   const save = (event: Event) => {
@@ -85,17 +85,17 @@ function Name({ project, onSaved }: PartProps) {
   );
 }
 
-function Retention({ project, onSaved }: PartProps) {
-  const [draft, setDraft] = useState<Choice | null>(null);
-  const act = useAct();
+function Retention({ project, onSaved }: ProjectSettingProps) {
+  const [draft, setDraft] = useState<RetentionChoice | null>(null);
+  const act = useAction();
   const choice = draft ?? choiceOf(project);
-  const wrong = wrongDays(choice);
-  const changed = !sameChoice(choice, choiceOf(project));
+  const wrong = validateDays(choice);
+  const changed = !isSameChoice(choice, choiceOf(project));
   const save = (event: Event) => {
     event.preventDefault();
     if (wrong || !changed) return;
     void act.run(async () => {
-      if (!(await agreed(project, choice))) return;
+      if (!(await confirmDeletion(project, choice))) return;
       const body = { policy: choice.policy, retain_days: retainDays(choice) };
       await send("PATCH", `/projects/${project.id}`, body);
       await onSaved();
@@ -109,7 +109,7 @@ function Retention({ project, onSaved }: PartProps) {
       <form class="stack" onSubmit={save} noValidate>
         <PolicyChoice value={choice.policy} onChange={(policy) => setDraft({ ...choice, policy })} />
         <Days choice={choice} wrong={wrong} onInput={(days) => setDraft({ ...choice, days })} />
-        {!wrong && <Preview projectId={project.id} choice={choice} />}
+        {!wrong && <WouldExpireNote projectId={project.id} choice={choice} />}
         <p class="actions">
           <Button type="submit" kind="primary" busy={act.busy} disabled={!changed || wrong !== undefined}>
             Save retention
@@ -122,7 +122,7 @@ function Retention({ project, onSaved }: PartProps) {
 }
 
 /** A change that deletes images needs a confirmation that says how many. */
-async function agreed(project: Project, choice: Choice): Promise<boolean> {
+async function confirmDeletion(project: Project, choice: RetentionChoice): Promise<boolean> {
   const going = await get<WouldExpire>(wouldExpirePath(project.id, choice));
   if (going.images === 0) return true;
   return confirmDialog({
@@ -156,7 +156,7 @@ function PolicyChoice({ value, onChange }: { value: Policy; onChange: (policy: P
 }
 
 interface DaysProps {
-  choice: Choice;
+  choice: RetentionChoice;
   wrong: string | undefined;
   onInput: (days: string) => void;
 }
@@ -189,11 +189,11 @@ function Days({ choice, wrong, onInput }: DaysProps) {
   );
 }
 
-function Preview({ projectId, choice }: { projectId: string; choice: Choice }) {
+function WouldExpireNote({ projectId, choice }: { projectId: string; choice: RetentionChoice }) {
   const { data, error } = useLive<WouldExpire>(wouldExpirePath(projectId, choice));
   return (
     <p class={`preview ${data && data.images > 0 ? "warning" : ""}`} role="status">
-      {data && wouldExpireInWords(data)}
+      {data && describeWouldExpire(data)}
       {!data && (error ? error.message : "Counting affected images…")}
     </p>
   );

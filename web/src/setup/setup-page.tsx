@@ -2,7 +2,7 @@ import { useLive } from "../lib/live";
 import { useMe } from "../lib/me";
 import { Link, useLocation } from "../lib/router";
 import type { Project } from "../lib/types";
-import { IssueToken } from "../tokens/create-token";
+import { CreateToken } from "../tokens/create-token";
 import { keylessPath } from "../tokens/trust-claims";
 import { Choice, FailedPage, Mono, ProjectHead } from "../ui";
 import { SnippetBlock } from "./snippet-block";
@@ -18,7 +18,7 @@ export function SetupPage({ projectId }: { projectId: string }) {
   const { query } = useLocation();
   const way = WAYS.find(({ id }) => id === query.get("with"))?.id ?? "github";
   const access = ACCESSES.find(({ id }) => id === query.get("access"))?.id ?? "token";
-  const at = (chosen: { way: Way; access: Access }) =>
+  const setupHref = (chosen: { way: Way; access: Access }) =>
     `/projects/${projectId}/setup?with=${chosen.way}&access=${chosen.access}`;
   if (error && !project) return <FailedPage error={error} retry={refresh} />;
   return (
@@ -33,7 +33,7 @@ export function SetupPage({ projectId }: { projectId: string }) {
             label="Authentication"
             options={ACCESSES}
             current={access}
-            href={(id) => at({ way, access: id })}
+            href={(id) => setupHref({ way, access: id })}
           />
           {access === "token" ? <WithToken projectId={projectId} /> : <WithoutToken projectId={projectId} />}
         </div>
@@ -48,7 +48,7 @@ export function SetupPage({ projectId }: { projectId: string }) {
             label="Upload with"
             options={WAYS}
             current={way}
-            href={(id) => at({ way: id, access })}
+            href={(id) => setupHref({ way: id, access })}
           />
           {project && <Snippets way={way} access={access} project={project} />}
         </div>
@@ -64,7 +64,7 @@ function WithToken({ projectId }: { projectId: string }) {
         Create a token and store it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>. The snippets below
         use it. GitHub Actions and GitLab can also upload without a token.
       </p>
-      <IssueToken projectId={projectId} />
+      <CreateToken projectId={projectId} />
       <p class="links">
         <Link href={`/projects/${projectId}/tokens`}>Show all tokens</Link>
         <Link href={keylessPath(projectId)}>Set up keyless upload</Link>
@@ -93,7 +93,7 @@ function Snippets({ way, access, project }: { way: Way; access: Access; project:
   const { base_url: baseUrl } = useMe().service;
   return (
     <>
-      <Local baseUrl={baseUrl} />
+      <LocalhostWarning baseUrl={baseUrl} />
       {snippetsFor(way, { baseUrl, access, project }).map((snippet) => (
         <SnippetBlock key={snippet.title} snippet={snippet} />
       ))}
@@ -102,7 +102,7 @@ function Snippets({ way, access, project }: { way: Way; access: Access; project:
 }
 
 /** A CI runner on another machine cannot reach localhost here. */
-function Local({ baseUrl }: { baseUrl: string }) {
+function LocalhostWarning({ baseUrl }: { baseUrl: string }) {
   const { hostname } = new URL(baseUrl);
   if (hostname !== "localhost" && hostname !== "127.0.0.1") return null;
   return (

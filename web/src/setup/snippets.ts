@@ -2,7 +2,7 @@
 
 import type { Project } from "../lib/types";
 import { VERSION } from "../lib/version";
-import type { Kind } from "../tokens/trust-claims";
+import type { IssuerKind } from "../tokens/trust-claims";
 
 export interface Snippet {
   title: string;
@@ -48,7 +48,7 @@ export function snippetsFor(way: Way, setup: Setup): Snippet[] {
 }
 
 /** What a job needs to get an ID token from its CI. */
-export function keylessSnippet(kind: Kind, baseUrl: string, project: NamedProject): Snippet {
+export function keylessSnippet(kind: IssuerKind, baseUrl: string, project: NamedProject): Snippet {
   return {
     github: {
       title: "Add a permission",
@@ -112,7 +112,7 @@ ${actionInputs(setup)}
 }
 
 /** For clients that upload while the tests run: the action only handles closed pull requests. */
-function testsOnGithub(setup: Setup, commands: string[]): Snippet {
+function githubTestsSnippet(setup: Setup, commands: string[]): Snippet {
   const access =
     setup.access === "token"
       ? `PRSHOTS_TOKEN: ${SECRET}`
@@ -221,7 +221,7 @@ export default defineConfig({
   use: { screenshot: "on" },
 });`,
     },
-    testsOnGithub(setup, ["npm ci", "npx playwright install --with-deps", "npx playwright test"]),
+    githubTestsSnippet(setup, ["npm ci", "npx playwright install --with-deps", "npx playwright test"]),
   ];
 }
 
@@ -235,7 +235,7 @@ function pytestSnippets(setup: Setup): Snippet[] {
     page.goto("http://localhost:8000/cart")
     shot(page, name="checkout/cart")`,
     },
-    testsOnGithub(setup, [
+    githubTestsSnippet(setup, [
       `pip install . pytest-playwright 'prshots[pytest]==${VERSION}'`,
       "playwright install --with-deps chromium",
       "pytest --prshots-post",
@@ -279,7 +279,7 @@ const AUTHORIZATION = '-H "Authorization: Bearer $PRSHOTS_TOKEN"';
 
 function curlSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
-    ...(access === "keyless" ? [exchange(baseUrl, project)] : []),
+    ...(access === "keyless" ? [exchangeSnippet(baseUrl, project)] : []),
     {
       title: "Upload a screenshot",
       about: "Takes PNG, JPEG or WebP. The response contains the URL and markdown to paste.",
@@ -309,7 +309,7 @@ function curlSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   ];
 }
 
-function exchange(baseUrl: string, { id }: NamedProject): Snippet {
+function exchangeSnippet(baseUrl: string, { id }: NamedProject): Snippet {
   return {
     title: "Get a token for 15 minutes",
     about: `Exchanges the job’s ID token. Its audience must be ${baseUrl}. The project is named by its id.`,

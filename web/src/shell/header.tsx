@@ -4,7 +4,7 @@ import { Link, navigate } from "../lib/router";
 import { useSignal } from "../lib/signal";
 import { chooseTheme, THEMES, theme } from "../lib/theme";
 import type { Me, User } from "../lib/types";
-import { DownIcon, Mark, toast, useAct } from "../ui";
+import { DownIcon, Mark, toast, useAction } from "../ui";
 
 export function Header({ me }: { me: Me | undefined }) {
   return (
@@ -32,7 +32,7 @@ export function Header({ me }: { me: Me | undefined }) {
 
 function AccountMenu({ me }: { me: Me }) {
   const menu = useRef<HTMLDivElement>(null);
-  const act = useAct();
+  const act = useAction();
   const signOut = (path: string, message: string) =>
     act.run(async () => {
       await auth("POST", path);

@@ -51,13 +51,13 @@ export function ContactSheet() {
     >
       {Array.from({ length: COLUMNS * ROWS }, (_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a drawing that never changes
-        <Frame key={index} index={index} />
+        <SheetFrame key={index} index={index} />
       ))}
     </svg>
   );
 }
 
-function Frame({ index }: { index: number }) {
+function SheetFrame({ index }: { index: number }) {
   const x = 24 + (index % COLUMNS) * STEP_X;
   const y = 36 + Math.floor(index / COLUMNS) * STEP_Y;
   const boxes = PAGES[ORDER[index] ?? 0] ?? [];

@@ -5,7 +5,7 @@ import { navigate, useLocation } from "../lib/router";
 import type { Me, Providers } from "../lib/types";
 import { Loading, Mark, Mono, PageHead } from "../ui";
 import { ContactSheet } from "./contact-sheet";
-import { loginAddress, problemInWords, returnPath } from "./sign-in-urls";
+import { describeProblem, loginUrl, returnPath } from "./sign-in-urls";
 
 const RETRY_MS = 3_000;
 
@@ -14,7 +14,7 @@ export function SignInPage() {
   const returnTo = returnPath(query.get("return_to"));
   const { providers, failure } = useProviders();
   const link = useOneTimeLink(returnTo);
-  const problem = link.problem ?? problemInWords(query.get("problem"));
+  const problem = link.problem ?? describeProblem(query.get("problem"));
   useEffect(forgetAll, []);
   useAlreadySignedIn(returnTo, problem !== undefined || link.underWay);
   return (
@@ -36,14 +36,20 @@ export function SignInPage() {
         )}
         {link.underWay && <p role="status">Signing you in…</p>}
         {!providers && !failure && <Loading rows={2} />}
-        {providers && !link.underWay && <Ways providers={providers} returnTo={returnTo} />}
+        {providers && !link.underWay && <SignInOptions providers={providers} returnTo={returnTo} />}
       </main>
       <ContactSheet />
     </div>
   );
 }
 
-function Ways({ providers: { providers, web_url }, returnTo }: { providers: Providers; returnTo: string }) {
+function SignInOptions({
+  providers: { providers, web_url },
+  returnTo,
+}: {
+  providers: Providers;
+  returnTo: string;
+}) {
   const elsewhere = web_url !== window.location.origin;
   return (
     <>
@@ -53,7 +59,7 @@ function Ways({ providers: { providers, web_url }, returnTo }: { providers: Prov
             <li key={id}>
               <a
                 class={`button ${providers.length === 1 ? "primary" : "plain"}`}
-                href={loginAddress(web_url, id, returnTo)}
+                href={loginUrl(web_url, id, returnTo)}
               >
                 Continue with {label}
               </a>
@@ -61,7 +67,7 @@ function Ways({ providers: { providers, web_url }, returnTo }: { providers: Prov
           ))}
         </ul>
       ) : (
-        <AskForLink />
+        <OneTimeLinkHelp />
       )}
       {elsewhere && providers.length > 0 && (
         <p class="quiet small">
@@ -73,7 +79,7 @@ function Ways({ providers: { providers, web_url }, returnTo }: { providers: Prov
   );
 }
 
-function AskForLink() {
+function OneTimeLinkHelp() {
   return (
     <div class="stack">
       <p>

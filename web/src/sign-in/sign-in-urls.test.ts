@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { loginAddress, problemInWords, returnPath } from "./sign-in-urls";
+import { describeProblem, loginUrl, returnPath } from "./sign-in-urls";
 
 describe("returnPath", () => {
   it("returns to a page of the dashboard", () => {
@@ -20,13 +20,13 @@ describe("returnPath", () => {
 });
 
 it("has a sentence for each known and unknown problem", () => {
-  expect(problemInWords(null)).toBeUndefined();
-  expect(problemInWords("other_browser")).toContain("another browser");
-  expect(problemInWords("<b>")).toBe("The sign-in failed. Start again.");
+  expect(describeProblem(null)).toBeUndefined();
+  expect(describeProblem("other_browser")).toContain("another browser");
+  expect(describeProblem("<b>")).toBe("The sign-in failed. Start again.");
 });
 
 it("starts a sign-in at the dashboard's own address", () => {
-  expect(loginAddress("https://shots.example", "github", "/projects/7?q=a b")).toBe(
+  expect(loginUrl("https://shots.example", "github", "/projects/7?q=a b")).toBe(
     "https://shots.example/auth/login/github?return_to=%2Fprojects%2F7%3Fq%3Da+b",
   );
 });

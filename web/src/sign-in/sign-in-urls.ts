@@ -9,7 +9,7 @@ const PROBLEMS: Record<string, string> = {
   provider_failed: "The login provider did not respond correctly. Try again in a minute.",
 };
 
-export function problemInWords(problem: string | null): string | undefined {
+export function describeProblem(problem: string | null): string | undefined {
   if (problem === null) return undefined;
   return PROBLEMS[problem] ?? "The sign-in failed. Start again.";
 }
@@ -20,7 +20,7 @@ export function returnPath(asked: string | null): string {
   return asked;
 }
 
-export function loginAddress(webUrl: string, provider: string, returnTo: string): string {
+export function loginUrl(webUrl: string, provider: string, returnTo: string): string {
   const query = new URLSearchParams({ return_to: returnTo });
   return `${webUrl}/auth/login/${encodeURIComponent(provider)}?${query}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Image, Staged } from "../lib/types";
-import { byPlace } from "./staged-branches";
+import { groupByBranch } from "./staged-branches";
 
 const staged = (id: string, branch: string, repository = ""): Staged => ({
   image: { id } as Image,
@@ -12,15 +12,15 @@ const staged = (id: string, branch: string, repository = ""): Staged => ({
 
 describe("byPlace", () => {
   it("keeps the order of branches and of screenshots", () => {
-    const places = byPlace([staged("3", "b"), staged("2", "a"), staged("1", "b")]);
-    expect(places.map(({ branch, staged }) => [branch, staged.map(({ image }) => image.id)])).toEqual([
+    const groups = groupByBranch([staged("3", "b"), staged("2", "a"), staged("1", "b")]);
+    expect(groups.map(({ branch, staged }) => [branch, staged.map(({ image }) => image.id)])).toEqual([
       ["b", ["3", "1"]],
       ["a", ["2"]],
     ]);
   });
 
   it("never mixes branches of the same name in two repositories", () => {
-    const places = byPlace([staged("2", "fix", "eve/shop"), staged("1", "fix")]);
-    expect(places.map(({ repository }) => repository)).toEqual(["eve/shop", ""]);
+    const groups = groupByBranch([staged("2", "fix", "eve/shop"), staged("1", "fix")]);
+    expect(groups.map(({ repository }) => repository)).toEqual(["eve/shop", ""]);
   });
 });

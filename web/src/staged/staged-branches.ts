@@ -1,7 +1,7 @@
 /** Staged screenshots by the branch that they wait for. */
 import type { Staged } from "../lib/types";
 
-export interface StagedPlace {
+export interface StagedBranch {
   key: string;
   branch: string;
   /** The owner/name that has the branch; empty for the project's own. */
@@ -10,14 +10,14 @@ export interface StagedPlace {
 }
 
 /** Branches in the order of their newest screenshot; of two repositories, each has its own. */
-export function byPlace(staged: readonly Staged[]): StagedPlace[] {
-  const places = new Map<string, StagedPlace>();
+export function groupByBranch(staged: readonly Staged[]): StagedBranch[] {
+  const groups = new Map<string, StagedBranch>();
   for (const each of staged) {
     const { branch, repository } = each;
     const key = `${repository} ${branch}`;
-    const place = places.get(key) ?? { key, branch, repository, staged: [] };
-    place.staged.push(each);
-    places.set(key, place);
+    const group = groups.get(key) ?? { key, branch, repository, staged: [] };
+    group.staged.push(each);
+    groups.set(key, group);
   }
-  return [...places.values()];
+  return [...groups.values()];
 }

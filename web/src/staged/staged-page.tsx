@@ -1,4 +1,4 @@
-import { boxAspect, placeLabel } from "../gallery/arrange";
+import { boxAspect, variantLabel } from "../gallery/arrange";
 import { send } from "../lib/api";
 import { date, dateTime, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";
@@ -6,6 +6,7 @@ import type { Image, Project, Staged } from "../lib/types";
 import { Thumbnail, Thumbnails, useThumbnailQueue } from "../thumbnails/thumbnail";
 import {
   Button,
+  Command,
   confirmDialog,
   Empty,
   Failed,
@@ -13,11 +14,10 @@ import {
   Mono,
   MoreButton,
   ProjectHead,
-  RunThis,
   toast,
-  useAct,
+  useAction,
 } from "../ui";
-import { byPlace, type StagedPlace } from "./staged-branches";
+import { groupByBranch, type StagedBranch } from "./staged-branches";
 
 const stagedId = ({ image }: Staged): string => image.id;
 
@@ -38,8 +38,8 @@ export function StagedPage({ projectId }: { projectId: string }) {
           one, or are deleted after 7 days.
         </p>
       )}
-      {byPlace(list.items).map((place) => (
-        <Place key={place.key} place={place} projectId={projectId} onDeleted={list.refresh} />
+      {groupByBranch(list.items).map((group) => (
+        <BranchSection key={group.key} group={group} projectId={projectId} onDeleted={list.refresh} />
       ))}
       <MoreButton more={list.more} noun="screenshots" />
     </Thumbnails.Provider>
@@ -50,18 +50,18 @@ function NothingStaged() {
   return (
     <Empty title="Nothing is staged">
       <p>A screenshot of a branch without a pull request waits here. To upload one, run:</p>
-      <RunThis command="prshots show screenshot.png" />
+      <Command command="prshots show screenshot.png" />
     </Empty>
   );
 }
 
-interface PlaceProps {
-  place: StagedPlace;
+interface BranchSectionProps {
+  group: StagedBranch;
   projectId: string;
   onDeleted: () => Promise<void>;
 }
 
-function Place({ place: { branch, repository, staged }, projectId, onDeleted }: PlaceProps) {
+function BranchSection({ group: { branch, repository, staged }, projectId, onDeleted }: BranchSectionProps) {
   return (
     <section class="section" aria-label={`Branch ${branch}`}>
       <h2 class="staged-branch">{branch}</h2>
@@ -71,21 +71,21 @@ function Place({ place: { branch, repository, staged }, projectId, onDeleted }: 
       </p>
       <ul class="staged">
         {staged.map((each) => (
-          <Card key={each.image.id} staged={each} projectId={projectId} onDeleted={onDeleted} />
+          <StagedCard key={each.image.id} staged={each} projectId={projectId} onDeleted={onDeleted} />
         ))}
       </ul>
     </section>
   );
 }
 
-interface CardProps {
+interface StagedCardProps {
   staged: Staged;
   projectId: string;
   onDeleted: () => Promise<void>;
 }
 
-function Card({ staged: { image, before, expires_at }, projectId, onDeleted }: CardProps) {
-  const act = useAct();
+function StagedCard({ staged: { image, before, expires_at }, projectId, onDeleted }: StagedCardProps) {
+  const act = useAction();
   const remove = async () => {
     const sure = await confirmDialog({
       title: `Delete ${image.name}?`,
@@ -101,15 +101,15 @@ function Card({ staged: { image, before, expires_at }, projectId, onDeleted }: C
   };
   return (
     <li class="staged-card">
-      <div class="staged-pictures">
-        {before && <Picture image={before} label="Before" />}
-        <Picture image={image} label={before ? "After" : ""} />
+      <div class="staged-images">
+        {before && <StagedImage image={before} label="Before" />}
+        <StagedImage image={image} label={before ? "After" : ""} />
       </div>
       <h3 class="staged-name" title={image.name}>
         {image.name}
       </h3>
       <p class="quiet staged-facts">
-        <span>{placeLabel(image)}</span>
+        <span>{variantLabel(image)}</span>
         <Mono title={image.commit_sha}>{shortSha(image.commit_sha)}</Mono>
         <time dateTime={new Date(expires_at * 1000).toISOString()} title={dateTime(expires_at)}>
           Expires {date(expires_at)}
@@ -122,9 +122,9 @@ function Card({ staged: { image, before, expires_at }, projectId, onDeleted }: C
   );
 }
 
-function Picture({ image, label }: { image: Image; label: string }) {
+function StagedImage({ image, label }: { image: Image; label: string }) {
   return (
-    <a class="picture-link" href={image.url} target="_blank" rel="noopener">
+    <a class="image-link" href={image.url} target="_blank" rel="noopener">
       <Thumbnail image={image} aspect={boxAspect(image.viewport)} />
       {label && <span class="cell-caption">{label}</span>}
     </a>

@@ -9,10 +9,10 @@ const NEARLY = 1.25;
  * whole: about the shape of the box, so it fills the box.
  * top: anything else is as wide as the box and cut off below.
  */
-export type Filling = "small" | "whole" | "top";
+export type ThumbnailFit = "small" | "whole" | "top";
 
-export function filling(picture: Size, box: Size): Filling {
-  if (picture.width * MUCH_SMALLER < box.width && picture.height < box.height) return "small";
-  const stretch = picture.width / picture.height / (box.width / box.height);
+export function thumbnailFit(image: Size, box: Size): ThumbnailFit {
+  if (image.width * MUCH_SMALLER < box.width && image.height < box.height) return "small";
+  const stretch = image.width / image.height / (box.width / box.height);
   return stretch < NEARLY && stretch > 1 / NEARLY ? "whole" : "top";
 }

@@ -24,7 +24,7 @@ const numbered = (count: number) => Array.from({ length: count }, (_, at) => `id
 
 test("ids wanted at about the same time share a request", async () => {
   const { requests, queue } = service();
-  const answers = Promise.all([queue.want("a"), queue.want("b")]);
+  const answers = Promise.all([queue.request("a"), queue.request("b")]);
   expect(requests).toEqual([]);
   await vi.runAllTimersAsync();
   expect(requests).toEqual([["a", "b"]]);
@@ -34,7 +34,7 @@ test("ids wanted at about the same time share a request", async () => {
 test("a request has at most 12 ids", async () => {
   const { requests, queue } = service();
   const ids = numbered(60);
-  const answers = Promise.all(ids.map((id) => queue.want(id)));
+  const answers = Promise.all(ids.map((id) => queue.request(id)));
   await vi.runAllTimersAsync();
   expect(requests.map((batch) => batch.length)).toEqual([12, 12, 12, 12, 12]);
   expect(await answers).toEqual(ids.map((id) => ({ url: `/t/${id}` })));
@@ -45,8 +45,8 @@ test("what is on the screen comes first, from its top, then what is close to it"
   const { requests, queue } = service();
   const at = (top: number) => ({ getBoundingClientRect: () => ({ top, bottom: top + 100 }) }) as Element;
   const tops = { far: 1500, above: -250, below: 1100, last: 950, second: 300, first: -50 };
-  for (const [id, top] of Object.entries(tops)) void queue.want(id, at(top));
-  void queue.want("enlarged");
+  for (const [id, top] of Object.entries(tops)) void queue.request(id, at(top));
+  void queue.request("enlarged");
   await vi.runAllTimersAsync();
   expect(requests).toEqual([["enlarged", "first", "second", "last", "below", "above", "far"]]);
   vi.unstubAllGlobals();
@@ -62,10 +62,10 @@ test("two requests are sent at a time, and the next one as soon as one is answer
     return made(ids);
   });
   const ids = numbered(40);
-  const first = Promise.all(ids.map((id) => queue.want(id)));
+  const first = Promise.all(ids.map((id) => queue.request(id)));
   await vi.advanceTimersByTimeAsync(100);
   expect(most).toEqual([1, 2]);
-  const last = queue.want("last");
+  const last = queue.request("last");
   await vi.advanceTimersByTimeAsync(2000);
   expect(most).toEqual([1, 2, 2, 2]);
   await vi.runAllTimersAsync();
@@ -75,25 +75,25 @@ test("two requests are sent at a time, and the next one as soon as one is answer
 
 test("an id is requested once, even if wanted many times", async () => {
   const { requests, queue } = service();
-  const first = queue.want("a");
-  expect(queue.want("a")).toBe(first);
+  const first = queue.request("a");
+  expect(queue.request("a")).toBe(first);
   await vi.runAllTimersAsync();
-  expect(await queue.want("a")).toEqual({ url: "/t/a" });
+  expect(await queue.request("a")).toEqual({ url: "/t/a" });
   expect(requests).toEqual([["a"]]);
 });
 
 test("an id forgotten before its request is sent is not requested", async () => {
   const { requests, queue } = service();
-  void queue.want("a");
-  void queue.want("b");
-  queue.forget("a");
+  void queue.request("a");
+  void queue.request("b");
+  queue.cancel("a");
   await vi.runAllTimersAsync();
   expect(requests).toEqual([["b"]]);
 });
 
 test("a deleted image gets no URL", async () => {
   const queue = new ThumbnailQueue(async () => ({ thumbnails: {}, missing: {} }));
-  const answer = queue.want("a");
+  const answer = queue.request("a");
   await vi.runAllTimersAsync();
   expect(await answer).toBeUndefined();
 });
@@ -104,11 +104,11 @@ test("after a failure the id is requested again when next wanted", async () => {
     if (fails) throw new Error("offline");
     return made(["a"]);
   });
-  const first = expect(queue.want("a")).rejects.toThrow("offline");
+  const first = expect(queue.request("a")).rejects.toThrow("offline");
   await vi.runAllTimersAsync();
   await first;
   fails = false;
-  const second = queue.want("a");
+  const second = queue.request("a");
   await vi.runAllTimersAsync();
   expect(await second).toEqual({ url: "/t/a" });
 });
@@ -119,12 +119,12 @@ test("an image without a thumbnail says why, and is not requested again", async 
     requests += 1;
     return { thumbnails: { a: null }, missing: { a: "damaged" } };
   });
-  const first = queue.want("a");
+  const first = queue.request("a");
   await vi.runAllTimersAsync();
-  expect(await first).toEqual({ missing: "damaged" });
-  expect(await queue.want("a")).toEqual({ missing: "damaged" });
-  expect(queue.answered("a")).toEqual({ missing: "damaged" });
-  expect(queue.answered("b")).toBeUndefined();
+  expect(await first).toEqual({ error: "damaged" });
+  expect(await queue.request("a")).toEqual({ error: "damaged" });
+  expect(queue.resultOf("a")).toEqual({ error: "damaged" });
+  expect(queue.resultOf("b")).toBeUndefined();
   expect(requests).toBe(1);
 });
 
@@ -133,13 +133,13 @@ test("a thumbnail that is made later fails now and is requested again when next 
   const queue = new ThumbnailQueue(async () =>
     later ? { thumbnails: { a: null, b: "/t/b" }, missing: { a: "later" } } : made(["a"]),
   );
-  const first = expect(queue.want("a")).rejects.toThrow("not made yet");
-  const other = queue.want("b");
+  const first = expect(queue.request("a")).rejects.toThrow("not rendered yet");
+  const other = queue.request("b");
   await vi.runAllTimersAsync();
   await first;
   expect(await other).toEqual({ url: "/t/b" });
   later = false;
-  const second = queue.want("a");
+  const second = queue.request("a");
   await vi.runAllTimersAsync();
   expect(await second).toEqual({ url: "/t/a" });
 });

@@ -1,56 +1,56 @@
 /** Requests missing thumbnails in batches. */
 
 import type { ThumbnailUrls } from "../lib/types";
-import type { Missing } from "./thumbnail-errors";
+import type { ThumbnailError } from "./thumbnail-errors";
 
 /** A thumbnail's URL, or why there is none; undefined: the image is deleted. */
-export type Answer = { url: string } | { missing: Missing } | undefined;
-type Ask = (ids: string[]) => Promise<ThumbnailUrls>;
+export type ThumbnailResult = { url: string } | { error: ThumbnailError } | undefined;
+type FetchThumbnails = (ids: string[]) => Promise<ThumbnailUrls>;
 
-const MOST_IN_BATCH = 12;
-const MOST_BATCHES = 2; // while the service makes one, it already has the next
+const MAX_BATCH_SIZE = 12;
+const MAX_BATCHES = 2; // while the service renders one, it already has the next
 const GATHER_MS = 50;
 
-interface Wanted {
-  promise: Promise<Answer>;
-  resolve: (answer: Answer) => void;
+interface PendingRequest {
+  promise: Promise<ThumbnailResult>;
+  resolve: (result: ThumbnailResult) => void;
   reject: (problem: unknown) => void;
   box: Element | undefined;
 }
 
 /**
  * Collects requests for a moment and sends two batches at a time: rendering thumbnails is work for the service,
- * and a user who scrolls on needs the next ones instead. What is on the screen goes first, from its top. `forget`
- * withdraws a request that is still waiting.
+ * and a user who scrolls on needs the next ones instead. Thumbnails on the screen go first, from the top.
  */
 export class ThumbnailQueue {
-  private readonly ask: Ask;
-  private readonly waiting = new Map<string, Wanted>();
-  private readonly known = new Map<string, Promise<Answer>>();
-  private readonly answers = new Map<string, Answer>();
+  private readonly fetchThumbnails: FetchThumbnails;
+  private readonly waiting = new Map<string, PendingRequest>();
+  private readonly sent = new Map<string, Promise<ThumbnailResult>>();
+  private readonly results = new Map<string, ThumbnailResult>();
   private gathering = false;
   private batches = 0;
 
-  constructor(ask: Ask) {
-    this.ask = ask;
+  constructor(fetchThumbnails: FetchThumbnails) {
+    this.fetchThumbnails = fetchThumbnails;
   }
 
   /** `box` is where the thumbnail will be. Without one, it goes first. */
-  want(id: string, box?: Element): Promise<Answer> {
-    const known = this.known.get(id) ?? this.waiting.get(id)?.promise;
+  request(id: string, box?: Element): Promise<ThumbnailResult> {
+    const known = this.sent.get(id) ?? this.waiting.get(id)?.promise;
     if (known) return known;
-    const { promise, resolve, reject } = deferred();
-    this.waiting.set(id, { promise, resolve, reject, box });
-    if (!this.gathering && this.batches < MOST_BATCHES) this.gather();
-    return promise;
+    const request = createRequest(box);
+    this.waiting.set(id, request);
+    if (!this.gathering && this.batches < MAX_BATCHES) this.gather();
+    return request.promise;
   }
 
-  /** The answer to an earlier request, if there was one. */
-  answered(id: string): Answer {
-    return this.answers.get(id);
+  /** The result of an earlier request, if there was one. */
+  resultOf(id: string): ThumbnailResult {
+    return this.results.get(id);
   }
 
-  forget(id: string): void {
+  /** Withdraw a request that has not been sent. */
+  cancel(id: string): void {
     this.waiting.delete(id);
   }
 
@@ -58,64 +58,65 @@ export class ThumbnailQueue {
     this.gathering = true;
     setTimeout(() => {
       this.gathering = false;
-      while (this.waiting.size && this.batches < MOST_BATCHES) void this.send();
+      while (this.waiting.size && this.batches < MAX_BATCHES) void this.sendBatch();
     }, GATHER_MS);
   }
 
-  private async send(): Promise<void> {
-    const batch = firstOnScreen([...this.waiting]).slice(0, MOST_IN_BATCH);
-    for (const [id, wanted] of batch) {
+  private async sendBatch(): Promise<void> {
+    const batch = sortByDistance([...this.waiting]).slice(0, MAX_BATCH_SIZE);
+    for (const [id, request] of batch) {
       this.waiting.delete(id);
-      this.known.set(id, wanted.promise);
+      this.sent.set(id, request.promise);
     }
     this.batches += 1;
-    await this.answer(batch);
+    await this.settleBatch(batch);
     this.batches -= 1;
-    if (this.waiting.size && !this.gathering) void this.send();
+    if (this.waiting.size && !this.gathering) void this.sendBatch();
   }
 
-  private async answer(batch: [string, Wanted][]): Promise<void> {
+  private async settleBatch(batch: [string, PendingRequest][]): Promise<void> {
     try {
-      const reply = await this.ask(batch.map(([id]) => id));
-      for (const [id, wanted] of batch) {
-        if (reply.missing[id] === "later") this.failed(id, wanted, new Error("not made yet"));
-        else this.succeeded(id, wanted, answerOf(reply.thumbnails[id], reply.missing[id]));
+      const reply = await this.fetchThumbnails(batch.map(([id]) => id));
+      for (const [id, request] of batch) {
+        const error = reply.missing[id];
+        if (error === "later") this.fail(id, request, new Error("not rendered yet"));
+        else this.succeed(id, request, toResult(reply.thumbnails[id], error));
       }
     } catch (problem) {
-      for (const [id, wanted] of batch) this.failed(id, wanted, problem);
+      for (const [id, request] of batch) this.fail(id, request, problem);
     }
   }
 
-  private succeeded(id: string, wanted: Wanted, answer: Answer): void {
-    this.answers.set(id, answer);
-    wanted.resolve(answer);
+  private succeed(id: string, request: PendingRequest, result: ThumbnailResult): void {
+    this.results.set(id, result);
+    request.resolve(result);
   }
 
-  private failed(id: string, wanted: Wanted, problem: unknown): void {
-    this.known.delete(id); // the next request retries
-    wanted.reject(problem);
+  private fail(id: string, request: PendingRequest, problem: unknown): void {
+    this.sent.delete(id); // the next request retries
+    request.reject(problem);
   }
 }
 
-function firstOnScreen(waiting: [string, Wanted][]): [string, Wanted][] {
-  const placed = waiting.map((entry) => ({ entry, ...placeOf(entry[1].box) }));
-  return placed.sort((a, b) => a.away - b.away || a.top - b.top).map(({ entry }) => entry);
+function sortByDistance(waiting: [string, PendingRequest][]): [string, PendingRequest][] {
+  const measured = waiting.map((entry) => ({ entry, ...measure(entry[1].box) }));
+  return measured.sort((a, b) => a.distance - b.distance || a.top - b.top).map(({ entry }) => entry);
 }
 
-/** How many pixels it is away from the screen, and where its top is. */
-function placeOf(box: Element | undefined): { away: number; top: number } {
-  if (!box) return { away: 0, top: Number.NEGATIVE_INFINITY };
+/** How many pixels a box is from the screen, and where its top is. */
+function measure(box: Element | undefined): { distance: number; top: number } {
+  if (!box) return { distance: 0, top: Number.NEGATIVE_INFINITY };
   const { top, bottom } = box.getBoundingClientRect();
-  return { away: Math.max(0, -bottom, top - window.innerHeight), top };
+  return { distance: Math.max(0, -bottom, top - window.innerHeight), top };
 }
 
-function answerOf(url: string | null | undefined, missing: Missing | undefined): Answer {
+function toResult(url: string | null | undefined, error: ThumbnailError | undefined): ThumbnailResult {
   if (url) return { url };
-  return missing && { missing };
+  return error && { error };
 }
 
-function deferred(): Wanted {
-  const made = {} as Wanted;
-  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
-  return made;
+function createRequest(box: Element | undefined): PendingRequest {
+  const request = { box } as PendingRequest;
+  request.promise = new Promise((resolve, reject) => Object.assign(request, { resolve, reject }));
+  return request;
 }

@@ -2,17 +2,17 @@
 
 const MARGIN = "400px 0px";
 
-interface Watched {
+interface Callbacks {
   enter: () => void;
   leave: () => void;
 }
 
-const watched = new Map<Element, Watched>();
+const watched = new Map<Element, Callbacks>();
 let observer: IntersectionObserver | undefined;
 
 /** `enter` is called when it comes near, `leave` when it goes away again or is watched no longer. */
-export function whileNear(element: Element, enter: () => void, leave: () => void): () => void {
-  observer ??= new IntersectionObserver(tell, { rootMargin: MARGIN });
+export function watchVisibility(element: Element, enter: () => void, leave: () => void): () => void {
+  observer ??= new IntersectionObserver(notify, { rootMargin: MARGIN });
   watched.set(element, { enter, leave });
   observer.observe(element);
   return () => {
@@ -22,10 +22,10 @@ export function whileNear(element: Element, enter: () => void, leave: () => void
   };
 }
 
-function tell(entries: IntersectionObserverEntry[]): void {
+function notify(entries: IntersectionObserverEntry[]): void {
   for (const { target, isIntersecting } of entries) {
-    const told = watched.get(target);
-    if (isIntersecting) told?.enter();
-    else told?.leave();
+    const callbacks = watched.get(target);
+    if (isIntersecting) callbacks?.enter();
+    else callbacks?.leave();
   }
 }

@@ -7,32 +7,32 @@ import { Dialog } from "../ui/dialog";
 import { Field } from "../ui/field";
 import { Mono } from "../ui/mono-and-time";
 import { toast } from "../ui/toast";
-import { useAct } from "../ui/use-action";
+import { useAction } from "../ui/use-action";
 
-interface IssueTokenProps {
+interface CreateTokenProps {
   projectId: string;
   /** The suggested label. */
   label?: string;
-  onIssued?: (issued: NewToken) => void;
+  onCreated?: (created: NewToken) => void;
 }
 
 /** Asks for a label, creates the token and shows its secret once. */
-export function IssueToken({ projectId, label: usual = "", onIssued }: IssueTokenProps) {
+export function CreateToken({ projectId, label: usual = "", onCreated }: CreateTokenProps) {
   const [label, setLabel] = useState(usual);
-  const [issued, setIssued] = useState<NewToken | null>(null);
-  const act = useAct();
-  const issue = (event: Event) => {
+  const [created, setCreated] = useState<NewToken | null>(null);
+  const act = useAction();
+  const create = (event: Event) => {
     event.preventDefault();
     void act.run(async () => {
-      const answer = await send<NewToken>("POST", `/projects/${projectId}/tokens`, { label: label.trim() });
-      setIssued(answer);
+      const token = await send<NewToken>("POST", `/projects/${projectId}/tokens`, { label: label.trim() });
+      setCreated(token);
       setLabel("");
-      onIssued?.(answer);
+      onCreated?.(token);
     });
   };
   return (
     <>
-      <form class="inline-form" onSubmit={issue}>
+      <form class="inline-form" onSubmit={create}>
         <Field label="Label">
           {(field) => (
             <input
@@ -49,12 +49,12 @@ export function IssueToken({ projectId, label: usual = "", onIssued }: IssueToke
           Create token
         </Button>
       </form>
-      {issued && (
-        <Secret
-          issued={issued}
+      {created && (
+        <SecretDialog
+          created={created}
           onClose={() => {
-            setIssued(null);
-            toast(`Created ${issued.token.label || issued.token.hint}.`);
+            setCreated(null);
+            toast(`Created ${created.token.label || created.token.hint}.`);
           }}
         />
       )}
@@ -62,7 +62,7 @@ export function IssueToken({ projectId, label: usual = "", onIssued }: IssueToke
   );
 }
 
-function Secret({ issued, onClose }: { issued: NewToken; onClose: () => void }) {
+function SecretDialog({ created, onClose }: { created: NewToken; onClose: () => void }) {
   return (
     <Dialog
       title="Your new token"
@@ -77,8 +77,8 @@ function Secret({ issued, onClose }: { issued: NewToken; onClose: () => void }) 
         Copy the token now. It cannot be shown again, because the service stores only its hash.
       </p>
       <div class="secret">
-        <Mono>{issued.secret}</Mono>
-        <CopyButton text={issued.secret} label="Copy token" />
+        <Mono>{created.secret}</Mono>
+        <CopyButton text={created.secret} label="Copy token" />
       </div>
       <p class="quiet small">
         Store it in your CI as the secret <Mono>PRSHOTS_TOKEN</Mono>, never in the repository.

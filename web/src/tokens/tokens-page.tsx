@@ -15,9 +15,9 @@ import {
   ProjectHead,
   Time,
   toast,
-  useAct,
+  useAction,
 } from "../ui";
-import { IssueToken } from "./create-token";
+import { CreateToken } from "./create-token";
 import { keylessPath } from "./trust-claims";
 import { Trusts } from "./trusts";
 
@@ -35,8 +35,8 @@ const ABOUT = {
 
 export function TokensPage({ projectId }: { projectId: string }) {
   const project = useLive<Project>(`/projects/${projectId}`);
-  const asked = useLocation().query.get("kind");
-  const kind = KINDS.find(({ id }) => id === asked)?.id ?? "tokens";
+  const kindInUrl = useLocation().query.get("kind");
+  const kind = KINDS.find(({ id }) => id === kindInUrl)?.id ?? "tokens";
   if (project.error && !project.data) return <FailedPage error={project.error} retry={project.refresh} />;
   return (
     <>
@@ -66,7 +66,7 @@ function Tokens({ projectId }: { projectId: string }) {
   const { items, more, loading, loaded, error, refresh } = tokens;
   return (
     <div class="column">
-      <IssueToken projectId={projectId} onIssued={(_: NewToken) => refresh()} />
+      <CreateToken projectId={projectId} onCreated={(_: NewToken) => refresh()} />
       {loading && <Loading rows={4} />}
       {error && !loaded && <Failed error={error} retry={refresh} />}
       {loaded && items.length === 0 && (
@@ -91,7 +91,7 @@ interface TokenRowProps {
 }
 
 function TokenRow({ token, projectId, onRevoked }: TokenRowProps) {
-  const act = useAct();
+  const act = useAction();
   const name = token.label || token.hint;
   const revoke = async () => {
     const sure = await confirmDialog({

@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import {
   claimsOf,
+  describeTrust,
+  emptyDraft,
+  formatPins,
+  formatRefusedIds,
+  issuerKind,
   issuerName,
-  kindOf,
-  nothingWanted,
-  pinned,
-  refused,
-  trustInWords,
-  type Wanted,
-  wrongClaims,
+  type TrustDraft,
+  validateClaims,
 } from "./trust-claims";
 
 const GITHUB = "https://token.actions.githubusercontent.com";
 const GITLAB = "https://gitlab.com";
 const OTHER = "https://ci.example.com/oidc";
 
-const wanted = (issuer: string, given: Partial<Wanted> = {}): Wanted => ({
-  ...nothingWanted(issuer),
+const draft = (issuer: string, given: Partial<TrustDraft> = {}): TrustDraft => ({
+  ...emptyDraft(issuer),
   ...given,
 });
 
@@ -31,19 +31,19 @@ describe("an issuer", () => {
     ["http://127.0.0.1:4000", "other", "127.0.0.1:4000"],
     ["", "other", ""],
   ])("%s has a kind and a name", (issuer, kind, name) => {
-    expect(kindOf(issuer)).toBe(kind);
+    expect(issuerKind(issuer)).toBe(kind);
     expect(issuerName(issuer)).toBe(name);
   });
 });
 
 describe("claims from the form", () => {
   it("use GitHub's names", () => {
-    const typed = wanted(GITHUB, { repository: " octo/app ", ref: "refs/pull/*", environment: "ci" });
+    const typed = draft(GITHUB, { repository: " octo/app ", ref: "refs/pull/*", environment: "ci" });
     expect(claimsOf(typed)).toEqual({ repository: "octo/app", ref: "refs/pull/*", environment: "ci" });
   });
 
   it("use GitLab's names, and omit empty fields", () => {
-    expect(claimsOf(wanted(GITLAB, { repository: "group/app", ref: " " }))).toEqual({
+    expect(claimsOf(draft(GITLAB, { repository: "group/app", ref: " " }))).toEqual({
       project_path: "group/app",
     });
   });
@@ -53,7 +53,7 @@ describe("claims from the form", () => {
       { name: " sub ", value: "org/app" },
       { name: "", value: " " },
     ];
-    expect(claimsOf(wanted(OTHER, { repository: "octo/app", others }))).toEqual({ sub: "org/app" });
+    expect(claimsOf(draft(OTHER, { repository: "octo/app", others }))).toEqual({ sub: "org/app" });
   });
 });
 
@@ -66,7 +66,7 @@ describe("wrong claims", () => {
     ["no name", [{ name: " ", value: "ann" }], "Enter a name and a value for each claim."],
     ["a duplicate", [{ name: "repository", value: "x/y" }], "Remove the duplicate claim repository."],
   ])("%s", (_, others, problem) => {
-    expect(wrongClaims(wanted(GITHUB, { repository: "octo/app", others }))).toBe(problem);
+    expect(validateClaims(draft(GITHUB, { repository: "octo/app", others }))).toBe(problem);
   });
 });
 
@@ -78,13 +78,13 @@ describe("a trust in a list", () => {
     [{ kind: "ci", sub: "org/app" }, "sub=org/app", ["kind=ci"]],
     [{ project_id: "7", ref: "main" }, "project_id=7", ["ref=main"]],
   ])("with %o is named after the jobs that it accepts", (claims, title, rest) => {
-    expect(trustInWords({ claims })).toEqual({ title, rest });
+    expect(describeTrust({ claims })).toEqual({ title, rest });
   });
 
   it("shows the ids that it is pinned to, and those of a refused job", () => {
-    expect(pinned({ pins: {} })).toEqual([]);
-    expect(pinned({ pins: { repository_id: "7" } })).toEqual(["repository_id=7"]);
-    expect(refused({ refused_ids: { repository_id: "8", repository_owner_id: "" } })).toEqual([
+    expect(formatPins({ pins: {} })).toEqual([]);
+    expect(formatPins({ pins: { repository_id: "7" } })).toEqual(["repository_id=7"]);
+    expect(formatRefusedIds({ refused_ids: { repository_id: "8", repository_owner_id: "" } })).toEqual([
       "repository_id=8",
       "no repository_owner_id",
     ]);

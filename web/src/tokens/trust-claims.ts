@@ -3,7 +3,7 @@
 import type { Trust } from "../lib/types";
 
 /** Which claim names an issuer uses. For an unknown issuer, the user enters them. */
-export type Kind = "github" | "gitlab" | "other";
+export type IssuerKind = "github" | "gitlab" | "other";
 
 export interface Claim {
   name: string;
@@ -11,7 +11,7 @@ export interface Claim {
 }
 
 /** The form as typed. Empty fields are not required of a job. */
-export interface Wanted {
+export interface TrustDraft {
   issuer: string;
   repository: string;
   ref: string;
@@ -19,7 +19,7 @@ export interface Wanted {
   others: readonly Claim[];
 }
 
-export interface KindWords {
+export interface IssuerTexts {
   /** The claim that names the repository, and what the forge calls it. */
   claim: string;
   label: string;
@@ -28,7 +28,7 @@ export interface KindWords {
   aboutRef: string;
 }
 
-export const WORDS: Record<Exclude<Kind, "other">, KindWords> = {
+export const ISSUER_TEXTS: Record<Exclude<IssuerKind, "other">, IssuerTexts> = {
   github: {
     claim: "repository",
     label: "Repository",
@@ -55,7 +55,7 @@ export function issuerName(issuer: string): string {
   return NAMES[issuer] ?? issuer.replace(/^https?:\/\//, "");
 }
 
-export function kindOf(issuer: string): Kind {
+export function issuerKind(issuer: string): IssuerKind {
   const [, host = "", path = ""] = /^https?:\/\/([^/:]+)(?::\d+)?(.*)$/.exec(issuer) ?? [];
   // github.com, and GitHub Enterprise Server
   if (host.startsWith("token.actions.") || path === "/_services/token") return "github";
@@ -64,13 +64,13 @@ export function kindOf(issuer: string): Kind {
 
 export const NO_CLAIM: Claim = { name: "", value: "" };
 
-export function nothingWanted(issuer: string): Wanted {
+export function emptyDraft(issuer: string): TrustDraft {
   return { issuer, repository: "", ref: "", environment: "", others: [NO_CLAIM] };
 }
 
 /** What is wrong with the claims, as a sentence; undefined if they are valid. */
-export function wrongClaims(wanted: Wanted): string | undefined {
-  const given = filled(wanted);
+export function validateClaims(draft: TrustDraft): string | undefined {
+  const given = collectClaims(draft);
   if (given.some(({ name, value }) => name === "" || value === "")) {
     return "Enter a name and a value for each claim.";
   }
@@ -78,17 +78,17 @@ export function wrongClaims(wanted: Wanted): string | undefined {
   return twice && `Remove the duplicate claim ${twice.name}.`;
 }
 
-export function claimsOf(wanted: Wanted): Record<string, string> {
-  return Object.fromEntries(filled(wanted).map(({ name, value }) => [name, value]));
+export function claimsOf(draft: TrustDraft): Record<string, string> {
+  return Object.fromEntries(collectClaims(draft).map(({ name, value }) => [name, value]));
 }
 
-function filled({ issuer, repository, ref, environment, others }: Wanted): Claim[] {
-  const kind = kindOf(issuer);
+function collectClaims({ issuer, repository, ref, environment, others }: TrustDraft): Claim[] {
+  const kind = issuerKind(issuer);
   const fields: Claim[] =
     kind === "other"
       ? []
       : [
-          { name: WORDS[kind].claim, value: repository },
+          { name: ISSUER_TEXTS[kind].claim, value: repository },
           { name: "ref", value: ref },
           { name: "environment", value: environment },
         ].filter(({ value }) => value.trim() !== "");
@@ -101,10 +101,10 @@ function filled({ issuer, repository, ref, environment, others }: Wanted): Claim
 const WHOSE = ["repository", "project_path", "repository_owner", "namespace_path", "sub"];
 
 /** A trust for a list: the repository, and the other required claims. */
-export function trustInWords({ claims }: Pick<Trust, "claims">): { title: string; rest: string[] } {
+export function describeTrust({ claims }: Pick<Trust, "claims">): { title: string; rest: string[] } {
   const whose = WHOSE.find((name) => name in claims) ?? Object.keys(claims)[0] ?? "";
   const named = (name: string) => `${name}=${claims[name]}`;
-  const plain = Object.values(WORDS).some(({ claim }) => claim === whose);
+  const plain = Object.values(ISSUER_TEXTS).some(({ claim }) => claim === whose);
   return {
     title: plain ? (claims[whose] ?? "") : named(whose),
     rest: Object.keys(claims)
@@ -114,12 +114,12 @@ export function trustInWords({ claims }: Pick<Trust, "claims">): { title: string
 }
 
 /** The ids that a trust is pinned to, for a list. */
-export function pinned({ pins }: Pick<Trust, "pins">): string[] {
+export function formatPins({ pins }: Pick<Trust, "pins">): string[] {
   return Object.entries(pins).map(([name, id]) => `${name}=${id}`);
 }
 
 /** The ids of the last job that was refused because of the pins. */
-export function refused({ refused_ids: ids }: Pick<Trust, "refused_ids">): string[] {
+export function formatRefusedIds({ refused_ids: ids }: Pick<Trust, "refused_ids">): string[] {
   return Object.entries(ids).map(([name, id]) => (id === "" ? `no ${name}` : `${name}=${id}`));
 }
 

@@ -2,51 +2,51 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
 import type { Trust } from "../lib/types";
-import { Button, CloseIcon, Field, toast, useAct } from "../ui";
+import { Button, CloseIcon, Field, toast, useAction } from "../ui";
 import {
   type Claim,
   claimsOf,
+  describeTrust,
+  emptyDraft,
+  ISSUER_TEXTS,
+  issuerKind,
   issuerName,
-  kindOf,
   NO_CLAIM,
-  nothingWanted,
-  trustInWords,
-  type Wanted,
-  WORDS,
-  wrongClaims,
+  type TrustDraft,
+  validateClaims,
 } from "./trust-claims";
 
 interface TrustFormProps {
   path: string;
   issuers: string[];
-  wanted: Wanted;
-  onChange: (wanted: Wanted) => void;
+  draft: TrustDraft;
+  onChange: (draft: TrustDraft) => void;
   onAdded: () => Promise<void>;
 }
 
-export function TrustForm({ path, issuers, wanted, onChange, onAdded }: TrustFormProps) {
+export function TrustForm({ path, issuers, draft, onChange, onAdded }: TrustFormProps) {
   const [wrong, setWrong] = useState<string>();
-  const act = useAct({ inPlace: true });
+  const act = useAction({ inPlace: true });
   const add = (event: Event) => {
     event.preventDefault();
-    const problem = wrongClaims(wanted);
+    const problem = validateClaims(draft);
     setWrong(problem);
     if (problem) return;
     void act.run(async () => {
-      const made = await send<Trust>("POST", path, { issuer: wanted.issuer, claims: claimsOf(wanted) });
-      onChange(nothingWanted(wanted.issuer));
-      toast(`CI jobs of ${trustInWords(made).title} can now upload.`);
+      const made = await send<Trust>("POST", path, { issuer: draft.issuer, claims: claimsOf(draft) });
+      onChange(emptyDraft(draft.issuer));
+      toast(`CI jobs of ${describeTrust(made).title} can now upload.`);
       await onAdded();
     });
   };
-  const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change });
+  const set = (change: Partial<TrustDraft>) => onChange({ ...draft, ...change });
   return (
     <form class="stack" onSubmit={add}>
       <Field label="CI system">
         {(field) => (
           <select
             {...field}
-            value={wanted.issuer}
+            value={draft.issuer}
             onChange={(event) => set({ issuer: event.currentTarget.value })}
           >
             {issuers.map((issuer) => (
@@ -57,7 +57,7 @@ export function TrustForm({ path, issuers, wanted, onChange, onAdded }: TrustFor
           </select>
         )}
       </Field>
-      <Asked wanted={wanted} set={set} />
+      <ClaimFields draft={draft} set={set} />
       <p class="field-error" role="alert">
         {wrong ?? act.problem}
       </p>
@@ -70,43 +70,38 @@ export function TrustForm({ path, issuers, wanted, onChange, onAdded }: TrustFor
   );
 }
 
-interface PartProps {
-  wanted: Wanted;
-  set: (change: Partial<Wanted>) => void;
+interface ClaimFieldsProps {
+  draft: TrustDraft;
+  set: (change: Partial<TrustDraft>) => void;
 }
 
 /** Named fields for a known issuer, plain claims for any other. */
-function Asked({ wanted, set }: PartProps) {
-  const kind = kindOf(wanted.issuer);
+function ClaimFields({ draft, set }: ClaimFieldsProps) {
+  const kind = issuerKind(draft.issuer);
   if (kind === "other") {
-    return <Claims claims={wanted.others} onChange={(others) => set({ others })} required />;
+    return <Claims claims={draft.others} onChange={(others) => set({ others })} required />;
   }
-  const words = WORDS[kind];
+  const words = ISSUER_TEXTS[kind];
   return (
     <>
       <Value
         label={words.label}
         hint={words.aboutRepository}
         placeholder={words.example}
-        value={wanted.repository}
+        value={draft.repository}
         required
         onInput={(repository) => set({ repository })}
       />
-      <Value
-        label="Ref (optional)"
-        hint={words.aboutRef}
-        value={wanted.ref}
-        onInput={(ref) => set({ ref })}
-      />
+      <Value label="Ref (optional)" hint={words.aboutRef} value={draft.ref} onInput={(ref) => set({ ref })} />
       <Value
         label="Environment (optional)"
         hint="Allows only jobs of this environment."
-        value={wanted.environment}
+        value={draft.environment}
         onInput={(environment) => set({ environment })}
       />
       <details class="disclosure">
         <summary>Other claims</summary>
-        <Claims claims={wanted.others} onChange={(others) => set({ others })} />
+        <Claims claims={draft.others} onChange={(others) => set({ others })} />
       </details>
     </>
   );

@@ -5,8 +5,15 @@ import { useMe } from "../lib/me";
 import type { Project, Trust, TrustList } from "../lib/types";
 import { SnippetBlock } from "../setup/snippet-block";
 import { keylessSnippet } from "../setup/snippets";
-import { Button, confirmDialog, Failed, Loading, Mono, Time, toast, useAct } from "../ui";
-import { issuerName, kindOf, nothingWanted, pinned, refused, trustInWords } from "./trust-claims";
+import { Button, confirmDialog, Failed, Loading, Mono, Time, toast, useAction } from "../ui";
+import {
+  describeTrust,
+  emptyDraft,
+  formatPins,
+  formatRefusedIds,
+  issuerKind,
+  issuerName,
+} from "./trust-claims";
 import { TrustForm } from "./trust-form";
 
 /** Keyless upload: which CI jobs may upload, and what a job needs for it. */
@@ -14,7 +21,7 @@ export function Trusts({ projectId, project }: { projectId: string; project: Pro
   const path = `/projects/${projectId}/trusts`;
   const { base_url: baseUrl, trusted_issuers: issuers } = useMe().service;
   const { data, error, loading, refresh } = useLive<TrustList>(path);
-  const [wanted, setWanted] = useState(nothingWanted(issuers[0] ?? ""));
+  const [draft, setDraft] = useState(emptyDraft(issuers[0] ?? ""));
   return (
     <>
       <section class="section split">
@@ -34,13 +41,13 @@ export function Trusts({ projectId, project }: { projectId: string; project: Pro
         <h2>Allow more jobs</h2>
         {issuers.length === 0 && <NoIssuers />}
         {issuers.length > 0 && (
-          <TrustForm path={path} issuers={issuers} wanted={wanted} onChange={setWanted} onAdded={refresh} />
+          <TrustForm path={path} issuers={issuers} draft={draft} onChange={setDraft} onAdded={refresh} />
         )}
       </section>
       {issuers.length > 0 && project && (
         <section class="section split">
           <h2>Set up the job</h2>
-          <SnippetBlock snippet={keylessSnippet(kindOf(wanted.issuer), baseUrl, project)} />
+          <SnippetBlock snippet={keylessSnippet(issuerKind(draft.issuer), baseUrl, project)} />
         </section>
       )}
     </>
@@ -67,8 +74,8 @@ interface TrustRowProps {
 
 function TrustRow({ trust, path, onChanged }: TrustRowProps) {
   const { trusted_issuers: issuers } = useMe().service;
-  const act = useAct();
-  const { title, rest } = trustInWords(trust);
+  const act = useAction();
+  const { title, rest } = describeTrust(trust);
   const unpin = async () => {
     const sure = await confirmDialog({
       title: `Reset the pin of ${title}?`,
@@ -136,7 +143,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
 
 /** The repository’s ids, which the first job pinned, and those of the last job that had others. */
 function Pins({ trust, title, reset }: { trust: Trust; title: string; reset: () => Promise<void> }) {
-  const ids = pinned(trust);
+  const ids = formatPins(trust);
   if (ids.length === 0) return null;
   return (
     <p class="row-about">
@@ -146,7 +153,7 @@ function Pins({ trust, title, reset }: { trust: Trust; title: string; reset: () 
       ))}
       {trust.refused_at !== null && (
         <span class="problem">
-          Refused a job with {refused(trust).join(", ")} <Time at={trust.refused_at} />
+          Refused a job with {formatRefusedIds(trust).join(", ")} <Time at={trust.refused_at} />
         </span>
       )}
       <span>

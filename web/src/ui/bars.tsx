@@ -32,7 +32,7 @@ export function Bars({ values, label, titles }: { values: number[]; label: strin
 }
 
 /** "Uploads per day in the last 30 days: 312 screenshots, 60 on the busiest day." */
-export function uploadsInWords(perDay: readonly number[]): string {
+export function describeUploads(perDay: readonly number[]): string {
   const all = perDay.reduce((sum, uploads) => sum + uploads, 0);
   const days = `the last ${perDay.length} days`;
   if (all === 0) return `No uploads in ${days}.`;

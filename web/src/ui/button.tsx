@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useAct } from "./use-action";
+import { useAction } from "./use-action";
 
 export interface ButtonProps {
   kind?: "primary" | "plain" | "danger";
@@ -42,7 +42,7 @@ export function Button({
 
 /** At the end of a list that has more pages. */
 export function MoreButton({ more, noun = "more" }: { more: (() => Promise<void>) | null; noun?: string }) {
-  const act = useAct();
+  const act = useAction();
   if (more === null) return null;
   return (
     <p class="more">

@@ -2,7 +2,7 @@ import { CopyButton } from "./copy-button";
 import { Mono } from "./mono-and-time";
 
 /** A command to run, in a sentence or below it. */
-export function RunThis({ command }: { command: string }) {
+export function Command({ command }: { command: string }) {
   return (
     <p class="run-this">
       <Mono>{command}</Mono>

@@ -1,7 +1,7 @@
-export { Bars, uploadsInWords } from "./bars";
+export { Bars, describeUploads } from "./bars";
 export { Button, type ButtonProps, MoreButton } from "./button";
 export { Choice } from "./choice";
-export { RunThis } from "./command";
+export { Command } from "./command";
 export { CopyButton, copyText } from "./copy-button";
 export { Confirm, ConfirmHost, type ConfirmProps, confirmDialog, Dialog } from "./dialog";
 export { Field, type FieldAttributes, NameField } from "./field";
@@ -12,4 +12,4 @@ export { type Crumb, PageHead, ProjectHead, type ProjectTab, ProjectTabs } from 
 export { SearchField } from "./search-field";
 export { Empty, Failed, FailedPage, Loading } from "./states";
 export { Toasts, toast } from "./toast";
-export { type Act, useAct } from "./use-action";
+export { type Action, useAction } from "./use-action";

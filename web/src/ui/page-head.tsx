@@ -20,9 +20,9 @@ interface PageHeadProps {
 
 /** The page's h1. It takes the focus after a navigation and sets the window title. */
 export function PageHead({ title, part, crumbs = [], actions, children }: PageHeadProps) {
-  const heading = useRef<HTMLHeadingElement>(null);
+  const pullHeading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (takeFocus()) heading.current?.focus({ preventScroll: true });
+    if (takeFocus()) pullHeading.current?.focus({ preventScroll: true });
   });
   useEffect(() => {
     document.title = [part, title, "prshots"].filter(Boolean).join(" · ");
@@ -39,7 +39,7 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
         </nav>
       )}
       <div class="page-title">
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={pullHeading} tabIndex={-1}>
           {title}
           {part && <span class="hidden">: {part}</span>}
         </h1>

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ApiError } from "../lib/api";
 import { toast } from "./toast";
 
-export interface Act {
+export interface Action {
   busy: boolean;
   /** Why the last run failed; only with `inPlace`. */
   problem: string | undefined;
@@ -11,7 +11,7 @@ export interface Act {
 }
 
 /** An action behind a button. A failure is shown in a toast or, with `inPlace`, beside the field. */
-export function useAct({ inPlace = false }: { inPlace?: boolean } = {}): Act {
+export function useAction({ inPlace = false }: { inPlace?: boolean } = {}): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
   const run = async <T>(work: () => Promise<T>): Promise<T | undefined> => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shortDay, spans } from "./upload-periods";
+import { groupDays, shortDay } from "./upload-periods";
 
 function days(count: number) {
   return Array.from({ length: count }, (_, index) => ({
@@ -11,12 +11,12 @@ function days(count: number) {
 
 describe("spans", () => {
   it("draws each day of a short period", () => {
-    expect(spans(days(90))).toHaveLength(90);
-    expect(spans(days(30))[0]).toEqual({ from: "2026-01-01", label: "1 Jan", uploads: 1, bytes: 10 });
+    expect(groupDays(days(90))).toHaveLength(90);
+    expect(groupDays(days(30))[0]).toEqual({ from: "2026-01-01", label: "1 Jan", uploads: 1, bytes: 10 });
   });
 
   it("draws whole weeks of a long period, the last one ending today", () => {
-    const weeks = spans(days(365));
+    const weeks = groupDays(days(365));
     expect(weeks).toHaveLength(52);
     expect(weeks.every((week) => week.uploads === 7 && week.bytes === 70)).toBe(true);
     expect(weeks[0]?.label).toBe("week of 2 Jan");
@@ -24,7 +24,7 @@ describe("spans", () => {
   });
 
   it("draws nothing for no days", () => {
-    expect(spans([])).toEqual([]);
+    expect(groupDays([])).toEqual([]);
   });
 });
 

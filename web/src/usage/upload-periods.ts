@@ -2,7 +2,7 @@
 
 import type { DayOfUploads } from "../lib/types";
 
-export interface Span {
+export interface UploadPeriod {
   /** Its first day, like 2026-11-15. */
   from: string;
   /** "15 Nov", or "week of 9 Nov". */
@@ -15,9 +15,9 @@ const DAYS_SHOWN_SINGLY = 100;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** One bar per day, or per seven days for longer periods, counted back from today. */
-export function spans(days: readonly DayOfUploads[]): Span[] {
+export function groupDays(days: readonly DayOfUploads[]): UploadPeriod[] {
   const size = days.length > DAYS_SHOWN_SINGLY ? 7 : 1;
-  const result: Span[] = [];
+  const result: UploadPeriod[] = [];
   for (let start = days.length % size; start < days.length; start += size) {
     const part = days.slice(start, start + size);
     const from = part[0]?.day ?? "";

@@ -3,7 +3,7 @@ import { useLive } from "../lib/live";
 import { Link, useLocation } from "../lib/router";
 import type { Project, PullRequest, Usage } from "../lib/types";
 import { Bars, Choice, Empty, Failed, FailedPage, Loading, ProjectHead } from "../ui";
-import { type Span, spans, sum } from "./upload-periods";
+import { groupDays, sum, type UploadPeriod } from "./upload-periods";
 
 const RANGES = [
   { id: "30", label: "30 days" },
@@ -41,7 +41,7 @@ export function UsagePage({ projectId }: { projectId: string }) {
 }
 
 function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
-  const parts = spans(usage.days);
+  const parts = groupDays(usage.days);
   return (
     <>
       <div class="charts">
@@ -75,8 +75,8 @@ function Charts({ usage, projectId }: { usage: Usage; projectId: string }) {
 interface ChartProps {
   title: string;
   total: string;
-  parts: Span[];
-  amount: (part: Span) => number;
+  parts: UploadPeriod[];
+  amount: (part: UploadPeriod) => number;
   show: (value: number) => string;
 }
 
@@ -106,7 +106,7 @@ function Chart({ title, total, parts, amount, show }: ChartProps) {
   );
 }
 
-function UsageTable({ parts }: { parts: Span[] }) {
+function UsageTable({ parts }: { parts: UploadPeriod[] }) {
   return (
     <table class="usage-table">
       <thead>
