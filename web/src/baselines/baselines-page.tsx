@@ -1,7 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
-import { arrange, boxAspect, firstRows, rowCount, shotId, variantLabel, widestRow } from "../gallery/arrange";
+import { arrange, firstRows, rowCount, widestRow } from "../gallery/arrange";
 import { GallerySkeleton, mostCells } from "../gallery/gallery";
 import { filterShots, NO_FILTER } from "../gallery/shot-filter";
+import { boxAspect, shotId, variantLabel } from "../gallery/shot-key";
 import { useIncrementalRows } from "../gallery/use-incremental-rows";
 import { formatBytes, formatCount, shortSha } from "../lib/format";
 import { useEveryPage, useLive, usePages } from "../lib/live";

@@ -1,7 +1,6 @@
 /** The tab that shows what the pull request changed. */
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { NoMatch } from "../gallery/all-shots";
-import { isSameShot, shotId } from "../gallery/arrange";
 import { GallerySkeleton } from "../gallery/gallery";
 import {
   filterOptions,
@@ -10,6 +9,7 @@ import {
   isUnfiltered,
   type ShotFilter,
 } from "../gallery/shot-filter";
+import { isSameShot, shotId } from "../gallery/shot-key";
 import { Toolbar } from "../gallery/toolbar";
 import { useShotFilter } from "../gallery/use-shot-filter";
 import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
@@ -71,7 +71,7 @@ function ComparisonView({ urls, pull, comparison, onHelp }: ComparisonViewProps)
     filterShots(inVerdict, filter, (shot) => shot),
     `${comparison.commit_sha} ${new URLSearchParams(filterParameters(filter))}`,
   );
-  const openShot = openShotFrom(query, []);
+  const openShot = openShotFrom(query);
   const close = useCloseViewer(urls, "changes", filter, openShot);
   return (
     <>

@@ -1,6 +1,6 @@
 /** Where the two pictures of a pair and the boxes around changes are drawn. Pure. */
 
-import type { Size } from "../gallery/arrange";
+import type { Size } from "../gallery/shot-key";
 import type { ComparedShot } from "../lib/types";
 import type { Mode } from "../pull/urls";
 

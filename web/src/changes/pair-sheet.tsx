@@ -1,7 +1,7 @@
 /** The contact sheet: before and after of each shot, side by side. */
 
-import { boxAspect, shotId, variantLabel } from "../gallery/arrange";
 import type { ShotFilter } from "../gallery/shot-filter";
+import { boxAspect, shotId, variantLabel } from "../gallery/shot-key";
 import { useIncrementalRows } from "../gallery/use-incremental-rows";
 import { Link } from "../lib/router";
 import type { Image } from "../lib/types";

@@ -1,7 +1,7 @@
 /** Before and after of one shot, over the page. The URL says which and how, so it can be linked. */
 import { useEffect, useState } from "preact/hooks";
-import { isSameShot, shotId, variantLabel } from "../gallery/arrange";
 import type { ShotFilter } from "../gallery/shot-filter";
+import { isSameShot, shotId, variantLabel } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
 import type { Step } from "../lightbox/keys";
 import { LightboxBar, StepButtons } from "../lightbox/lightbox-bar";

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
-import type { Size } from "../gallery/arrange";
+import type { Size } from "../gallery/shot-key";
 
 /** Scrolling one of the two scrolls the other to the same part. In another size, the first one leads. */
 export function useSyncedScroll(one: HTMLElement | null, other: HTMLElement | null, drawn: Size): void {

@@ -1,5 +1,5 @@
 /** What a comparison found. */
-import { shotId } from "../gallery/arrange";
+import { shotId } from "../gallery/shot-key";
 import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
 
 /** In the order of the page. */

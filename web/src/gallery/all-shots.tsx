@@ -9,9 +9,10 @@ import { useCloseViewer } from "../lightbox/use-close-viewer";
 import { NoImagesReason, useNewSince } from "../pull/pull-state";
 import { type OpenShot, openShotFrom, type PullUrls, pageHref } from "../pull/urls";
 import { Empty, Failed, MoreButton } from "../ui";
-import { arrange, type Folder, isSameShot, listShots, shotId } from "./arrange";
+import { arrange, type Folder, listShots } from "./arrange";
 import { Gallery, GallerySkeleton } from "./gallery";
 import { filterOptions, filterShots, isUnfiltered, NO_FILTER, type ShotFilter } from "./shot-filter";
+import { isSameShot, shotId } from "./shot-key";
 import { Toolbar } from "./toolbar";
 import { type ShotFilterInput, useShotFilter } from "./use-shot-filter";
 
@@ -39,7 +40,7 @@ export function AllShots({ urls, projectId, project, pull, verdictOf, verdicts, 
   const filterInput = useShotFilter(urls, "all");
   const { filter } = filterInput;
   const folders = useFolders(shots.items, filter, verdictOf);
-  const openShot = openShotFrom(query, shots.items);
+  const openShot = openShotFrom(query);
   const order = useOrder(openShot, folders, shots.items);
   const close = useCloseViewer(urls, "all", filter, openShot);
   return (

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { arrange, boxAspect, chooseAfterDelete, firstRows, listShots, shotId, widestRow } from "./arrange";
+import { arrange, chooseAfterDelete, firstRows, listShots, widestRow } from "./arrange";
 import { image, shot } from "./sample-shots";
+import { boxAspect, shotId } from "./shot-key";
 
 const layout = (folders: ReturnType<typeof arrange>) =>
   folders.flatMap(({ rows }) =>

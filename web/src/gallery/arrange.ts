@@ -1,6 +1,7 @@
 /** Arranges a pull request's shots: folders of rows, one row per name, one cell per viewport and theme. */
 import { sortNaturally } from "../lib/natural-order";
 import type { Image, Shot } from "../lib/types";
+import { boxAspect, isSameShot } from "./shot-key";
 
 export interface Row {
   name: string;
@@ -16,48 +17,7 @@ export interface Folder {
   rows: Row[];
 }
 
-export interface Size {
-  width: number;
-  height: number;
-}
-
-/** What makes a shot: each commit has an image of it. */
-export interface ShotKey {
-  name: string;
-  viewport: string;
-  /** Empty, light or dark. */
-  theme: string;
-}
-
-/** Only the place of an image. */
-export const shotKeyOf = ({ name, viewport, theme }: ShotKey): ShotKey => ({ name, viewport, theme });
-
-/** A viewport and a theme contain no space, so no two places share a key. */
-export const shotId = ({ viewport, theme, name }: ShotKey): string => `${viewport} ${theme} ${name}`;
-
-export const isSameShot = (one: ShotKey, other: ShotKey): boolean => shotId(one) === shotId(other);
-
-export function viewportSize(viewport: string): Size {
-  const [width = 0, height = 0] = viewport.split("x").map(Number);
-  return width > 0 && height > 0 ? { width, height } : { width: 1280, height: 800 };
-}
-
-export const viewportLabel = (viewport: string): string => viewport.replace("x", " × ");
-
-/** "1280 × 800, dark" */
-export const variantLabel = ({ viewport, theme }: Pick<ShotKey, "viewport" | "theme">): string =>
-  theme ? `${viewportLabel(viewport)}, ${theme}` : viewportLabel(viewport);
-
 const FEW_ROWS = 12;
-
-const NARROWEST = 0.46; // a phone held upright
-const WIDEST = 2.4;
-
-/** The aspect ratio of the box for images of a viewport, independent of their real size. */
-export function boxAspect(viewport: string): number {
-  const { width, height } = viewportSize(viewport);
-  return Math.min(WIDEST, Math.max(NARROWEST, width / height));
-}
 
 /** Names without a folder first, then each folder; everything in natural order. A few rows need no folders. */
 export function arrange(shots: Shot[]): Folder[] {

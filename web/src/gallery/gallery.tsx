@@ -8,19 +8,11 @@ import type { Image, Shot } from "../lib/types";
 import { lightboxHref, type PullUrls, shotImagesPath } from "../pull/urls";
 import { Thumbnail } from "../thumbnails/thumbnail";
 import { Failed, Mono, MoreButton, Time } from "../ui";
-import {
-  boxAspect,
-  type Folder,
-  firstRows,
-  type Row,
-  rowCount,
-  shotId,
-  variantLabel,
-  widestRow,
-} from "./arrange";
+import { type Folder, firstRows, type Row, rowCount, widestRow } from "./arrange";
 import { Folders } from "./folders";
 import { buildHistory } from "./history";
 import type { ShotFilter } from "./shot-filter";
+import { boxAspect, shotId, variantLabel } from "./shot-key";
 import { Unchanged } from "./unchanged";
 import { useIncrementalRows } from "./use-incremental-rows";
 

@@ -1,7 +1,7 @@
 /** Which shots of a pull request the gallery shows, as in the URL of the page. */
 import { sortNaturally } from "../lib/natural-order";
 import type { PullRequest } from "../lib/types";
-import type { ShotKey } from "./arrange";
+import type { ShotKey } from "./shot-key";
 
 export interface ShotFilter {
   q: string;

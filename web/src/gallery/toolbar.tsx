@@ -3,8 +3,8 @@ import { capitalize, formatNumber } from "../lib/format";
 import { navigate } from "../lib/router";
 import { type PullUrls, pageHref, type Tab } from "../pull/urls";
 import { SearchField } from "../ui";
-import { viewportLabel } from "./arrange";
 import { isUnfiltered, type ShotFilter } from "./shot-filter";
+import { viewportLabel } from "./shot-key";
 import type { ShotFilterInput } from "./use-shot-filter";
 
 interface ToolbarProps {

@@ -1,7 +1,7 @@
 /** The side panel of the lightbox: facts about the image, and actions. */
 import type { ComponentChildren } from "preact";
-import { type Size, viewportLabel } from "../gallery/arrange";
 import { findEntry } from "../gallery/history";
+import { type Size, viewportLabel } from "../gallery/shot-key";
 import { Unchanged } from "../gallery/unchanged";
 import { date, formatBytes, shortSha } from "../lib/format";
 import type { Image, Project, PullRequest } from "../lib/types";

@@ -1,6 +1,6 @@
 /** The lightbox's controls. */
 import type { ComponentChildren } from "preact";
-import { type ShotKey, variantLabel } from "../gallery/arrange";
+import { type ShotKey, variantLabel } from "../gallery/shot-key";
 import { formatNumber } from "../lib/format";
 import { CloseIcon, DownIcon, LeftIcon, MinusIcon, PlusIcon, RightIcon, UpIcon } from "../ui";
 import type { Step } from "./keys";

@@ -1,7 +1,8 @@
 /** One image at a time, over the gallery. The URL says which, so it can be linked and Back closes it. */
 import { useState } from "preact/hooks";
-import { chooseAfterDelete, variantLabel } from "../gallery/arrange";
+import { chooseAfterDelete } from "../gallery/arrange";
 import type { ShotFilter } from "../gallery/shot-filter";
+import { variantLabel } from "../gallery/shot-key";
 import { send } from "../lib/api";
 import { shortSha } from "../lib/format";
 import type { Pages } from "../lib/live";

@@ -1,6 +1,6 @@
 /** Original images: preloads them and remembers their pixel sizes. */
 import { useEffect } from "preact/hooks";
-import type { Size } from "../gallery/arrange";
+import type { Size } from "../gallery/shot-key";
 import type { Image } from "../lib/types";
 
 const sizes = new Map<string, Size>();

@@ -1,7 +1,7 @@
 /** Where the lightbox shows the image: fitted, or zoomed in and movable. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Size } from "../gallery/arrange";
+import type { Size } from "../gallery/shot-key";
 import type { Image } from "../lib/types";
 import type { ThumbnailError } from "../thumbnails/thumbnail-errors";
 import { Button } from "../ui";

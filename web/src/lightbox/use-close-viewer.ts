@@ -1,7 +1,7 @@
 /** The viewer over the page. The URL says whether it is open, so it can be linked and Back closes it. */
 import { useEffect, useRef } from "preact/hooks";
-import { shotId } from "../gallery/arrange";
 import type { ShotFilter } from "../gallery/shot-filter";
+import { shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
 import { type OpenShot, type PullUrls, pageHref, type Tab } from "../pull/urls";
 

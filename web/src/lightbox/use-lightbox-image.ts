@@ -1,7 +1,7 @@
 /** The image that the lightbox shows, and its neighbors. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isSameShot, type ShotKey, shotId } from "../gallery/arrange";
 import { buildHistory, findEntry, type HistoryEntry } from "../gallery/history";
+import { isSameShot, type ShotKey, shotId } from "../gallery/shot-key";
 import { type Pages, usePages } from "../lib/live";
 import type { Image, Shot } from "../lib/types";
 import { type OpenShot, type PullUrls, shotImagesPath } from "../pull/urls";

@@ -1,7 +1,7 @@
 /** How large the lightbox shows its image, and which part of it. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type ShotKey, type Size, shotId, viewportSize } from "../gallery/arrange";
+import { type ShotKey, type Size, shotId, viewportSize } from "../gallery/shot-key";
 import type { Image } from "../lib/types";
 import { knownSize, rememberSize } from "./preload";
 import {

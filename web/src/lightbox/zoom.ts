@@ -1,5 +1,5 @@
 /** The sizes the lightbox shows a picture in. A scale of 1 is the original size. */
-import type { Size } from "../gallery/arrange";
+import type { Size } from "../gallery/shot-key";
 
 const LARGEST = 4;
 const RIBBON = 0.5;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { shotKeyOf } from "../gallery/arrange";
-import { image, shot } from "../gallery/sample-shots";
+import { image } from "../gallery/sample-shots";
 import { NO_FILTER, shotFilterFrom } from "../gallery/shot-filter";
 import {
   lightboxHref,
@@ -22,7 +21,7 @@ test("a link to an image opens that image, with any characters in its name, and 
   const filter = { q: "a&b", viewport: "1280x800", theme: "dark", verdict: "changed" };
   const query = queryOf(lightboxHref(urls, shown, filter));
   const shotKey = { name: shown.name, viewport: "375x812", theme: "" };
-  expect(openShotFrom(query, [])).toEqual({ id: shown.id, shotKey });
+  expect(openShotFrom(query)).toEqual({ id: shown.id, shotKey });
   expect(shotFilterFrom(query)).toEqual(filter);
 });
 
@@ -31,22 +30,15 @@ test("a link without an image opens the newest image of a shot", () => {
   expect(pageHref(urls, { openShot: { shotKey, id: null } })).toBe(
     "/projects/p1/prs/7?shot=a%2Fb&viewport=1x1&theme=dark",
   );
-  expect(openShotFrom(new URLSearchParams({ shot: "a/b", viewport: "1x1", theme: "dark" }), [])).toEqual({
+  expect(openShotFrom(new URLSearchParams({ shot: "a/b", viewport: "1x1", theme: "dark" }))).toEqual({
     shotKey,
     id: null,
   });
 });
 
-test("links of earlier versions, with the image as the shot, still work", () => {
-  const shown = shot("Cart", "375x812");
-  const { id } = shown.newest;
-  const openShot = { id, shotKey: shotKeyOf(shown.newest) };
-  expect(openShotFrom(new URLSearchParams({ shot: id, name: "Cart", viewport: "375x812" }), [])).toEqual(
-    openShot,
-  );
-  expect(openShotFrom(new URLSearchParams({ shot: id }), [shot("Home", "1x1"), shown])).toEqual(openShot);
-  expect(openShotFrom(new URLSearchParams({ shot: id }), [])).toBeNull();
-  expect(openShotFrom(new URLSearchParams("tab=comment"), [shown])).toBeNull();
+test("a URL without a shot or without its viewport opens nothing", () => {
+  expect(openShotFrom(new URLSearchParams("tab=comment"))).toBeNull();
+  expect(openShotFrom(new URLSearchParams("shot=cart"))).toBeNull();
 });
 
 test("the tab is part of the URL; without one, the page opens the tab that has what the URL asks for", () => {
@@ -60,7 +52,7 @@ test("the tab is part of the URL; without one, the page opens the tab that has w
 test("a link to a pair says which shot, and how it is shown", () => {
   const shotKey = { name: "a&b", viewport: "1x1", theme: "dark" };
   const query = queryOf(pairHref(urls, shotKey, "slider", { ...NO_FILTER, verdict: "moved" }));
-  expect([tabFrom(query), openShotFrom(query, []), modeFrom(query)]).toEqual([
+  expect([tabFrom(query), openShotFrom(query), modeFrom(query)]).toEqual([
     "changes",
     { shotKey, id: null },
     "slider",

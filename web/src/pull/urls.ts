@@ -1,9 +1,9 @@
 /** Where things of a pull request are: in the dashboard's API and in its pages. */
 
-import { type ShotKey, shotKeyOf } from "../gallery/arrange";
 import { filterParameters, isUnfiltered, type ShotFilter, shotFilterFrom } from "../gallery/shot-filter";
+import { type ShotKey, shotKeyOf } from "../gallery/shot-key";
 import { API } from "../lib/api";
-import type { Image, Shot } from "../lib/types";
+import type { Image } from "../lib/types";
 
 export interface PullUrls {
   /** The page. */
@@ -98,19 +98,9 @@ export const imagePermalink = (urls: PullUrls, image: Image, isNewest: boolean):
 export const pairPermalink = (urls: PullUrls, shotKey: ShotKey, mode: Mode): string =>
   window.location.origin + pairHref(urls, shotKey, mode);
 
-/** What the URL opens. Links of earlier versions had the image as `shot`, and most of them also its `name`. */
-export function openShotFrom(query: URLSearchParams, shots: Shot[]): OpenShot | null {
-  const shot = query.get("shot");
-  if (!shot) return null;
-  const viewport = query.get("viewport");
-  const name = query.get("name");
-  if (viewport && name) return { id: shot, shotKey: { name, viewport, theme: "" } };
-  if (viewport) {
-    return {
-      id: query.get("image"),
-      shotKey: { name: shot, viewport, theme: query.get("theme") ?? "" },
-    };
-  }
-  const found = shots.find(({ newest }) => newest.id === shot);
-  return found ? { id: shot, shotKey: shotKeyOf(found.newest) } : null;
+/** The shot that the URL opens. */
+export function openShotFrom(query: URLSearchParams): OpenShot | null {
+  const [name, viewport] = [query.get("shot"), query.get("viewport")];
+  if (!name || !viewport) return null;
+  return { id: query.get("image"), shotKey: { name, viewport, theme: query.get("theme") ?? "" } };
 }

@@ -1,4 +1,4 @@
-import { boxAspect, variantLabel } from "../gallery/arrange";
+import { boxAspect, variantLabel } from "../gallery/shot-key";
 import { send } from "../lib/api";
 import { date, dateTime, formatCount, shortSha } from "../lib/format";
 import { useLive, usePages } from "../lib/live";

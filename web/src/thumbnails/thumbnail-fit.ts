@@ -1,5 +1,5 @@
 /** How a thumbnail fills its box. */
-import type { Size } from "../gallery/arrange";
+import type { Size } from "../gallery/shot-key";
 
 const MUCH_SMALLER = 1.5;
 const NEARLY = 1.25;

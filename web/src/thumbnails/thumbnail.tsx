@@ -1,7 +1,7 @@
 /** A thumbnail in a box whose size is known before it loads. */
 import { createContext, type RefObject } from "preact";
 import { useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { viewportSize } from "../gallery/arrange";
+import { viewportSize } from "../gallery/shot-key";
 import { send } from "../lib/api";
 import type { Image, ThumbnailUrls } from "../lib/types";
 import { BOX_MESSAGES, type ThumbnailError, thumbnailErrorOf } from "./thumbnail-errors";
