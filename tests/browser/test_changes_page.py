@@ -114,7 +114,7 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     page.keyboard.press("b")
     expect(opened.locator(".regions span")).to_have_count(0)
     page.keyboard.press("2")
-    opened.get_by_role("slider", name="Where the after begins").press("Home")
+    opened.get_by_role("slider", name="Position of the slider").press("Home")
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 0%)")
     picture = opened.locator(".image-box").bounding_box()
     assert picture is not None
@@ -124,7 +124,7 @@ def test_the_viewer_shows_a_pair_in_four_modes_with_keys_alone(page: Page, shop:
     page.mouse.up()
     expect(opened.locator(".over")).to_have_css("clip-path", "inset(0px 0px 0px 25%)")
     page.keyboard.press("3")
-    opened.get_by_role("slider", name="Opacity of the after").press("End")
+    opened.get_by_role("slider", name="Opacity of the after image").press("End")
     expect(opened.locator(".over")).to_have_css("opacity", "1")
     page.keyboard.press("4")
     loaded(opened.get_by_role("img", name="step-2: marked difference"))
@@ -233,7 +233,7 @@ class TestStates:
         assert violations(page) == []
         page.locator(".pair a").click()
         opened = viewer(page)
-        expect(opened.locator(".pane-caption.before")).to_contain_text("uploaded with the after")
+        expect(opened.locator(".pane-caption.before")).to_contain_text("uploaded with the after image")
         expect(opened.locator(".pane-caption.after")).to_contain_text(sha("push")[:7])
         for side in ("before", "after", "marked difference"):
             if side == "marked difference":

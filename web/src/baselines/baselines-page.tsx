@@ -89,7 +89,7 @@ function BaselineCommits({ projectId, branch, project }: BaselineCommitsProps) {
       </div>
       {list.items.length === 0 && (
         <Empty title="No baselines">
-          <p>The branch {branch} has none.</p>
+          <p>The branch {branch} has no baselines.</p>
         </Empty>
       )}
       <ul class="rows baselines" aria-label="Baselines">
@@ -119,7 +119,7 @@ function CommitRow({ commit, projectId }: { commit: BaselineCommit; projectId: s
       </span>
       <span>{formatCount(shots, "shot")}</span>
       <span>{formatBytes(bytes)}</span>
-      <span class="quiet" title={complete ? "" : "Nobody has said that these are all shots of the commit"}>
+      <span class="quiet" title={complete ? "" : "Not marked complete: shots may be missing"}>
         {complete ? "Complete" : "Not complete"}
       </span>
       <span class="quiet">
@@ -133,8 +133,8 @@ function NoBaselines() {
   return (
     <Empty title="No baselines yet">
       <p>
-        A baseline is the picture of a shot on your default branch. Pull requests are compared with it. The
-        clients upload baselines on every push to the default branch. To do it yourself, run:
+        A baseline is the image of a shot on your default branch. Pull requests are compared with it. The
+        clients upload baselines on every push to the default branch. To upload them yourself, run:
       </p>
       <Command command="prshots upload --baseline" />
     </Empty>
@@ -172,7 +172,7 @@ function BaselineImages({ projectId, branch, commit }: BaselineImagesProps) {
       {!list.loaded && !list.error && <GallerySkeleton />}
       {list.loaded && list.items.length === 0 && (
         <Empty title="No images">
-          <p>They were deleted, because newer commits have baselines.</p>
+          <p>They were deleted because newer commits have baselines.</p>
         </Empty>
       )}
       <ImageRows images={list.items} q={text} />
@@ -183,7 +183,7 @@ function BaselineImages({ projectId, branch, commit }: BaselineImagesProps) {
 
 const imageId = ({ id }: Image): string => id;
 
-/** Like the gallery; a click opens the image itself. */
+/** Like the gallery, but a click opens the original image. */
 function ImageRows({ images, q }: { images: Image[]; q: string }) {
   const filter = { ...NO_FILTER, q };
   const folders = useMemo(() => {

@@ -49,7 +49,7 @@ function NotComparedYet() {
   return (
     <Empty title="Not compared yet">
       <p>
-        No client has compared this pull request with its base. <code>prshots upload</code> does it, or run:
+        This pull request hasn’t been compared with its base. <code>prshots upload</code> compares it, or run:
       </p>
       <Command command="prshots compare" />
     </Empty>
@@ -103,7 +103,7 @@ function ComparisonView({ urls, pull, comparison, onHelp }: ComparisonViewProps)
   );
 }
 
-/** Nothing on the page moves when a verdict arrives. Another commit or filter starts anew. */
+/** Keeps shots in place when a verdict arrives. Another commit or filter resets the order. */
 function useStableOrder(shots: ShotWithVerdict[], view: string): ShotWithVerdict[] {
   const last = useRef({ view, ids: [] as string[] });
   const still = keepOrder(shots, last.current.view === view ? last.current.ids : []);
@@ -113,13 +113,13 @@ function useStableOrder(shots: ShotWithVerdict[], view: string): ShotWithVerdict
   return still;
 }
 
-/** What the page shows, or everything if the open shot is not in it. */
+/** The shots on the page, or all shots if the filter hides the open one. */
 function orderOf({ shotKey }: OpenShot, found: ShotWithVerdict[], all: ShotWithVerdict[]): ShotWithVerdict[] {
   const includes = (shots: ShotWithVerdict[]) => shots.some((shot) => isSameShot(shot, shotKey));
   return includes(found) || !includes(all) ? found : all;
 }
 
-/** What was compared with what, and where each is in a pair. */
+/** Says which commits were compared, and on which side each is. */
 function ComparedWith({ comparison }: { comparison: Comparison }) {
   const { commit_sha, branch, base_commit } = comparison;
   if (arePairs(comparison))
@@ -133,7 +133,7 @@ function ComparedWith({ comparison }: { comparison: Comparison }) {
   );
 }
 
-/** What is missing, if anything is. */
+/** Says what is missing from the comparison, if anything. */
 function ComparisonStatus({ comparison, pull }: { comparison: Comparison; pull: PullRequest | undefined }) {
   const ran = useRef(false);
   ran.current ||= comparison.state === "running";
@@ -167,7 +167,7 @@ interface VerdictFilterProps {
   shots: Comparison["shots"];
 }
 
-/** The filter by verdict. Without one, everything but unchanged shots is shown. */
+/** Filters by verdict. Without a filter, everything but unchanged shots is shown. */
 function VerdictFilter({ urls, filter, shots }: VerdictFilterProps) {
   const counts = countVerdicts(shots);
   const options = [
@@ -206,7 +206,8 @@ function NoChanges({
   return (
     <Empty title="No changes">
       <p>
-        {same} compared with {arePairs(comparison) ? "their own before" : comparison.branch}: nothing changed.
+        {same} compared with {arePairs(comparison) ? "their own before images" : comparison.branch}: nothing
+        changed.
       </p>
       <Link class="button plain" href={pageHref(urls, { tab: "all" })}>
         Show all screenshots

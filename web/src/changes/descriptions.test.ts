@@ -15,11 +15,11 @@ test.each<[Partial<ComparedShot>, string]>([
   [{ verdict: "new" }, "Not on main"],
   [{ verdict: "removed" }, "Only on main"],
   [{ verdict: "unchanged" }, ""],
-])("%o is said as %s", (shot, words) => {
+])("%o is described as %s", (shot, words) => {
   expect(describeChange(comparedShot(shot), "main")).toBe(words);
 });
 
-test("every state but compared says what is missing, and all but running what to do", () => {
+test("every state but compared says what is missing, and every state but running what to do", () => {
   const words = (state: ComparisonState) =>
     describeState(comparison({ state, missing: 12, shots: [comparedShot()] }));
   expect(words("compared")).toBeNull();
@@ -30,7 +30,7 @@ test("every state but compared says what is missing, and all but running what to
   expect(words("failed")?.command).toBe("prshots compare");
 });
 
-test("a pair that was uploaded together says so, and not which commit its before is of", () => {
+test("an uploaded pair is described as one, without a base commit", () => {
   expect(describeBase(comparedShot(), "main")).toBe("");
   expect(describeBase(comparedShot({ ancestor: false }), "main")).toContain("newest baseline of main");
   const pair = comparedShot({ is_pair: true, base_commit: null });
@@ -49,16 +49,16 @@ test("without baselines, pairs are compared and the others are counted", () => {
   expect(words(12)?.command).toBe("prshots upload --baseline");
 });
 
-test("a run without screenshots is not one that lacks some", () => {
+test("a run without screenshots doesn't count missing shots", () => {
   expect(describeState(comparison({ state: "incomplete" }))?.text).toContain("No screenshots were uploaded");
 });
 
-test("a running comparison counts what it has", () => {
+test("a running comparison counts its verdicts", () => {
   const shots = [comparedShot(), comparedShot({ verdict: null })];
   expect(describeState(comparison({ state: "running", shots }))?.text).toContain("1 of 2 shots");
 });
 
-test("the tab says how many changes there are, and never only that if the run is not compared", () => {
+test("the tab counts changes, and adds the state of a run that is not compared", () => {
   expect(describeTab(null)).toBe("");
   expect(describeTab(comparison())).toBe("0");
   expect(describeTab(comparison({ shots: [comparedShot()] }))).toBe("1");

@@ -1,4 +1,4 @@
-/** What a comparison found, in words. Pure. */
+/** Describes a comparison in words. Pure. */
 import { capitalize, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { ComparedShot, Comparison } from "../lib/types";
 import { isChange, shotsWithVerdict } from "./verdicts";
@@ -31,7 +31,7 @@ export function describeShift(shift: number): string {
   return `moved ${formatNumber(Math.abs(shift))} px ${shift > 0 ? "down" : "up"}`;
 }
 
-/** What the before is, unless it is a baseline of the pull request's own history. Empty: it is one. */
+/** Where the before image comes from. Empty for the usual case, a baseline from the pull request's own history. */
 export function describeBase({ is_pair, ancestor }: ComparedShot, branch: string): string {
   if (is_pair) return "Before and after uploaded together";
   return ancestor ? "" : `Compared with the newest baseline of ${branch}, not an ancestor`;
@@ -39,18 +39,18 @@ export function describeBase({ is_pair, ancestor }: ComparedShot, branch: string
 
 export const baseClass = ({ is_pair }: ComparedShot): string => (is_pair ? "" : "not-ancestor");
 
-/** Whether nothing was compared with a baseline: every before was uploaded with its after. */
+/** Whether nothing was compared with a baseline: every shot came with its own before image. */
 export const arePairs = ({ shots }: Comparison): boolean =>
   shots.length > 0 && shots.every(({ is_pair }) => is_pair);
 
 export interface StateDescription {
   title: string;
   text: string;
-  /** The command that helps. */
+  /** The command to run next. */
   command?: string;
 }
 
-/** What is missing and what to do; null if everything was compared. Never silent about a run that was not. */
+/** What is missing and what to do; null only if everything was compared. */
 export function describeState(comparison: Comparison): StateDescription | null {
   const { commit_sha, state, branch, missing, shots } = comparison;
   switch (state) {
@@ -79,13 +79,13 @@ export function describeState(comparison: Comparison): StateDescription | null {
         };
       return {
         title: "Incomplete",
-        text: `This run lacks ${formatCount(missing, "shot")} of its base. Wait for the jobs that upload them. If they were removed, say that the run is complete:`,
+        text: `This run lacks ${formatCount(missing, "shot")} of its base. Wait for the jobs that upload them. If they were removed, mark the run complete:`,
         command: "prshots compare --complete",
       };
     case "failed":
       return {
         title: "The comparison failed",
-        text: "It broke off before every shot had a verdict. Run it again:",
+        text: "It stopped before every shot had a verdict. Run it again:",
         command: "prshots compare",
       };
     case "compared":
@@ -93,7 +93,7 @@ export function describeState(comparison: Comparison): StateDescription | null {
   }
 }
 
-/** For a comparison that was running when the page opened: the line stays, so that nothing below it moves. */
+/** For a comparison that was running when the page opened: keeping a line here keeps the rest in place. */
 export const describeDone = ({ shots }: Comparison): StateDescription => ({
   title: "Done.",
   text: `${formatCount(shots.length, "shot")} compared.`,

@@ -21,7 +21,7 @@ test("digits choose the mode, b the boxes, n and p the change", () => {
   for (const name of ["p", "k", "ArrowLeft"]) expect(action(name)).toEqual({ do: "go", step: "previous" });
 });
 
-test("what is only for the lightbox or the browser does nothing", () => {
+test("keys of the lightbox or the browser do nothing", () => {
   expect(["i", "ArrowUp", "5", "0", " "].map((name) => action(name))).toEqual(Array(5).fill(null));
   expect(action("1", { ctrlKey: true })).toBeNull();
   expect(action("b", { metaKey: true })).toBeNull();

@@ -1,4 +1,4 @@
-/** What a key does in the viewer of pairs. */
+/** What a key does in the pair viewer. */
 
 import { type KeyAction, type KeyPress, keyAction } from "../lightbox/keys";
 import { MODES, type Mode } from "../pull/urls";
@@ -8,7 +8,7 @@ export type PairKeyAction =
   | { do: "mode"; mode: Mode }
   | { do: "boxes" };
 
-/** Like the lightbox, and a digit for each mode. Other commits and details are not for pairs. */
+/** Like the lightbox, plus a digit for each mode. Pairs have no other commits and no details. */
 export function pairKeyAction(event: KeyPress, pans: { x: boolean; y: boolean }): PairKeyAction | null {
   const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
   const mode = MODES[Number(event.key) - 1];

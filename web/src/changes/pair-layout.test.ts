@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { enclosingSize, relativeRegion, relativeSize, usableMode } from "./pair-layout";
 import { comparedShot } from "./sample-comparisons";
 
-test("two pictures of different heights share one box, and boxes are parts of it", () => {
+test("two images of different heights share one box, and regions are relative to it", () => {
   const whole = enclosingSize({ width: 1280, height: 8000 }, { width: 1000, height: 8048 });
   expect(whole).toEqual({ width: 1280, height: 8048 });
   expect(relativeSize({ width: 640, height: 2012 }, whole)).toEqual({ width: "50%", height: "25%" });
@@ -14,7 +14,7 @@ test("two pictures of different heights share one box, and boxes are parts of it
   });
 });
 
-test("a pair without a marked difference is shown side by side, and one picture alone has no mode", () => {
+test("a pair without a marked difference is shown side by side, and a single image has no mode", () => {
   const marked = comparedShot({ diff_url: "http://img.test/i/1.diff.png" });
   expect(usableMode(marked, "diff")).toBe("diff");
   expect(usableMode(comparedShot(), "diff")).toBe("side");

@@ -1,10 +1,10 @@
-/** Where the two pictures of a pair and the boxes around changes are drawn. Pure. */
+/** Where the two images of a pair and the boxes around changes are drawn. Pure. */
 
 import type { Size } from "../gallery/shot-key";
 import type { ComparedShot } from "../lib/types";
 import type { Mode } from "../pull/urls";
 
-/** Both pictures start at the top left; a moved page is longer than the other. */
+/** The size that holds all images. They start at the top left, and one may be longer. */
 export const enclosingSize = (...sizes: Size[]): Size => ({
   width: Math.max(...sizes.map(({ width }) => width)),
   height: Math.max(...sizes.map(({ height }) => height)),
@@ -23,7 +23,7 @@ export const relativeRegion = ([left, top, width, height]: ComparedShot["regions
   ...relativeSize({ width, height }, whole),
 });
 
-/** The mode that this pair can be shown in; null: there is only one picture. */
+/** The closest mode that this pair can be shown in; null: there is only one image. */
 export function usableMode(
   { before, after, diff_url }: Pick<ComparedShot, "before" | "after" | "diff_url">,
   wanted: Mode,

@@ -1,4 +1,4 @@
-/** The pictures of a pair: beside each other, or over each other. */
+/** The images of a pair: side by side, or one over the other. */
 import type { ComponentChildren, CSSProperties } from "preact";
 import { shortSha } from "../lib/format";
 import { refreshShown } from "../lib/poller";
@@ -16,16 +16,16 @@ type PairSide = "before" | "after" | "diff";
 
 interface PairPanesProps {
   shot: ShotWithVerdict | undefined;
-  /** null: there is only one picture. */
+  /** null: there is only one image. */
   mode: Mode | null;
   images: PairImages;
   zoom: Zoom;
   branch: string;
   withBoxes: boolean;
-  /** How far the slider is, or how much of the after covers the before, in percent. */
+  /** The slider's position, or the opacity of the after image, in percent. */
   mix: number;
   setMix: (mix: number) => void;
-  /** Where the picture beside the first one is drawn. */
+  /** Receives the frame of the second image. */
   setOther: (element: HTMLElement | null) => void;
   go: (step: Step) => void;
 }
@@ -66,7 +66,7 @@ export function PairPanes(props: PairPanesProps) {
             ) : (
               layer(lead)
             )}
-            {/* What was changed is at the same place in the before, unless rows moved. */}
+            {/* In the before image, a change is at the same position only if no rows moved. */}
             {(lead !== "before" || isMixed || shot.shift === 0) && boxes}
           </div>
         </StageFrame>
@@ -132,13 +132,13 @@ function Caption({
   return (
     <p class={`pane-caption ${which}`}>
       <strong>{LABELS[which]}</strong>
-      {which === "before" && <span>{shot.is_pair ? "uploaded with the after" : branch}</span>}
+      {which === "before" && <span>{shot.is_pair ? "uploaded with the after image" : branch}</span>}
       {commit && which !== "diff" && <Mono title={commit}>{shortSha(commit)}</Mono>}
     </p>
   );
 }
 
-/** The line between before and after. The keyboard has the slider above. */
+/** The line between before and after. Keyboard users have the slider above. */
 function Handle({ setMix }: { setMix: (mix: number) => void }) {
   const move = (event: PointerEvent) => {
     const handle = event.currentTarget as HTMLElement;
@@ -151,7 +151,7 @@ function Handle({ setMix }: { setMix: (mix: number) => void }) {
       class="slider-handle"
       aria-hidden="true"
       onPointerDown={(event) => {
-        event.stopPropagation(); // it does not move the picture
+        event.stopPropagation(); // don't pan the image
         event.preventDefault();
         event.currentTarget.setPointerCapture(event.pointerId);
       }}
@@ -167,7 +167,7 @@ function NotInComparison() {
   return (
     <div class="lightbox-gone" role="alert">
       <p class="state-title">This shot is not in the comparison</p>
-      <p>It was deleted, or the newest commit has other shots.</p>
+      <p>It was deleted, or the newest commit doesn’t include it.</p>
     </div>
   );
 }

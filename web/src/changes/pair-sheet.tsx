@@ -1,4 +1,4 @@
-/** The contact sheet: before and after of each shot, side by side. */
+/** The contact sheet: the before and after images of each shot, side by side. */
 
 import type { ShotFilter } from "../gallery/shot-filter";
 import { boxAspect, shotId, variantLabel } from "../gallery/shot-key";
@@ -69,7 +69,7 @@ interface SideThumbnailProps {
   of: ShotWithVerdict;
   image: Image | null;
   alt: string;
-  /** What to say if there is no image. */
+  /** Shown if there is no image. */
   none: string;
 }
 

@@ -1,4 +1,4 @@
-/** Below the viewer's bar: what changed, how it is shown, and a link to it. */
+/** Below the viewer's bar: what changed, the modes, and a permalink. */
 import { MODES, type Mode, type PullUrls, pairPermalink } from "../pull/urls";
 import { CopyButton } from "../ui";
 import { baseClass, describeBase, describeChange } from "./descriptions";
@@ -14,9 +14,9 @@ const MODE_LABELS: Record<Mode, string> = {
 
 interface PairToolbarProps {
   shot: ShotWithVerdict | undefined;
-  /** null: there is only one picture. */
+  /** null: there is only one image. */
   mode: Mode | null;
-  /** The mode of the URL. */
+  /** The mode in the URL, which this pair may not have. */
   asked: Mode;
   urls: PullUrls;
   branch: string;
@@ -61,7 +61,7 @@ export function PairToolbar(props: PairToolbarProps) {
           min={0}
           max={100}
           value={Math.round(mix)}
-          aria-label={mode === "slider" ? "Where the after begins" : "Opacity of the after"}
+          aria-label={mode === "slider" ? "Position of the slider" : "Opacity of the after image"}
           onInput={({ currentTarget }) => setMix(Number(currentTarget.value))}
         />
       )}

@@ -1,4 +1,4 @@
-/** Before and after of one shot, over the page. The URL says which and how, so it can be linked. */
+/** The before and after images of one shot, over the page. The URL names the shot and the mode, so it can be linked. */
 import { useEffect, useState } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
 import { isSameShot, shotId, variantLabel } from "../gallery/shot-key";
@@ -20,7 +20,7 @@ import type { ShotWithVerdict } from "./verdicts";
 
 interface PairViewerProps {
   openShot: OpenShot;
-  /** The shots that the page shows, in its order. */
+  /** The shots in the order of the page. */
   order: ShotWithVerdict[];
   branch: string;
   urls: PullUrls;
@@ -65,7 +65,7 @@ export function PairViewer({ openShot, order, branch, urls, filter, onHelp, onCl
       aria-label={`${openShot.shotKey.name}, ${variantLabel(openShot.shotKey)}`}
       onKeyDown={onKeyDown}
       onCancel={(event) => {
-        event.preventDefault(); // Escape: the URL decides whether it is open
+        event.preventDefault(); // Escape: the URL controls whether it is open
         onClose();
       }}
     >

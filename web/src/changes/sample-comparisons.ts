@@ -1,4 +1,4 @@
-/** Comparisons for the tests of the pure logic. */
+/** Sample comparisons for tests. */
 import { image } from "../gallery/sample-shots";
 import type { ComparedShot, Comparison } from "../lib/types";
 

@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Size } from "../gallery/shot-key";
 
-/** Scrolling one of the two scrolls the other to the same part. In another size, the first one leads. */
+/** Scrolling one element scrolls the other to the same position. After a resize, the second follows the first. */
 export function useSyncedScroll(one: HTMLElement | null, other: HTMLElement | null, drawn: Size): void {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a picture of another size scrolls to another part
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a resized image scrolls to another position
   useLayoutEffect(() => {
     if (one && other) follow(one, other);
   }, [one, other, drawn.width, drawn.height]);

@@ -19,14 +19,14 @@ const shots = [
 ];
 const names = (verdict: string) => filterByVerdict(shotsWithVerdict(shots), verdict).map(({ name }) => name);
 
-test("without a filter, everything that somebody has to look at is shown", () => {
+test("without a filter, every shot that a reviewer has to look at is shown", () => {
   expect(names("")).toEqual(["a", "b"]);
   expect(names("unchanged")).toEqual(["c", "d"]);
   expect(names("nonsense")).toEqual([]);
   expect(shots.map(isChange)).toEqual([true, true, false, false, false]);
 });
 
-test("only verdicts that there are are counted, in the order of the page", () => {
+test("only verdicts that occur are counted, in the order of the page", () => {
   expect(countVerdicts([...shots].reverse())).toEqual([
     ["changed", 1],
     ["failed", 1],
@@ -34,7 +34,7 @@ test("only verdicts that there are are counted, in the order of the page", () =>
   ]);
 });
 
-test("a newer image than the compared one has no verdict yet", () => {
+test("an image newer than the compared one has no verdict yet", () => {
   const verdictOf = createVerdictLookup(comparison({ shots }));
   expect(verdictOf(shot("a", "1280x800", { commit_sha: "after" }))).toBe("changed");
   expect(verdictOf(shot("a", "1280x800", { commit_sha: "newer" }))).toBeNull();
@@ -42,7 +42,7 @@ test("a newer image than the compared one has no verdict yet", () => {
   expect(createVerdictLookup(null)(shot("a", "1280x800"))).toBeNull();
 });
 
-test("what arrives while one looks comes last, and what is gone leaves no hole", () => {
+test("new shots go to the end, and removed shots leave no gap", () => {
   const all = shotsWithVerdict(shots);
   const places = ["1280x800  d", "1280x800  gone", "1280x800  b"];
   expect(keepOrder(all, places).map(({ name }) => name)).toEqual(["d", "b", "a", "c"]);

@@ -1,4 +1,4 @@
-/** What a comparison found. */
+/** The verdicts of a comparison. */
 import { shotId } from "../gallery/shot-key";
 import type { ComparedShot, Comparison, Shot, Verdict } from "../lib/types";
 
@@ -11,7 +11,7 @@ const hasVerdict = (shot: ComparedShot): shot is ShotWithVerdict => shot.verdict
 
 export const shotsWithVerdict = (shots: ComparedShot[]): ShotWithVerdict[] => shots.filter(hasVerdict);
 
-/** Whether a person has to look at it. */
+/** Whether a reviewer has to look at it. */
 export const isChange = ({ verdict }: Pick<ComparedShot, "verdict">): boolean =>
   verdict !== null && verdict !== "unchanged";
 
@@ -19,7 +19,7 @@ export const isChange = ({ verdict }: Pick<ComparedShot, "verdict">): boolean =>
 export const filterByVerdict = (shots: ShotWithVerdict[], verdict: string): ShotWithVerdict[] =>
   shots.filter((shot) => (verdict === "" ? isChange(shot) : shot.verdict === verdict));
 
-/** The verdicts that there are, and of how many shots. */
+/** Each verdict that occurs, and how many shots have it. */
 export function countVerdicts(shots: ComparedShot[]): [Verdict, number][] {
   const counts = new Map<Verdict, number>();
   for (const { verdict } of shotsWithVerdict(shots)) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
@@ -29,7 +29,7 @@ export function countVerdicts(shots: ComparedShot[]): [Verdict, number][] {
   });
 }
 
-/** The verdict about a shot's newest image. A newer image than the compared one has none yet. */
+/** Looks up the verdict on a shot's newest image. An image newer than the compared one has no verdict yet. */
 export function createVerdictLookup(comparison: Comparison | null): (shot: Shot) => Verdict | null {
   const compared = new Map(comparison?.shots.map((shot) => [shotId(shot), shot]));
   return ({ newest }) => {
@@ -38,12 +38,12 @@ export function createVerdictLookup(comparison: Comparison | null): (shot: Shot)
   };
 }
 
-/** The shots in the order of the places that are on the page already, and those that arrived since at the end. */
-export function keepOrder(shots: ShotWithVerdict[], places: string[]): ShotWithVerdict[] {
+/** Keeps the order of the shots that are already on the page, and puts new ones at the end. */
+export function keepOrder(shots: ShotWithVerdict[], ids: string[]): ShotWithVerdict[] {
   const left = new Map(shots.map((shot) => [shotId(shot), shot]));
-  const kept = places.flatMap((place) => {
-    const shot = left.get(place);
-    left.delete(place);
+  const kept = ids.flatMap((id) => {
+    const shot = left.get(id);
+    left.delete(id);
     return shot ? [shot] : [];
   });
   return [...kept, ...left.values()];

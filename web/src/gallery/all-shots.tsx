@@ -16,9 +16,9 @@ import { isSameShot, shotId } from "./shot-key";
 import { Toolbar } from "./toolbar";
 import { type ShotFilterInput, useShotFilter } from "./use-shot-filter";
 
-/** The most shots that load by themselves: they are filtered and ordered here. */
+/** How many shots load automatically. The browser filters and sorts them. */
 const MOST_SHOTS = 6_000;
-/** So many are waited for: a later page can belong before an earlier one in natural order. */
+/** Wait for this many before showing any: in natural order, shots of a later page can come first. */
 const WAITED_FOR = 1_500;
 
 interface AllShotsProps {
@@ -26,9 +26,9 @@ interface AllShotsProps {
   projectId: string;
   project: Project | undefined;
   pull: PullRequest | undefined;
-  /** The verdict about the newest image of a shot, if there is one. */
+  /** The verdict on the newest image of a shot, if there is one. */
   verdictOf: (shot: Shot) => Verdict | null;
-  /** The verdicts that there are. */
+  /** The verdicts that occur. */
   verdicts: Verdict[];
   onHelp: () => void;
 }
@@ -93,7 +93,7 @@ function Screenshots({ urls, pull, shots, filterInput, folders, verdicts }: Scre
   );
 }
 
-/** The filter finds nothing. */
+/** Shown if no shot matches the filter. */
 export function NoMatch({
   urls,
   filter,
@@ -104,8 +104,8 @@ export function NoMatch({
   tab: "all" | "changes";
 }) {
   return (
-    <Empty title="No screenshots match">
-      <p>{filter.q ? <>No name contains “{filter.q}”.</> : "None is like that."}</p>
+    <Empty title="No results">
+      <p>{filter.q ? <>No name contains “{filter.q}”.</> : "No screenshots match these filters."}</p>
       <Link class="button plain" href={pageHref(urls, { tab, filter: NO_FILTER })} replace>
         Clear filter
       </Link>
@@ -113,7 +113,7 @@ export function NoMatch({
   );
 }
 
-/** Whether it was ever true: a gallery that is shown stays, also while uploads add a page. */
+/** Whether it was ever true: once shown, the gallery stays, even while uploads add a page. */
 function useEver(isTrue: boolean): boolean {
   const was = useRef(false);
   was.current ||= isTrue;
@@ -132,7 +132,7 @@ function NoShots({ pull, shots }: Pick<ScreenshotsProps, "pull" | "shots">) {
   );
 }
 
-/** The order of the gallery as it is filtered, or all of it for a shot that the filter leaves out. */
+/** The filtered shots in order, or all shots if the filter hides the open one. */
 function useOrder(openShot: OpenShot | null, folders: Folder[], shots: Shot[]): Shot[] {
   const filtered = useMemo(() => listShots(folders), [folders]);
   const isLeftOut = openShot !== null && !filtered.some(({ newest }) => isSameShot(newest, openShot.shotKey));

@@ -75,7 +75,7 @@ describe("arranging the gallery", () => {
     expect(firstRows(folders, 2)).toHaveLength(1);
   });
 
-  test("the widest row is the one with the most room for its boxes", () => {
+  test("the widest row is the one whose boxes take the most width", () => {
     expect(widestRow(arrange([shot("a", "100x100"), shot("b", "200x100"), shot("b", "100x100")]))).toBe(3);
   });
 });

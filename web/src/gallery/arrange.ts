@@ -35,7 +35,7 @@ export function arrange(shots: Shot[]): Folder[] {
   }));
 }
 
-/** "a/b" of "a/b/c". A slash at the start or the end makes no folder. */
+/** "a/b" of "a/b/c". A leading or trailing slash doesn't count. */
 function folderOf(name: string): string {
   const slash = name.replace(/\/+$/, "").lastIndexOf("/");
   return slash > 0 ? name.slice(0, slash) : "";
@@ -52,14 +52,14 @@ function groupBy<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
   return groups;
 }
 
-/** The order of the lightbox. */
+/** All shots, in the order of the lightbox. */
 export const listShots = (folders: Folder[]): Shot[] =>
   folders.flatMap(({ rows }) => rows.flatMap((row) => row.cells));
 
 export const rowCount = (folders: Folder[]): number =>
   folders.reduce((sum, { rows }) => sum + rows.length, 0);
 
-/** The first so many rows, in their folders. */
+/** The first `most` rows, in their folders. */
 export function firstRows(folders: Folder[], most: number): Folder[] {
   const first: Folder[] = [];
   let room = most;
@@ -71,7 +71,7 @@ export function firstRows(folders: Folder[], most: number): Folder[] {
   return first;
 }
 
-/** How wide the widest row is, in heights: the sum of its boxes' aspect ratios. */
+/** The widest row's width in units of its height: the sum of its boxes' aspect ratios. */
 export const widestRow = (folders: Folder[]): number =>
   Math.max(0, ...folders.flatMap(({ rows }) => rows.map(({ cells }) => widthOf(cells))));
 

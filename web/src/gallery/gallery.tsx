@@ -20,7 +20,7 @@ interface GalleryProps {
   folders: Folder[];
   urls: PullUrls;
   filter: ShotFilter;
-  /** The newest commit. Images of it need not say so. */
+  /** The newest commit. Its images show no commit. */
   lastCommit: string;
   /** Images uploaded after this time arrived while the page was open. */
   newSince: number;
@@ -149,7 +149,7 @@ function Cell({ shot, urls, filter, lastCommit, newSince, olderId, unfolded, tog
   );
 }
 
-/** As wide as the viewport's shape asks for. */
+/** A cell whose width follows from the viewport's aspect ratio. */
 function CellBox({
   image: { viewport },
   isStacked = false,
@@ -169,12 +169,12 @@ function CellBox({
 interface ImageLinkProps {
   image: Image;
   href: string;
-  /** Whether it is the newest image of its shot: the keys go from one to the next. */
+  /** Whether it is the newest image of its shot: keyboard shortcuts step through these. */
   isCell?: boolean;
   children: ComponentChildren;
 }
 
-/** `data-image` lets the lightbox give the focus back. */
+/** `data-image` and `data-shot` let the lightbox return the focus. */
 function ImageLink({ image, href, isCell = false, children }: ImageLinkProps) {
   return (
     <Link
@@ -198,7 +198,7 @@ function Commit({ image }: { image: Image }) {
   );
 }
 
-/** The older images of a shot, each version once. */
+/** The older images of a shot. Equal bytes appear once. */
 function OlderCommits({ id, newest, urls, filter }: { id: string; newest: Image } & RowProps) {
   const { items, more, error, loading, loaded, refresh } = usePages(
     shotImagesPath(urls, newest),

@@ -35,7 +35,7 @@ test("without hashes, nothing is called unchanged", () => {
   ]);
 });
 
-test("an image is found in its entry, also if it is not the newest there", () => {
+test("an image is found in its entry, even if it is not the newest there", () => {
   const images = [of("c", "1"), of("b", "1"), of("a", "0")];
   const history = buildHistory(images);
   expect(images.map(({ id }) => findEntry(history, id))).toEqual([0, 0, 1]);

@@ -1,16 +1,16 @@
-/** The images of a shot as its history: each commit once, and equal bytes once. */
+/** A shot's history: one entry per commit, and one for consecutive commits with equal bytes. */
 import type { Image } from "../lib/types";
 
 export interface HistoryEntry {
   /** The newest image of the entry. */
   image: Image;
-  /** The first commit that had these bytes, if it is another than the image's. */
+  /** The first commit that had these bytes, if it differs from the image's. */
   unchangedSince: string | null;
   /** All images of the entry, newest first. */
   images: Image[];
 }
 
-/** From images, newest first. A second run of a commit replaces the first. */
+/** Takes images newest first. A second run of a commit replaces the first. */
 export function buildHistory(images: Image[]): HistoryEntry[] {
   const entries: HistoryEntry[] = [];
   const commits = new Map<string, HistoryEntry>();
@@ -34,6 +34,6 @@ export function buildHistory(images: Image[]): HistoryEntry[] {
   return entries;
 }
 
-/** The index of the entry that has this image; -1 if none has. */
+/** The index of the entry that contains this image, or -1. */
 export const findEntry = (entries: HistoryEntry[], id: string): number =>
   entries.findIndex(({ images }) => images.some((image) => image.id === id));

@@ -1,4 +1,4 @@
-/** Images for the tests of the pure logic. */
+/** Sample images and shots for tests. */
 import type { Image, Shot } from "../lib/types";
 
 let made = 0;

@@ -23,7 +23,7 @@ const names = (filter: Partial<typeof NO_FILTER>) =>
     ({ newest }) => `${newest.name} ${newest.viewport}`,
   );
 
-test("nothing wanted finds everything", () => {
+test("an empty filter matches everything", () => {
   expect(filterShots(shots, NO_FILTER, key)).toEqual(shots);
 });
 
@@ -33,7 +33,7 @@ test("every word must be in the name, in upper or lower case", () => {
   expect(names({ q: "cart pay" })).toEqual([]);
 });
 
-test("viewport and theme narrow it down", () => {
+test("viewport and theme filter shots", () => {
   expect(names({ q: "cart", viewport: "375x812" })).toEqual(["checkout/cart 375x812"]);
   expect(names({ theme: "dark" })).toEqual([]);
   const dark = shot("a", "1x1", { theme: "dark" });
@@ -53,7 +53,7 @@ test("a search that found a number or a commit is not passed on as a name", () =
   expect(["4", "#42", "d83D", "cart", "2"].map((q) => nameTerm(pull, q))).toEqual(["", "", "", "cart", "2"]);
 });
 
-test("the URL keeps what is wanted, the verdict too", () => {
+test("the URL keeps the filter, including the verdict", () => {
   const filter = { q: "cart", viewport: "1x1", theme: "dark", verdict: "changed" };
   expect(shotFilterFrom(new URLSearchParams(filterParameters(filter)))).toEqual(filter);
 });

@@ -1,4 +1,4 @@
-/** Which shots of a pull request the gallery shows, as in the URL of the page. */
+/** The filter of a pull request's shots, as in the page's URL. */
 import { sortNaturally } from "../lib/natural-order";
 import type { PullRequest } from "../lib/types";
 import type { ShotKey } from "./shot-key";
@@ -11,7 +11,7 @@ export interface ShotFilter {
   verdict: string;
 }
 
-/** The URL's names. They are plural, because "viewport" and "theme" are those of the open shot. */
+/** Query parameters. They are plural, because "viewport" and "theme" belong to the open shot. */
 const PARAMETERS = { q: "q", viewport: "viewports", theme: "themes", verdict: "verdicts" } as const;
 const FIELDS = ["q", "viewport", "theme", "verdict"] as const;
 
@@ -27,7 +27,7 @@ export function shotFilterFrom(query: URLSearchParams): ShotFilter {
 export const filterParameters = (filter: ShotFilter): [string, string][] =>
   FIELDS.filter((field) => filter[field] !== "").map((field) => [PARAMETERS[field], filter[field]]);
 
-/** Each word must be in the name, in upper or lower case. The verdict is not looked at. */
+/** Each word must be in the name, in upper or lower case. Ignores the verdict. */
 export function filterShots<T>(
   items: T[],
   { q, viewport, theme }: ShotFilter,
@@ -43,7 +43,7 @@ export function filterShots<T>(
   });
 }
 
-/** What there is to choose from. */
+/** The viewports and themes to choose from. */
 export function filterOptions(keys: ShotKey[]): { viewports: string[]; themes: string[] } {
   return {
     viewports: sortNaturally(new Set(keys.map(({ viewport }) => viewport)), (viewport) => viewport),
@@ -51,7 +51,7 @@ export function filterOptions(keys: ShotKey[]): { viewports: string[]; themes: s
   };
 }
 
-/** The term of a search in the list of pull requests, if it found a name, not a number or a commit. */
+/** The search term of the pull request list, unless it matched the number or the commit instead of a name. */
 export function nameTerm(pull: Pick<PullRequest, "pr_number" | "last_commit">, q: string): string {
   const found =
     String(pull.pr_number).startsWith(q.replace(/^#/, "")) || pull.last_commit.startsWith(q.toLowerCase());

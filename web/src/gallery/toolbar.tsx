@@ -13,7 +13,7 @@ interface ToolbarProps {
   filterInput: ShotFilterInput;
   viewports: string[];
   themes: string[];
-  /** Not given where something else filters by verdict. */
+  /** Omitted on tabs with a separate verdict filter. */
   verdicts?: string[];
   found: number;
   total: number;
@@ -71,13 +71,13 @@ export function Toolbar(props: ToolbarProps) {
 
 interface FilterSelectProps {
   label: string;
-  /** The option that filters nothing. */
+  /** The label of the option that removes the filter. */
   all: string;
   options: string[];
   labelOf: (option: string) => string;
   current: string;
   onChoose: (option: string) => void;
-  /** Whether there is something to choose. What the URL chose is shown anyway. */
+  /** Whether there is anything to choose. A value in the URL is shown anyway. */
   isUseful: boolean;
 }
 

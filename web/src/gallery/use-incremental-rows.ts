@@ -1,4 +1,4 @@
-/** The rows that are on the page: the first ones, and more when the end of them comes near. */
+/** Shows the first rows, and more when the user scrolls near the end. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { watchVisibility } from "../thumbnails/visibility";
 import { filterParameters, type ShotFilter } from "./shot-filter";
@@ -6,7 +6,7 @@ import { filterParameters, type ShotFilter } from "./shot-filter";
 const ROWS_AT_FIRST = 24;
 const ROWS_AT_ONCE = 12;
 
-/** `end` is for an element behind the last row. Another filter starts at the top again. */
+/** Attach `end` to an element after the last row. Another filter starts at the top again. */
 export function useIncrementalRows(total: number, shotFilter: ShotFilter) {
   const filter = String(new URLSearchParams(filterParameters(shotFilter)));
   const [extent, setExtent] = useState({ filter, rows: ROWS_AT_FIRST });
@@ -20,7 +20,7 @@ export function useIncrementalRows(total: number, shotFilter: ShotFilter) {
     return watchVisibility(end.current, grow, () => undefined);
   }, [isMore, rows, filter]);
   useScrollToTop(end, filter);
-  /** Show some rows after the first so many. */
+  /** Show some rows after the first `before` rows. */
   const showAfter = (before: number) => {
     const needed = before + ROWS_AT_FIRST;
     if (needed > rows) setExtent({ filter, rows: needed });
@@ -28,7 +28,7 @@ export function useIncrementalRows(total: number, shotFilter: ShotFilter) {
   return { rows, end, showAfter };
 }
 
-/** Show the first results of another filter, if they are above what the screen shows. */
+/** When the filter changes, scroll up to the first results. */
 function useScrollToTop(end: { current: HTMLElement | null }, filter: string): void {
   const last = useRef(filter);
   useLayoutEffect(() => {

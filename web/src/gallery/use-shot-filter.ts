@@ -4,13 +4,13 @@ import { type PullUrls, pageHref, type Tab } from "../pull/urls";
 import { type ShotFilter, shotFilterFrom } from "./shot-filter";
 
 export interface ShotFilterInput {
-  /** With the text as typed, before the URL has it. */
+  /** Includes the text as typed, before the URL has it. */
   filter: ShotFilter;
   text: string;
   setText: (text: string) => void;
 }
 
-/** What the toolbar of a tab asks for. */
+/** The filter that the user set in a tab's toolbar. */
 export function useShotFilter(urls: PullUrls, tab: Tab): ShotFilterInput {
   const { query } = useLocation();
   const inUrl = shotFilterFrom(query);

@@ -41,7 +41,7 @@ export async function auth<T>(method: "GET" | "POST", path: string, body?: unkno
   return read<T>(await call(method, `/auth${path}`, body));
 }
 
-/** The sign-in page, with the way back to `here`. */
+/** The path of the sign-in page, which returns to `here`. */
 export function signInPath(here: string): string {
   return here === "/" ? "/sign-in" : `/sign-in?return_to=${encodeURIComponent(here)}`;
 }
@@ -93,7 +93,7 @@ async function errorMessage(response: Response): Promise<string> {
     : `The service replied with status ${response.status}.`;
 }
 
-/** The API's messages begin small and end without a full stop; shown alone they are sentences. */
+/** Turns an API message, which is lower case and has no period, into a sentence. */
 export function toSentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?…]$/.test(text) ? text : `${text}.`;

@@ -45,7 +45,7 @@ type Item<K extends keyof Lists> = Lists[K][number];
 
 /**
  * The reply of `path`, kept up to date. With null, nothing is fetched. `pace` says how long to wait until the next
- * poll, for a reply that costs the service more than others.
+ * poll, for a reply that is expensive for the service.
  */
 export function useLive<T>(path: string | null, pace?: (data: T | undefined) => number): Live<T> {
   const live = path === null ? null : rememberPoller(`one ${path}`, () => new LiveValue<T>(path, pace));

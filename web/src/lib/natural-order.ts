@@ -1,6 +1,6 @@
 /**
- * Natural order: "step-2" comes before "step-10". Numbers compare by value and letters without case; a tie goes
- * to the text itself. tests/vectors/natural_order.json holds the dashboard and the service to it.
+ * Natural order: "step-2" comes before "step-10". Numbers compare by value and letters without case; the text
+ * itself breaks a tie. tests/vectors/natural_order.json tests the dashboard and the service.
  */
 
 /** The items in the natural order of their texts. */
@@ -39,5 +39,5 @@ function byCodePoint(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Surrogates stand for code points beyond all others. */
+/** Surrogates stand for code points above all others. */
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);

@@ -30,7 +30,7 @@ class Served {
   }
 }
 
-describe("renew", () => {
+describe("renewPages", () => {
   it("requests only the first page while nothing changes, and keeps the same pages", async () => {
     const served = new Served([..."abcdefgh"]);
     const pages = await served.all();

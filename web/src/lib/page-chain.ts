@@ -18,8 +18,7 @@ export interface Page<T> {
 export type FetchPage<T> = (after: string | null, etag: string | null) => Promise<Page<T> | undefined>;
 
 /**
- * The chain with the pages from `from` on checked again: as long as page ends have moved, or all pages with
- * `everything`.
+ * Check the pages from `from` on again: while the ends of pages have moved, or all pages with `everything`.
  */
 export async function renewPages<T>(
   pages: readonly Page<T>[],
@@ -51,7 +50,7 @@ export function flatten<T>(pages: readonly Page<T>[], idOf: (item: T) => string 
   return [...items.values()];
 }
 
-/** The page to check besides the first one at the nth poll: each in turn. */
+/** The page to check in addition to the first one at the nth poll: each in turn. */
 export function nextPageToCheck(pages: number, poll: number): number | null {
   return pages < 2 ? null : 1 + (poll % (pages - 1));
 }

@@ -1,8 +1,8 @@
-/** Keeps the scroll position of every entry in the browser's history, so that Back lands where one was. */
+/** Keeps the scroll position of every entry in the browser's history, so that Back restores it. */
 
 const GROWS_FOR_MS = 2_000;
 
-/** The entry on screen. At a popstate history.state is the next one's already. */
+/** The entry on screen. During popstate, history.state already belongs to the next one. */
 let entry: string | undefined;
 
 /** Remember the scroll position before leaving a page. */
@@ -11,7 +11,7 @@ export function saveScroll(): void {
   try {
     sessionStorage.setItem(`scroll:${entry}`, String(Math.round(window.scrollY)));
   } catch {
-    // Storage full or forbidden: Back lands at the top then.
+    // Storage full or forbidden: Back goes to the top.
   }
 }
 
@@ -21,7 +21,7 @@ export function enterEntry(): void {
   entry = typeof key === "string" ? key : undefined;
 }
 
-/** Scroll to where this entry was left, as soon as the page has grown long enough. */
+/** Scroll to the entry's saved position as soon as the page is long enough. */
 export function restoreScroll(): void {
   const top = loadScroll();
   let observer: ResizeObserver | undefined;

@@ -1,4 +1,4 @@
-/** Light or dark: what the user chose in this browser, or what the system asks for. */
+/** The light or dark theme: the user's choice in this browser, or the system's setting. */
 import { Signal } from "./signal";
 
 export const THEMES = ["system", "light", "dark"] as const;
@@ -8,10 +8,10 @@ const KEY = "theme";
 
 export const theme = new Signal<Theme>("system");
 
-/** Show the page as the user chose. Call it before the first render. */
+/** Apply the user's choice. Call it before the first render. */
 export function startTheme(): void {
   applyTheme(THEMES.find((known) => known === loadTheme()) ?? "system");
-  // Another tab: both show the same.
+  // Changed in another tab.
   window.addEventListener("storage", () =>
     applyTheme(THEMES.find((known) => known === loadTheme()) ?? "system"),
   );

@@ -3,7 +3,7 @@ import { navigate } from "./router";
 
 const TYPING_MS = 250;
 
-/** Text in a field that the URL keeps: `text` changes with every key, and the URL after a pause. */
+/** The text of a field, kept in the URL. `text` changes with every key, the URL after a pause. */
 export function useUrlText(
   inUrl: string,
   address: (text: string) => string,
@@ -16,7 +16,7 @@ export function useUrlText(
     if (inUrl !== sent.current) setText(inUrl); // the URL changed: Back, or a link
     sent.current = inUrl;
   }, [inUrl]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a URL that has the text already needs no change
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a URL that already has the text doesn't change
   useEffect(() => {
     const wanted = text.trim();
     if (wanted === sent.current) return;

@@ -63,8 +63,8 @@ export function Details({ image, pixels, project, pull, urls, current, show, onD
       )}
       <p class="keys">
         <kbd>J</kbd> <kbd>K</kbd> next and previous, <kbd>↑</kbd> <kbd>↓</kbd> commits, <kbd>Z</kbd> zoom,{" "}
-        <kbd>I</kbd> details, <kbd>Esc</kbd> close, <kbd>?</kbd> all keys. Arrow keys move an image that is
-        larger than the screen. Hold <kbd>Shift</kbd> to go to another one.
+        <kbd>I</kbd> details, <kbd>Esc</kbd> close, <kbd>?</kbd> all keys. Arrow keys pan an image that is
+        larger than the screen. Hold <kbd>Shift</kbd> to go to another image.
       </p>
     </aside>
   );

@@ -36,7 +36,7 @@ const OTHERS: Record<string, KeyAction> = {
   "?": { do: "help" },
 };
 
-/** In the lightbox, an arrow moves over the image where there is more of it, or else goes to another image. */
+/** In the lightbox, an arrow key pans an image that is larger than the stage, or else goes to another image. */
 export function keyAction(event: KeyPress, pans: { x: boolean; y: boolean }): KeyAction | null {
   if (isForBrowser(event)) return null;
   const arrow = ARROWS[event.key];
@@ -57,7 +57,7 @@ const ON_PAGE: Record<string, PageKeyAction> = {
   "?": "help",
 };
 
-/** On the page, while no field has the focus. */
+/** Keys on the page, while no field has the focus. */
 export const pageKeyAction = (event: KeyPress): PageKeyAction | null =>
   isForBrowser(event) ? null : (ON_PAGE[normalizeKey(event.key)] ?? null);
 
@@ -87,14 +87,14 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
     keys: [
       ["← →", "Previous and next screenshot"],
       ["↑ ↓", "Newer and older commit"],
-      ["Z", "Actual size, or back"],
+      ["Z", "Actual size and back"],
       ["+ −", "Zoom in and out"],
       ["I", "Show or hide details"],
       ["Esc", "Close"],
     ],
   },
   {
-    where: "In the viewer of a change",
+    where: "In the change viewer",
     keys: [
       ["← →", "Previous and next change"],
       ["1 2", "Side by side, slider"],
@@ -106,7 +106,7 @@ export const KEYS: readonly { where: string; keys: readonly [keys: string, does:
 
 const FAR_ENOUGH = 48;
 
-/** Which way a finger went: sideways, far enough, and more sideways than up or down. */
+/** The step of a swipe. It must be long enough, and clearly horizontal. */
 export function swipeStep(dx: number, dy: number): Step | null {
   if (Math.abs(dx) < FAR_ENOUGH || Math.abs(dx) < 2 * Math.abs(dy)) return null;
   return dx < 0 ? "next" : "previous";

@@ -1,4 +1,4 @@
-/** How long an image stays, according to its project's retention. */
+/** How long an image is kept under its project's retention. */
 import type { Image, Project, PullRequest } from "../lib/types";
 
 const DAY = 86_400;

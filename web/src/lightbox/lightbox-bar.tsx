@@ -12,10 +12,10 @@ interface LightboxBarProps {
   /** The number of shots; null if more can be loaded. */
   total: number | null;
   zoom: Zoom;
-  /** More about the picture, after its position. */
+  /** More about the image, after its position. */
   about?: ComponentChildren;
   onClose: () => void;
-  /** Further buttons. */
+  /** More buttons. */
   children?: ComponentChildren;
 }
 
@@ -53,11 +53,11 @@ function ZoomButtons({ zoom }: { zoom: Zoom }) {
       <button
         type="button"
         class="bar-scale"
-        title={zoom.isInitial ? "Actual size (Z)" : "Back to the first size (Z)"}
+        title={zoom.isInitial ? "Actual size (Z)" : "Back to initial size (Z)"}
         onClick={() => zoom.change("toggle")}
       >
         {zoom.label}
-        <span class="hidden">{zoom.isInitial ? ", show actual size" : ", back to the first size"}</span>
+        <span class="hidden">{zoom.isInitial ? ", show actual size" : ", back to initial size"}</span>
       </button>
       <button type="button" class="icon-button" title="Zoom in (+)" onClick={() => zoom.change("in")}>
         <PlusIcon />
@@ -76,7 +76,7 @@ const STEPS = [
 
 interface StepButtonsProps {
   neighbors: Partial<Record<Step, unknown>>;
-  /** What is previous and next. */
+  /** What the buttons step through. */
   noun: string;
   go: (step: Step) => void;
 }

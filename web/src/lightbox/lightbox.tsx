@@ -1,4 +1,4 @@
-/** One image at a time, over the gallery. The URL says which, so it can be linked and Back closes it. */
+/** Shows one image over the gallery. The URL names it, so it can be linked and Back closes it. */
 import { useState } from "preact/hooks";
 import { chooseAfterDelete } from "../gallery/arrange";
 import type { ShotFilter } from "../gallery/shot-filter";
@@ -31,7 +31,7 @@ interface LightboxProps {
   projectId: string;
   pull: PullRequest;
   urls: PullUrls;
-  /** The filter of the gallery, which the URL keeps. */
+  /** The gallery's filter, which stays in the URL. */
   filter: ShotFilter;
   onHelp: () => void;
   onClose: () => void;
@@ -70,7 +70,7 @@ export function Lightbox(props: LightboxProps) {
       aria-label={`${openShot.shotKey.name}, ${variantLabel(openShot.shotKey)}`}
       onKeyDown={onKeyDown}
       onCancel={(event) => {
-        event.preventDefault(); // Escape: the URL decides whether it is open
+        event.preventDefault(); // Escape: the URL controls whether it is open
         onClose();
       }}
     >

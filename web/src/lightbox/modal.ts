@@ -1,4 +1,4 @@
-/** What the viewers have in common: a modal dialog, and keys that may be held down. */
+/** Shared by the viewers: the modal dialog, and the pace of held-down keys. */
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 

@@ -67,7 +67,7 @@ export function StageFrame({ label, zoom, setFrame, go, children }: StageFramePr
       ref={setFrame}
       class={`stage ${isLarger ? "zoomed-in" : ""}`}
       aria-label={label + how}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
       tabIndex={0}
       {...pointer}
     >
@@ -89,7 +89,7 @@ export function StageImage({
   if (thumbnailError === "too_large" && !showAnyway) {
     return (
       <div class="image-failed">
-        <p>Showing it can keep your browser busy for minutes.</p>
+        <p>Showing this image can keep your browser busy for minutes.</p>
         <Button onClick={() => setShowAnyway(true)}>Show image</Button>
       </div>
     );
@@ -180,7 +180,7 @@ function usePointer(zoom: Zoom, go: (step: Step) => void) {
       const end = event.changedTouches[0];
       const from = start.current;
       start.current = null;
-      // On a page zoomed by pinching, one finger scrolls.
+      // On a pinch-zoomed page, one finger scrolls.
       const pinched = (window.visualViewport?.scale ?? 1) > 1.01;
       if (!from || !end || latest.current.pans.x || pinched) return;
       const step = swipeStep(end.clientX - from.clientX, end.clientY - from.clientY);

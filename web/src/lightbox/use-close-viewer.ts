@@ -1,11 +1,11 @@
-/** The viewer over the page. The URL says whether it is open, so it can be linked and Back closes it. */
+/** Closes the viewer over the page. The URL says whether it is open, so it can be linked and Back closes it. */
 import { useEffect, useRef } from "preact/hooks";
 import type { ShotFilter } from "../gallery/shot-filter";
 import { shotId } from "../gallery/shot-key";
 import { navigate, useLocation } from "../lib/router";
 import { type OpenShot, type PullUrls, pageHref, type Tab } from "../pull/urls";
 
-/** A function that closes the viewer: it goes back in history if it was opened from this page. */
+/** Returns a function that closes the viewer. It goes back in history if the viewer was opened from this page. */
 export function useCloseViewer(
   urls: PullUrls,
   tab: Tab,

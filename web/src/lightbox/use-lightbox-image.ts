@@ -12,7 +12,7 @@ const NONE: Image[] = [];
 
 export interface LightboxImage {
   image: Image | null;
-  /** Not found yet, but not everything has loaded. */
+  /** Not found yet, but some data is still loading. */
   waiting: boolean;
   /** The index in the gallery; -1 if its shot is missing or not loaded yet. */
   position: number;
@@ -64,15 +64,15 @@ export function useLightboxImage(
 
 const idOf = ({ id }: Image): string => id;
 
-/** The place after a short pause: paging quickly through the gallery requests nothing on the way. */
+/** The shot after a short pause, so that paging quickly through the gallery sends no requests. */
 function useDebounced(shotKey: ShotKey): ShotKey {
   const [settled, setSettled] = useState(shotKey);
-  const key = shotId(shotKey);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the place
+  const id = shotId(shotKey);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `id` identifies the shot
   useEffect(() => {
     const timer = setTimeout(() => setSettled(shotKey), SETTLED_MS);
     return () => clearTimeout(timer);
-  }, [key]);
+  }, [id]);
   return settled;
 }
 

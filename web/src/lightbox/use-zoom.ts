@@ -1,4 +1,4 @@
-/** How large the lightbox shows its image, and which part of it. */
+/** The lightbox's zoom: how large it draws the image, and which part it shows. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ShotKey, type Size, shotId, viewportSize } from "../gallery/shot-key";
@@ -41,7 +41,7 @@ export interface Zoom {
 
 /**
  * How large an image is drawn. Another commit of the same shot keeps the scale and the position, so that
- * two can be compared by going up and down; another shot starts at its top, at its initial size.
+ * the up and down keys compare two commits. Another shot starts at its top, at its initial size.
  */
 export function useZoom(shotKey: ShotKey | null, natural: Size): Zoom {
   const [stage, setStage] = useState<HTMLElement | null>(null);

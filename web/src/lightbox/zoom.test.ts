@@ -20,14 +20,14 @@ test("an image fits the stage, and a small one is not enlarged", () => {
   expect(fitScale(icon, stage)).toBe(1);
 });
 
-test("an image opens whole, and a long page at the width", () => {
+test("an image opens completely visible, and a long page fills the width", () => {
   expect(initialScale(desktop, stage)).toBe(0.5);
   expect(initialScale({ width: 375, height: 812 }, stage)).toBeCloseTo(0.985);
   expect(initialScale(longPage, stage)).toBe(0.8);
   expect(initialScale({ width: 375, height: 4000 }, stage)).toBe(1);
 });
 
-test("a size is named if it has a name", () => {
+test("the label names the fit and width scales", () => {
   expect(scaleLabel(0.5, desktop, stage)).toBe("Fit");
   expect(scaleLabel(0.8, longPage, stage)).toBe("Width");
   expect(scaleLabel(1, icon, stage)).toBe("100 %");

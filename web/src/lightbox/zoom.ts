@@ -1,4 +1,4 @@
-/** The sizes the lightbox shows a picture in. A scale of 1 is the original size. */
+/** The scales of the lightbox. A scale of 1 is the original size. */
 import type { Size } from "../gallery/shot-key";
 
 const LARGEST = 4;
@@ -11,7 +11,7 @@ export const fitScale = (image: Size, stage: Size): number =>
 /** As wide as the stage, but never larger than the original. */
 export const widthScale = (image: Size, stage: Size): number => Math.min(1, stage.width / image.width);
 
-/** The scale that a picture opens at: the whole of it, but a long page at the width, not as a thin ribbon. */
+/** The scale that an image opens at: all of it, but a long page fills the width instead of being a thin ribbon. */
 export function initialScale(image: Size, stage: Size): number {
   const fit = fitScale(image, stage);
   const width = widthScale(image, stage);
@@ -20,7 +20,7 @@ export function initialScale(image: Size, stage: Size): number {
 
 export const isSameScale = (one: number, other: number): boolean => Math.abs(one - other) <= other * 0.01;
 
-/** The scales that plus and minus go through, the smallest first. */
+/** The scales that plus and minus step through, smallest first. */
 export function zoomSteps(image: Size, stage: Size): number[] {
   const fit = fitScale(image, stage);
   const scales = [fit, widthScale(image, stage), 0.25, 0.5, 1, 2, LARGEST].filter((scale) => scale >= fit);
@@ -38,21 +38,21 @@ export function smallerScale(scale: number, image: Size, stage: Size): number {
   return below.at(-1) ?? scale;
 }
 
-/** From the size that it opens at to the original size and back. One that opens in its original size doubles. */
+/** Toggles between the initial and the original size. An image that opens at its original size doubles. */
 export function toggleScale(scale: number, image: Size, stage: Size): number {
   const opens = initialScale(image, stage);
   if (!isSameScale(scale, opens)) return opens;
   return opens < 1 ? 1 : 2;
 }
 
-/** What the button between plus and minus says. */
+/** The label between plus and minus. */
 export function scaleLabel(scale: number, image: Size, stage: Size): string {
   if (scale < 1 && isSameScale(scale, fitScale(image, stage))) return "Fit";
   if (scale < 1 && isSameScale(scale, widthScale(image, stage))) return "Width";
   return `${Math.round(scale * 100)} %`;
 }
 
-/** The picture's size before it has arrived: as wide as the viewport, in the shape of its thumbnail. */
+/** The size to expect before an image has loaded: the viewport's width and the thumbnail's aspect ratio. */
 export function expectedSize(viewport: Size, thumbnail: Size | null): Size {
   if (!thumbnail) return viewport;
   return { width: viewport.width, height: (viewport.width * thumbnail.height) / thumbnail.width };

@@ -35,7 +35,7 @@ export function CommentView({ path }: { path: string }) {
         </div>
       </div>
       {source ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
         <pre class="comment-source" tabIndex={0}>
           {data.markdown}
         </pre>
@@ -51,7 +51,7 @@ function CommentPreview({ html, imgUrl }: { html: string; imgUrl: string }) {
   return <div class="forge-comment">{safe}</div>;
 }
 
-/** Parsing runs and loads nothing. Only allowed elements are rebuilt. */
+/** DOMParser runs no scripts and loads nothing. Only safe elements are rebuilt. */
 function rebuildHtml(html: string, imgUrl: string): ComponentChild[] {
   const { body } = new DOMParser().parseFromString(html, "text/html");
   return rebuildChildren(body, imgUrl);

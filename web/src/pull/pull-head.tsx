@@ -1,4 +1,4 @@
-/** The head of a pull request's page: what it is, where it is on its forge, and what one can do with it. */
+/** The head of the pull request page: facts, a link to the forge, and actions. */
 import { send } from "../lib/api";
 import { formatBytes, formatCount, formatNumber, shortSha } from "../lib/format";
 import type { Expired, Project, PullRequest } from "../lib/types";

@@ -1,4 +1,4 @@
-/** A pull request on its forge, as far as a client told the service. */
+/** Labels for a pull request and its link to the forge. */
 
 /** "#4 Fix the cart" */
 export const pullHeading = (prNumber: number, title: string): string => `#${prNumber} ${title}`.trim();
@@ -12,7 +12,7 @@ const FORGES = [
   ["gitea", "Gitea"],
 ] as const;
 
-/** The words of the link to the forge. */
+/** "Open on GitHub", or "Open pull request" if the URL doesn't name the forge. */
 export function forgeLinkLabel(url: string): string {
   const host = URL.canParse(url) ? new URL(url).hostname.toLowerCase() : "";
   const forge = FORGES.find(([part]) => host.split(/[.-]/).includes(part));

@@ -55,7 +55,7 @@ export function PullPage({ projectId, prNumber }: PullPageProps) {
   );
 }
 
-/** Hundreds of pairs are many bytes: a comparison that is finished is looked at less often, and after uploads. */
+/** A reply with hundreds of pairs is large: poll a finished comparison less often, and after each upload. */
 const pace = (data: LatestComparison | undefined): number =>
   data?.comparison && data.comparison.state !== "running" ? 5 * EVERY_MS : EVERY_MS;
 
@@ -71,8 +71,8 @@ function useComparison(urls: PullUrls, pull: PullRequest | undefined): Live<Late
 }
 
 /**
- * The tab that the URL asks for. Otherwise Changes if there are any, else All: decided once, because a page
- * that one looks at does not go away when a verdict arrives. null: not known yet.
+ * The tab that the URL names. Otherwise Changes if there are any, or else All. Chosen once, so that the tab
+ * doesn't switch when a verdict arrives. null: not known yet.
  */
 function useTab({ data, loading }: Live<LatestComparison>): Tab | null {
   const { query } = useLocation();

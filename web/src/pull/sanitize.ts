@@ -1,5 +1,5 @@
 /**
- * Which parts of a comment's HTML are shown. The HTML comes from our service, but the names in it come from
+ * Sanitizes a comment's HTML. The HTML comes from our service, but the names in it come from
  * uploads. So only these elements are rebuilt, with these attributes, and nothing else reaches the page.
  */
 
@@ -28,7 +28,7 @@ export function sanitizeElement(
   return null;
 }
 
-/** Elements whose text is not for readers. */
+/** Elements whose text is dropped as well. */
 export const HIDDEN_ELEMENTS = new Set([
   "script",
   "style",

@@ -1,4 +1,4 @@
-/** The keys of the pull request's page, and the help that lists them. */
+/** Keyboard shortcuts of the pull request page, and the dialog that lists them. */
 import { useEffect, useState } from "preact/hooks";
 import { KEYS, pageKeyAction } from "../lightbox/keys";
 import { Button, Dialog } from "../ui";
@@ -33,10 +33,10 @@ function focusFilter(): void {
   filterField()?.select();
 }
 
-/** The first shot that the filter found. */
+/** Focus the first shot that matches the filter. */
 const focusFirst = () => document.querySelector<HTMLElement>("[data-cell]")?.focus();
 
-/** From the shot that has the focus, or from the first one on the screen. */
+/** Move the focus from the focused shot, or to the first one on the screen. */
 function focusNeighbor(step: 1 | -1): void {
   const links = [...document.querySelectorAll<HTMLElement>("[data-cell]")];
   const current = links.indexOf(document.activeElement as HTMLElement);

@@ -41,7 +41,7 @@ test("a URL without a shot or without its viewport opens nothing", () => {
   expect(openShotFrom(new URLSearchParams("shot=cart"))).toBeNull();
 });
 
-test("the tab is part of the URL; without one, the page opens the tab that has what the URL asks for", () => {
+test("the tab is part of the URL; without one, the URL's shot or filter selects it", () => {
   expect(pageHref(urls, { filter: NO_FILTER })).toBe("/projects/p1/prs/7");
   for (const tab of TABS) expect(tabFrom(queryOf(pageHref(urls, { tab })))).toBe(tab);
   expect(tabFrom(new URLSearchParams("tab=nothing"))).toBeNull();

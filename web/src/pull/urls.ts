@@ -1,4 +1,4 @@
-/** Where things of a pull request are: in the dashboard's API and in its pages. */
+/** URLs of a pull request in the dashboard and its API. */
 
 import { filterParameters, isUnfiltered, type ShotFilter, shotFilterFrom } from "../gallery/shot-filter";
 import { type ShotKey, shotKeyOf } from "../gallery/shot-key";
@@ -13,7 +13,7 @@ export interface PullUrls {
   comparison: string;
   comment: string;
   expire: string;
-  /** For a link: it is not called with `get`. */
+  /** For a link, so it includes the API's prefix. */
   zip: string;
 }
 
@@ -30,7 +30,7 @@ export function pullUrls(projectId: string, prNumber: number): PullUrls {
   };
 }
 
-/** All images of one place. */
+/** Lists all images of a shot. */
 export const shotImagesPath = (urls: PullUrls, { name, viewport, theme }: ShotKey): string =>
   `${urls.pull}/images?${new URLSearchParams({ name, viewport, theme })}`;
 
@@ -40,24 +40,24 @@ export const imagePath = (projectId: string, { id }: Pick<Image, "id">): string 
 export const TABS = ["changes", "all", "comment"] as const;
 export type Tab = (typeof TABS)[number];
 
-/** The tab that the URL names, or that has what the URL asks for; null if it is up to the page. */
+/** The tab that the URL names, or that shows the URL's shot or filter; null if the page decides. */
 export function tabFrom(query: URLSearchParams): Tab | null {
   const named = TABS.find((tab) => tab === query.get("tab"));
   if (named) return named;
   return query.has("shot") || !isUnfiltered(shotFilterFrom(query)) ? "all" : null;
 }
 
-/** How the viewer of pairs shows before and after. */
+/** How the pair viewer shows the before and after images. */
 export const MODES = ["side", "slider", "overlay", "diff"] as const;
 export type Mode = (typeof MODES)[number];
 
 export const modeFrom = (query: URLSearchParams): Mode =>
   MODES.find((mode) => mode === query.get("mode")) ?? "side";
 
-/** What a viewer is open at. */
+/** The shot that a viewer shows. */
 export interface OpenShot {
   shotKey: ShotKey;
-  /** null: the newest image of the place. */
+  /** null: the newest image of the shot. */
   id: string | null;
 }
 
@@ -68,7 +68,7 @@ interface PageState {
   mode?: Mode;
 }
 
-/** The page's URL. It says everything that the page shows. */
+/** The page's URL. It contains the whole state of the page. */
 export function pageHref(urls: PullUrls, { tab, filter, openShot, mode }: PageState): string {
   const query = new URLSearchParams();
   if (tab) query.set("tab", tab);
@@ -90,7 +90,7 @@ export const lightboxHref = (urls: PullUrls, image: Image, filter: ShotFilter): 
 export const pairHref = (urls: PullUrls, shotKey: ShotKey, mode: Mode, filter?: ShotFilter): string =>
   pageHref(urls, { tab: "changes", openShot: { shotKey, id: null }, mode, ...(filter ? { filter } : {}) });
 
-/** A link that shows the newest image of a shot, whatever is pushed later, or this older image of it. */
+/** A link that always shows the newest image of a shot, even after later pushes, or one older image. */
 export const imagePermalink = (urls: PullUrls, image: Image, isNewest: boolean): string =>
   window.location.origin +
   pageHref(urls, { openShot: { shotKey: shotKeyOf(image), id: isNewest ? null : image.id } });

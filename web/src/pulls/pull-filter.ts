@@ -1,4 +1,4 @@
-/** The filter of the pull request list, as in the URL of the page and the API. */
+/** The filter of the pull request list. The page and the API use the same query. */
 
 export const PULL_STATES = ["", "open", "closed"] as const;
 

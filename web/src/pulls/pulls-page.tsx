@@ -60,7 +60,7 @@ export function PullsPage({ projectId }: { projectId: string }) {
   );
 }
 
-/** Leads to the screenshots that wait for a pull request, if there are any. */
+/** Links to the staged screenshots, if there are any. */
 function StagedLink({ page, list }: { page: string; list: StagedList | undefined }) {
   if (!list?.staged.length) return null;
   const count = `${formatCount(list.staged.length, "screenshot")}${list.next ? " and more" : ""}`;
@@ -107,7 +107,7 @@ function PullSearch({ page, filter: { state, q } }: { page: string; filter: Pull
   );
 }
 
-/** The gallery opens with the term that found one of its names. */
+/** If the search matched a screenshot's name, the gallery opens filtered by it. */
 const pullHref = (projectId: string, pull: ListedPullRequest, q: string): string =>
   pageHref(pullUrls(projectId, pull.pr_number), { filter: { ...NO_FILTER, q: nameTerm(pull, q) } });
 

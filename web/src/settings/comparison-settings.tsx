@@ -1,6 +1,6 @@
 import { type ProjectSettingProps, SettingForm } from "./setting-form";
 
-/** How many baselines there are to compare with. */
+/** How many commits keep the baselines that pull requests are compared with. */
 export function ComparisonSettings(props: ProjectSettingProps) {
   return (
     <SettingForm

@@ -78,7 +78,7 @@ function DeletionProgress({ progress, onContinue }: { progress: Progress; onCont
       </p>
       {stopped && (
         <>
-          <p class="field-error">{stopped} Images already deleted stay deleted. The rest is still there.</p>
+          <p class="field-error">{stopped} Deleted images can’t be restored. The others are still there.</p>
           <p>
             <Button kind="danger" onClick={() => void onContinue()}>
               Continue deleting

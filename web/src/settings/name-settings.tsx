@@ -1,4 +1,4 @@
-/** What the project and its repository are called. */
+/** The project's name and its repository. */
 import { useState } from "preact/hooks";
 import { send } from "../lib/api";
 import type { Project } from "../lib/types";

@@ -7,7 +7,7 @@ import {
   wouldExpirePath,
 } from "./retention-choice";
 
-describe("wrongDays", () => {
+describe("validateDays", () => {
   it("requires days for the retain_days policy", () => {
     expect(validateDays({ policy: "retain_days", days: " " })).toBe("Enter the number of days.");
     expect(validateDays({ policy: "pr_close", days: "" })).toBeUndefined();

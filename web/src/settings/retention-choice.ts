@@ -1,4 +1,4 @@
-/** Retention: the choices on the settings page, in words. Pure. */
+/** The retention choices on the settings page. Pure. */
 
 import { formatBytes, formatCount } from "../lib/format";
 import type { Policy, Project, WouldExpire } from "../lib/types";

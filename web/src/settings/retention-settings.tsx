@@ -54,7 +54,7 @@ export function RetentionSettings({ project, onSaved }: ProjectSettingProps) {
   );
 }
 
-/** A change that deletes images needs a confirmation that says how many. */
+/** Ask for confirmation if the change deletes images, and say how many. */
 async function confirmDeletion(project: Project, choice: RetentionChoice): Promise<boolean> {
   const going = await get<WouldExpire>(wouldExpirePath(project.id, choice));
   if (going.images === 0) return true;

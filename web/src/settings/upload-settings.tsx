@@ -12,7 +12,7 @@ function parseLimit(text: string): Partial<Project> | undefined {
   return isValid ? { uploads_per_minute: limit } : undefined;
 }
 
-/** How many uploads per minute the project takes. */
+/** How many uploads per minute the project accepts. */
 export function UploadSettings(props: ProjectSettingProps) {
   const limit = props.project.uploads_per_minute;
   const serviceLimit = formatNumber(useMe().service.uploads_per_minute);

@@ -12,7 +12,7 @@ export interface Snippet {
   code: string;
 }
 
-/** How the job authenticates: with the secret PRSHOTS_TOKEN, or with an ID token of its CI. */
+/** How the job authenticates: with the secret PRSHOTS_TOKEN, or with an ID token from its CI. */
 export type Access = "token" | "keyless";
 
 export interface Setup {
@@ -164,7 +164,7 @@ function actionInputs({ baseUrl, access, project }: Setup): string {
           ${given}`;
 }
 
-/** How a job names the project for keyless upload. The first slash ends the organization. */
+/** How a job names the project for keyless upload. The first slash separates organization and project. */
 export function referenceTo({ id, name, organization }: NamedProject): string {
   return organization.name.includes("/") ? id : `${organization.name}/${name}`;
 }
@@ -249,7 +249,7 @@ function commandSnippets({ baseUrl, access, project }: Setup): Snippet[] {
   return [
     {
       title: "Upload in a CI job",
-      about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token of the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
+      about: `Detects the pull request and commit in GitHub, Gitea and Forgejo Actions, GitLab, Bitbucket, CircleCI, Buildkite, Jenkins, Azure and Woodpecker. ${NEEDS[access]} To write the comment, it needs a token for the forge, such as GITHUB_TOKEN. Without Node, use the Python client: pip install prshots==${VERSION}.`,
       code: `export PRSHOTS_URL=${baseUrl}${named}
 npx --yes prshots@${VERSION} upload screenshots
 npx --yes prshots@${VERSION} comment --post`,

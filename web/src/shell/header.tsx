@@ -102,7 +102,7 @@ function ThemeSwitch() {
   );
 }
 
-/** The user's picture, or the first letter of their login. */
+/** The user's avatar, or the first letter of their login. */
 export function Avatar({ user }: { user: Pick<User, "avatar_url" | "login"> }) {
   if (user.avatar_url) {
     return <img class="avatar" src={user.avatar_url} alt="" width="24" height="24" loading="lazy" />;

@@ -146,7 +146,7 @@ function takeCode(): string {
   return code;
 }
 
-/** Skip this page with a valid session, also one that was started in another tab. */
+/** Skip this page if there is a valid session, even one started in another tab. */
 function useAlreadySignedIn(returnTo: string, stay: boolean): void {
   useEffect(() => {
     if (stay) return;

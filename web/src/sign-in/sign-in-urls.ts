@@ -1,4 +1,4 @@
-/** Texts and addresses of the sign-in page. Pure. */
+/** Messages and URLs of the sign-in page. Pure. */
 
 const PROBLEMS: Record<string, string> = {
   denied: "You canceled the sign-in. Try again when you’re ready.",

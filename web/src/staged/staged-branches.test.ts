@@ -10,7 +10,7 @@ const staged = (id: string, branch: string, repository = ""): Staged => ({
   expires_at: 0,
 });
 
-describe("byPlace", () => {
+describe("groupByBranch", () => {
   it("keeps the order of branches and of screenshots", () => {
     const groups = groupByBranch([staged("3", "b"), staged("2", "a"), staged("1", "b")]);
     expect(groups.map(({ branch, staged }) => [branch, staged.map(({ image }) => image.id)])).toEqual([

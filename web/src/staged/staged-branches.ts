@@ -1,15 +1,15 @@
-/** Staged screenshots by the branch that they wait for. */
+/** Staged screenshots, grouped by branch. */
 import type { Staged } from "../lib/types";
 
 export interface StagedBranch {
   key: string;
   branch: string;
-  /** The owner/name that has the branch; empty for the project's own. */
+  /** The owner/name of the repository; empty for the project's own. */
   repository: string;
   staged: Staged[];
 }
 
-/** Branches in the order of their newest screenshot; of two repositories, each has its own. */
+/** Branches in the order of their newest screenshot. Branches of the same name in two repositories are separate. */
 export function groupByBranch(staged: readonly Staged[]): StagedBranch[] {
   const groups = new Map<string, StagedBranch>();
   for (const each of staged) {

@@ -21,7 +21,7 @@ import { groupByBranch, type StagedBranch } from "./staged-branches";
 
 const stagedId = ({ image }: Staged): string => image.id;
 
-/** Screenshots that wait for the pull request of their branch. */
+/** Screenshots of branches that have no pull request yet. */
 export function StagedPage({ projectId }: { projectId: string }) {
   const project = useLive<Project>(`/projects/${projectId}`).data;
   const list = usePages(`/projects/${projectId}/staged`, "staged", stagedId);
@@ -49,7 +49,7 @@ export function StagedPage({ projectId }: { projectId: string }) {
 function NothingStaged() {
   return (
     <Empty title="Nothing is staged">
-      <p>A screenshot of a branch without a pull request waits here. To upload one, run:</p>
+      <p>A screenshot of a branch without a pull request appears here. To upload one, run:</p>
       <Command command="prshots show screenshot.png" />
     </Empty>
   );

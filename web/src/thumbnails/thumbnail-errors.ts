@@ -1,4 +1,4 @@
-/** Why an image has no thumbnail, in words. */
+/** Messages for images without a thumbnail. */
 import type { Image } from "../lib/types";
 
 export type ThumbnailError = Exclude<Image["thumbnail"], "made" | null>;

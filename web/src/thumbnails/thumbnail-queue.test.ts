@@ -22,7 +22,7 @@ function service() {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, at) => `id${at}`);
 
-test("ids wanted at about the same time share a request", async () => {
+test("ids requested at about the same time share a request", async () => {
   const { requests, queue } = service();
   const answers = Promise.all([queue.request("a"), queue.request("b")]);
   expect(requests).toEqual([]);
@@ -40,7 +40,7 @@ test("a request has at most 12 ids", async () => {
   expect(await answers).toEqual(ids.map((id) => ({ url: `/t/${id}` })));
 });
 
-test("what is on the screen comes first, from its top, then what is close to it", async () => {
+test("thumbnails on the screen come first, from the top, then the closest ones", async () => {
   vi.stubGlobal("window", { innerHeight: 1000 });
   const { requests, queue } = service();
   const at = (top: number) => ({ getBoundingClientRect: () => ({ top, bottom: top + 100 }) }) as Element;
@@ -73,7 +73,7 @@ test("two requests are sent at a time, and the next one as soon as one is answer
   expect(await last).toEqual({ url: "/t/last" });
 });
 
-test("an id is requested once, even if wanted many times", async () => {
+test("an id is sent once, even if requested many times", async () => {
   const { requests, queue } = service();
   const first = queue.request("a");
   expect(queue.request("a")).toBe(first);
@@ -82,7 +82,7 @@ test("an id is requested once, even if wanted many times", async () => {
   expect(requests).toEqual([["a"]]);
 });
 
-test("an id forgotten before its request is sent is not requested", async () => {
+test("an id canceled before its batch is sent is not requested", async () => {
   const { requests, queue } = service();
   void queue.request("a");
   void queue.request("b");
@@ -98,7 +98,7 @@ test("a deleted image gets no URL", async () => {
   expect(await answer).toBeUndefined();
 });
 
-test("after a failure the id is requested again when next wanted", async () => {
+test("after a failure, the next request for the id is sent again", async () => {
   let fails = true;
   const queue = new ThumbnailQueue(async () => {
     if (fails) throw new Error("offline");
@@ -128,7 +128,7 @@ test("an image without a thumbnail says why, and is not requested again", async 
   expect(requests).toBe(1);
 });
 
-test("a thumbnail that is made later fails now and is requested again when next wanted", async () => {
+test("a thumbnail that is not rendered yet fails, and its next request is sent again", async () => {
   let later = true;
   const queue = new ThumbnailQueue(async () =>
     later ? { thumbnails: { a: null, b: "/t/b" }, missing: { a: "later" } } : made(["a"]),

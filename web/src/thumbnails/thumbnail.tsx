@@ -24,7 +24,7 @@ const requestThumbnails = (projectId: string, ids: string[]): Promise<ThumbnailU
 interface ThumbnailProps {
   image: Image;
   aspect: number;
-  /** What a screen reader says. */
+  /** For screen readers. */
   alt?: string;
 }
 
@@ -95,7 +95,7 @@ function useThumbnailResult(image: Image, box: RefObject<HTMLElement | null>): T
   return result;
 }
 
-/** Request the thumbnail of an image that may not be near in the gallery: the answer also says if it is damaged. */
+/** Request the thumbnail of an image that may be far away in the gallery. The result also says if it is damaged. */
 export function useThumbnailRequest(image: Image | null): void {
   const queue = useContext(Thumbnails);
   const [, setReceived] = useState("");
@@ -109,11 +109,11 @@ export function useThumbnailRequest(image: Image | null): void {
   }, [queue, id]);
 }
 
-/** A function that says why an image has no thumbnail, as far as this page knows; null: it has or may get one. */
+/** Returns a function that says why an image has no thumbnail, as far as this page knows; null: it has or may get one. */
 export function useThumbnailErrors(): (image: Image) => ThumbnailError | null {
   const queue = useContext(Thumbnails);
   return (image) => {
-    const result = recordedResult(image) ?? queue?.resultOf(image.id); // the record may be older than the answer
+    const result = recordedResult(image) ?? queue?.resultOf(image.id); // the record may be older than the result
     return result && "error" in result ? result.error : null;
   };
 }

@@ -1,4 +1,4 @@
-/** Tells when an element comes near to being seen. One observer serves them all. */
+/** Calls back when an element comes near the viewport. All elements share one observer. */
 
 const MARGIN = "400px 0px";
 
@@ -10,7 +10,7 @@ interface Callbacks {
 const watched = new Map<Element, Callbacks>();
 let observer: IntersectionObserver | undefined;
 
-/** `enter` is called when it comes near, `leave` when it goes away again or is watched no longer. */
+/** Calls `enter` when the element comes near, and `leave` when it moves away or is no longer watched. */
 export function watchVisibility(element: Element, enter: () => void, leave: () => void): () => void {
   observer ??= new IntersectionObserver(notify, { rootMargin: MARGIN });
   watched.set(element, { enter, leave });

@@ -28,7 +28,7 @@ const KINDS = [
 
 const ABOUT = {
   tokens:
-    "A token lets a CI job upload images, get the comment and expire images of this project, and nothing else. Create one for each place that uses it, so that you can replace them one at a time.",
+    "A token lets a CI job upload images, get the comment and expire images of this project, and nothing else. Create a separate token for each use, so that you can replace them one at a time.",
   keyless:
     "Keyless upload: GitHub Actions and GitLab prove which repository a job belongs to. Choose which jobs may upload. Each job gets its own token for 15 minutes, so you don’t store a secret in your CI.",
 };

@@ -57,7 +57,7 @@ describe("claims from the form", () => {
   });
 });
 
-describe("wrong claims", () => {
+describe("validateClaims", () => {
   it.each([
     ["no other claims", [], undefined],
     ["one other claim", [{ name: "actor", value: "ann" }], undefined],

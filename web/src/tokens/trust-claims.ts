@@ -10,7 +10,7 @@ export interface Claim {
   value: string;
 }
 
-/** The form as typed. Empty fields are not required of a job. */
+/** The form as typed. A job doesn't need to match empty fields. */
 export interface TrustDraft {
   issuer: string;
   repository: string;

@@ -95,7 +95,7 @@ function ClaimFields({ draft, set }: ClaimFieldsProps) {
       <Value label="Ref (optional)" hint={words.aboutRef} value={draft.ref} onInput={(ref) => set({ ref })} />
       <Value
         label="Environment (optional)"
-        hint="Allows only jobs of this environment."
+        hint="Allows only jobs in this environment."
         value={draft.environment}
         onInput={(environment) => set({ environment })}
       />
@@ -147,7 +147,7 @@ function Claims({ claims, required = false, onChange }: ClaimsProps) {
         {required && "At least one must identify the repository."}
       </p>
       {claims.map((claim, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the place is what tells the rows apart
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row is identified by its position
         <div class="claim" key={place}>
           {(["name", "value"] as const).map((part) => (
             <input

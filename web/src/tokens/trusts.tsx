@@ -58,9 +58,9 @@ function NoIssuers() {
   return (
     <div class="stack">
       <p>
-        This service trusts no issuers. Its administrator can add them in <Mono>PRSHOTS_TRUSTED_ISSUERS</Mono>
-        : <Mono>https://token.actions.githubusercontent.com</Mono> for GitHub Actions,{" "}
-        <Mono>https://gitlab.com</Mono> for GitLab.
+        This service doesn’t trust any issuers. Its administrator can add them in{" "}
+        <Mono>PRSHOTS_TRUSTED_ISSUERS</Mono>: <Mono>https://token.actions.githubusercontent.com</Mono> for
+        GitHub Actions, <Mono>https://gitlab.com</Mono> for GitLab.
       </p>
     </div>
   );
@@ -82,7 +82,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
       body: (
         <p>
           The next job that matches can upload, and pins its own repository. Do this only if you know that the
-          repository’s ids have changed, for example because you created it again.
+          repository’s ids have changed, for example because you recreated it.
         </p>
       ),
       action: "Reset pin",
@@ -141,7 +141,7 @@ function TrustRow({ trust, path, onChanged }: TrustRowProps) {
   );
 }
 
-/** The repository’s ids, which the first job pinned, and those of the last job that had others. */
+/** The repository ids that the first job pinned, and those of the last refused job. */
 function Pins({ trust, title, reset }: { trust: Trust; title: string; reset: () => Promise<void> }) {
   const ids = formatPins(trust);
   if (ids.length === 0) return null;

@@ -15,7 +15,7 @@ export function Bars({ values, label, titles }: { values: number[]; label: strin
         const height = value === 0 ? 1.5 : Math.max(4, (value / top) * 100);
         return (
           <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: the place is what tells the bars apart
+            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its position
             key={index}
             class={value === 0 ? "none" : ""}
             x={index + 0.14}

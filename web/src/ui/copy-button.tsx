@@ -35,7 +35,7 @@ export function CopyButton({ text, label, quiet = false }: CopyButtonProps) {
   );
 }
 
-/** Without https there is no clipboard API, except on localhost: copy a selection instead. */
+/** Without https there is no clipboard API, except on localhost: copy the selection instead. */
 export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -51,7 +51,7 @@ function copySelection(text: string, near: HTMLElement): boolean {
   area.readOnly = true;
   area.className = "hidden";
   area.setAttribute("aria-hidden", "true");
-  near.after(area); // beside the button: only the open dialog can be selected in
+  near.after(area); // beside the button: only text in the open dialog can be selected
   area.select();
   const copied = document.execCommand("copy");
   area.remove();

@@ -12,7 +12,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Open while it is rendered. It traps the focus and gives it back when it closes. */
+/** Open while it is rendered. It traps the focus and returns it when it closes. */
 export function Dialog({ title, onClose, actions, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();

@@ -52,7 +52,7 @@ export function PageHead({ title, part, crumbs = [], actions, children }: PageHe
 
 export type ProjectTab = "pulls" | "staged" | "baselines" | "usage" | "tokens" | "settings" | "setup";
 
-/** Few projects have staged screenshots, so "Staged" is only a tab of its own page. */
+/** Few projects have staged screenshots, so the "Staged" tab is shown only on its own page. */
 const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
   { id: "pulls", path: "", label: "Pull requests" },
   { id: "staged", path: "/staged", label: "Staged" },
@@ -65,7 +65,7 @@ const TABS: readonly { id: ProjectTab; path: string; label: string }[] = [
 
 export function ProjectTabs({ project, current }: { project: Pick<Project, "id">; current: ProjectTab }) {
   const tabs = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever another tab is the current one
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the current tab changes
   useEffect(() => {
     const link = tabs.current?.querySelector<HTMLElement>("[aria-current]");
     if (tabs.current && link) tabs.current.scrollLeft = link.offsetLeft - tabs.current.clientWidth / 2;

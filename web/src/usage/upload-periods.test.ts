@@ -9,7 +9,7 @@ function days(count: number) {
   }));
 }
 
-describe("spans", () => {
+describe("groupDays", () => {
   it("draws each day of a short period", () => {
     expect(groupDays(days(90))).toHaveLength(90);
     expect(groupDays(days(30))[0]).toEqual({ from: "2026-01-01", label: "1 Jan", uploads: 1, bytes: 10 });

@@ -1,4 +1,4 @@
-/** Days of uploads as the charts draw them. Pure. */
+/** Groups days of uploads into the bars of a chart. Pure. */
 
 import type { DayOfUploads } from "../lib/types";
 
@@ -31,7 +31,7 @@ export function groupDays(days: readonly DayOfUploads[]): UploadPeriod[] {
   return result;
 }
 
-/** "2026-11-05" as "5 Nov": the day is in UTC, so no time zone may shift it. */
+/** "2026-11-05" as "5 Nov": the day is in UTC, and the reader's time zone must not shift it. */
 export function shortDay(day: string): string {
   const [, month, date] = day.split("-").map(Number);
   return `${date} ${MONTHS[(month ?? 1) - 1]}`;
